@@ -1,0 +1,51 @@
+"""The few argument checks; nobody validates by hand elsewhere."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from bosket.errors import ParameterError
+
+
+def _fail(name: str, of: str | None, must: str, value: Any) -> ParameterError:
+    where = f" of {of}" if of else ""
+    return ParameterError(f"The '{name}' parameter{where} must {must}, got {value!r}.", parameter=name, value=value)
+
+
+def check_probability(name: str, value: Any, *, of: str | None = None) -> float:
+    """A real number in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise _fail(name, of, "lie in [0, 1]", value)
+    return float(value)
+
+
+def check_fraction(name: str, value: Any, *, of: str | None = None) -> float:
+    """A real number in (0, 1], as a minimum support is."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
+        raise _fail(name, of, "lie in (0, 1]", value)
+    return float(value)
+
+
+def check_between(name: str, value: Any, low: float, high: float, *, of: str | None = None) -> float:
+    """A real number strictly between two bounds."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not low < float(value) < high:
+        raise _fail(name, of, f"lie strictly between {low:g} and {high:g}", value)
+    return float(value)
+
+
+def check_not_negative(name: str, value: Any, *, of: str | None = None) -> float:
+    """A finite real number, at least 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and value >= 0):
+        raise _fail(name, of, "be a finite number, at least 0", value)
+    return float(value)
+
+
+def check_integer(name: str, value: Any, *, least: int, most: int | None = None, of: str | None = None) -> int:
+    """A whole number within its bounds."""
+    low_enough = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+    if not low_enough or (most is not None and int(value) > most):
+        bounds = f"be a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
+        raise _fail(name, of, bounds, value)
+    return int(value)

@@ -1,0 +1,1 @@
+"""Records: baskets of items, their domain, readers and writers, the Quest generator."""

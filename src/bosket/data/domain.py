@@ -1,0 +1,103 @@
+"""The domain: which items there are, in which order.
+
+Inside bosket an item is a small integer and an itemset a sorted tuple of them; labels appear only at the edges.
+A domain is that translation.  In a study it is declared before anything is collected: a domain read off the data
+would itself tell which items occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.errors import DataError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+ItemIds = npt.NDArray[np.int32]
+"""Item ids; one row per itemset, increasing within a row, where two-dimensional."""
+
+
+class Domain:
+    """An ordered, immutable set of item labels (any hashable)."""
+
+    labels: tuple[Hashable, ...]
+
+    def __init__(self, labels: Iterable[Hashable]) -> None:
+        self.labels = tuple(labels)
+        if len(self.index) != len(self.labels):
+            seen: set[Hashable] = set()
+            twice = next(label for label in self.labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]  # set.add returns None
+            raise DataError(f"A domain must not name an item twice, got {twice!r} more than once.")
+
+    @cached_property
+    def index(self) -> dict[Hashable, int]:
+        """From label to item id."""
+        return {label: item for item, label in enumerate(self.labels)}
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.labels)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and self.labels == other.labels
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Domain({self.n_items} items)"
+
+    def itemset(self, labels: Iterable[Hashable]) -> tuple[int, ...]:
+        """The sorted ids of some labels."""
+        try:
+            return tuple(sorted({self.index[label] for label in labels}))
+        except KeyError as unknown:
+            raise DataError(f"The domain has no item {unknown.args[0]!r}.") from None
+
+    def name(self, itemset: Sequence[int]) -> frozenset[Hashable]:
+        """The labels of some ids."""
+        return frozenset(self.labels[item] for item in itemset)
+
+    def to_json(self) -> dict[str, Any]:
+        """The domain as plain JSON values; labels keep their types."""
+        return {"kind": "items", "items": [_label_to_json(label) for label in self.labels]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        if value.get("kind") != "items":
+            raise DataError(f"The domain of a plan must be of kind 'items', got {value.get('kind')!r}.")
+        return cls(_label_from_json(label) for label in value["items"])
+
+
+def _label_to_json(label: Hashable) -> Any:
+    """Strings, whole numbers and booleans stand for themselves; a tuple becomes ``{"tuple": [...]}``."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, str | bool | int):
+        return label
+    if isinstance(label, float) and np.isfinite(label):
+        return label
+    if isinstance(label, tuple):
+        return {"tuple": [_label_to_json(part) for part in label]}
+    raise DataError(
+        f"A label of type {type(label).__name__} cannot be written down.",
+        hint="Use strings, numbers, booleans, or tuples of these as item labels.",
+    )
+
+
+def _label_from_json(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(_label_from_json(part) for part in value["tuple"])
+    return value  # type: ignore[no-any-return]  # a JSON scalar

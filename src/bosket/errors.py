@@ -1,0 +1,74 @@
+"""The exception tree.
+
+::
+
+    BosketError
+    ├── ParameterError (also a ValueError)      an argument outside its range
+    ├── DataError                               a file, frame or record that cannot be what it should be
+    ├── PlanMismatchError (a DataError)         reports that belong to another plan
+    ├── SingularChannelError                    a channel that randomizes but cannot be inverted
+    └── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
+
+One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
+need not read prose.  A message about input names the file and the line, never the contents of a record.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+class BosketError(Exception):
+    """Root of every error that bosket raises on purpose.
+
+    ``hint`` says, where we know, what to do about it; the command line prints it under the sentence.
+    """
+
+    hint: str | None
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class ParameterError(BosketError, ValueError):
+    """An argument that is not what it must be."""
+
+    def __init__(self, message: str, *, parameter: str, value: Any, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.parameter = parameter
+        self.value = value
+
+
+class DataError(BosketError):
+    """Input that cannot be read as what it was said to be."""
+
+    def __init__(
+        self, message: str, *, path: Path | str | None = None, line: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.path = None if path is None else Path(path)
+        self.line = line
+
+
+class PlanMismatchError(DataError):
+    """Reports that were made under another plan than the one given."""
+
+
+class SingularChannelError(BosketError):
+    """The report does not depend on the truth, so nothing can be estimated from it."""
+
+    def __init__(self, message: str, *, items: tuple[Any, ...] = (), hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.items = items
+
+
+class TooManyCandidatesError(BosketError):
+    """A level of the search holds more itemsets than ``max_candidates``."""
+
+    def __init__(self, message: str, *, level: int, number: int, limit: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.level = level
+        self.number = number
+        self.limit = limit
