@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -49,3 +50,18 @@ def check_integer(name: str, value: Any, *, least: int, most: int | None = None,
         bounds = f"be a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
         raise _fail(name, of, bounds, value)
     return int(value)
+
+
+def check_real(name: str, value: Any, *, of: str | None = None) -> float:
+    """A finite real number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise _fail(name, of, "be a finite number", value)
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str], *, of: str | None = None) -> str:
+    """One of a few words."""
+    known = list(choices)
+    if value not in known:
+        raise _fail(name, of, f"be one of {', '.join(known)}", value)
+    return str(value)

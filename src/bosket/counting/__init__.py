@@ -1,0 +1,7 @@
+"""Counting engines: in how many records of each stratum do these itemsets occur?"""
+
+from bosket.counting.base import Counter, Counts, ItemsetRows
+from bosket.counting.bitmaps import Bitmaps
+from bosket.counting.reference import ReferenceCounter
+
+__all__ = ["Bitmaps", "Counter", "Counts", "ItemsetRows", "ReferenceCounter"]

@@ -1,0 +1,188 @@
+"""Vertical bitmaps: a column of bits per item, a bit per record.
+
+Randomized data are dense, so tid-lists and FP-trees lose; AND and population count over bitmaps run near the machine's
+limit.  Records are sorted by stratum and each stratum starts on a word, so a stratum is a range of words and its counts
+are segment sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting import kernels
+from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.threads import n_threads, parallel_map, slices
+
+_BLOCK_WORDS = 256  # 2 KiB of a column
+_PAIR_SPAN = 512  # items on a side of one call of the pair kernel
+_CHUNK = 1 << 17  # itemsets in one call of the group kernel: keeps Ctrl-C and progress lively
+_TRANSPOSE_WORDS = 1 << 10
+
+
+class Bitmaps:
+    """A :class:`~bosket.counting.base.Counter` over bitmaps in memory."""
+
+    def __init__(
+        self,
+        columns: Words,
+        *,
+        strata: Sequence[int],
+        stratum_records: Sequence[int],
+        items: npt.NDArray[np.int32] | None = None,
+    ) -> None:
+        """``columns`` has a row per item; stratum s takes the next ceil(stratum_records[s] / 64) words of each.
+
+        ``items`` says which item ids the rows stand for, when they are not all items in order.
+        """
+        self.columns = columns
+        self.strata = tuple(int(stratum) for stratum in strata)
+        self.n_records = int(sum(stratum_records))
+        self._records = np.asarray(stratum_records, np.int64)
+        self._row_of: npt.NDArray[np.int32] | None = None
+        if items is not None:
+            self._row_of = np.full(int(items.max(initial=-1)) + 1, -1, np.int32)
+            self._row_of[items] = np.arange(len(items), dtype=np.int32)
+        self._starts, self._stops, self._stratum = _blocks(self._records)
+
+    @classmethod
+    def from_rows(
+        cls, rows: Words, n_items: int, *, strata: npt.NDArray[np.int32] | None = None, items: ItemsetRows | None = None
+    ) -> Bitmaps:
+        """Transpose packed records (a row each) into bitmaps.
+
+        ``strata`` gives each record's stratum (all 0 if absent).  With ``items``, only these columns are guaranteed to
+        be there: what else shares a word with them comes along.
+        """
+        names, order, sizes = _sorted_by_stratum(strata, len(rows))
+        if items is None:
+            words = np.arange(rows.shape[1])
+            ids = None
+            n_columns = n_items
+        else:
+            words = np.unique(items // 64)
+            ids = (64 * words[:, None] + np.arange(64)).ravel().astype(np.int32)
+            n_columns = len(ids)
+        columns = np.empty((n_columns, len(order) // 64), np.uint64)
+
+        def transpose(part: tuple[int, int]) -> None:
+            start, stop = part
+            kernels.transpose_rows(rows, order[64 * start : 64 * stop], start, words, columns)
+
+        parallel_map(transpose, list(slices(len(order) // 64, _TRANSPOSE_WORDS)))
+        return cls(columns, strata=names, stratum_records=sizes, items=ids)
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        """Supports of itemsets of one size; quickest when rows with the same beginning stand together.
+
+        ``on_progress`` hears how many itemsets are done.
+        """
+        n, k = itemsets.shape
+        if k == 0:
+            return np.repeat(self._records[:, None], n, axis=1)
+        rows = itemsets if self._row_of is None else self._row_of[itemsets]
+        rows = np.ascontiguousarray(rows, np.int32)
+        if k == 1:
+            return self._count(rows[:, 0], kernels.count_columns, n)
+        if k == 2 and n > 1:
+            members = np.unique(rows)
+            if n >= len(members) * (len(members) - 1) // 4:  # at least half of all pairs: count them all, in tiles
+                return self._pairs(rows, members, on_progress)
+        counts = np.empty((len(self.strata), n), np.int64)
+        for start, stop in slices(n, _CHUNK):
+            part = rows[start:stop]
+            groups = kernels.group_starts(part)
+
+            def count(columns: Words, itemsets: ItemsetRows, *rest: object, groups: object = groups) -> None:
+                kernels.count_groups(columns, itemsets, groups, *rest)
+
+            counts[:, start:stop] = self._count(part, count, stop - start)
+            if on_progress is not None:
+                on_progress(stop)
+        return counts
+
+    def _count(self, rows: ItemsetRows, kernel: Callable[..., None], *shape: int) -> Counts:
+        """Run a kernel over all blocks on all cores; each core counts its share of the words for itself."""
+
+        def share(part: tuple[int, int]) -> npt.NDArray[np.uint32]:
+            lo, hi = part
+            counts = np.zeros((len(self.strata), *shape), np.uint32)
+            kernel(self.columns, rows, self._starts[lo:hi], self._stops[lo:hi], self._stratum[lo:hi], counts)
+            return counts
+
+        n_blocks = len(self._starts)
+        parts = list(slices(n_blocks, max(1, -(-n_blocks // n_threads()))))
+        total = np.zeros((len(self.strata), *shape), np.int64)
+        for counts in parallel_map(share, parts):
+            total += counts
+        return total
+
+    def _pairs(
+        self, rows: ItemsetRows, members: npt.NDArray[np.int32], on_progress: Callable[[int], None] | None
+    ) -> Counts:
+        """Count all pairs of ``members`` in square tiles and pick out those asked for."""
+        counts = np.empty((len(self.strata), len(rows)), np.int64)
+        place = np.full(int(members[-1]) + 1, -1, np.int32)
+        place[members] = np.arange(len(members), dtype=np.int32)
+        left, right = place[rows[:, 0]], place[rows[:, 1]]
+        left, right = np.minimum(left, right), np.maximum(left, right)
+        tile = (left // _PAIR_SPAN).astype(np.int64) * len(members) + right // _PAIR_SPAN
+        order = np.argsort(tile, kind="stable")
+        borders = np.flatnonzero(np.diff(tile[order])) + 1
+        done = 0
+        for wanted in np.split(order, borders):
+            i0 = int(left[wanted[0]]) // _PAIR_SPAN * _PAIR_SPAN
+            j0 = int(right[wanted[0]]) // _PAIR_SPAN * _PAIR_SPAN
+            ours, others = members[i0 : i0 + _PAIR_SPAN], members[j0 : j0 + _PAIR_SPAN]
+
+            def count(
+                columns: Words, left: object, *rest: object, others: object = others, same: bool = i0 == j0
+            ) -> None:
+                kernels.count_pairs(columns, left, others, same, *rest)
+
+            table = self._count(ours, count, len(ours), len(others))
+            counts[:, wanted] = table[:, left[wanted] - i0, right[wanted] - j0]
+            done += len(wanted)
+            if on_progress is not None:
+                on_progress(done)
+        return counts
+
+
+def _sorted_by_stratum(
+    strata: npt.NDArray[np.int32] | None, n_records: int
+) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+    """Stratum names, record numbers sorted by stratum (each stratum padded with -1 to whole words), and sizes."""
+    if strata is None:
+        names, sizes = [0], [n_records]
+        order = np.arange(n_records)
+    else:
+        found, counts = np.unique(strata, return_counts=True)
+        names, sizes = [int(name) for name in found], [int(count) for count in counts]
+        order = np.argsort(strata, kind="stable")
+        if not names:
+            names, sizes = [0], [0]
+    padded = np.full(sum(-(-size // 64) * 64 for size in sizes), -1, np.int64)
+    source = target = 0
+    for size in sizes:
+        padded[target : target + size] = order[source : source + size]
+        source += size
+        target += -(-size // 64) * 64
+    return names, padded, sizes
+
+
+def _blocks(
+    stratum_records: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Cut the words of every stratum into blocks: where each starts and stops, and which stratum it is of."""
+    starts, stops, stratum = [], [], []
+    base = 0
+    for number, size in enumerate(stratum_records):
+        n_words = -(-int(size) // 64)
+        for start, stop in slices(n_words, _BLOCK_WORDS):
+            starts.append(base + start)
+            stops.append(base + stop)
+            stratum.append(number)
+        base += n_words
+    return np.array(starts, np.int64), np.array(stops, np.int64), np.array(stratum, np.int64)

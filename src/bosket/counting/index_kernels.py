@@ -1,0 +1,59 @@
+"""Compiled look-up of itemsets in a list of itemsets: an open-addressing hash table over rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _hash(row: Any) -> Any:
+    """Mix the items of a row (multiply and xor-shift, after Steele, Lea and Flood's SplitMix64)."""
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for item in row:
+        h = (h ^ np.uint64(item)) * np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(29)
+    return h
+
+
+@njit(cache=True, nogil=True)
+def _same(a: Any, b: Any) -> bool:
+    for position in range(a.size):  # noqa: SIM110  # compiled
+        if a[position] != b[position]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def build(rows: Any, slots: Any) -> None:
+    """Enter every row; ``slots`` holds -1 and has a power of two of places, at least twice the rows."""
+    mask = np.uint64(slots.size - 1)
+    for r in range(rows.shape[0]):
+        place = _hash(rows[r]) & mask
+        while slots[place] >= 0:
+            place = (place + np.uint64(1)) & mask
+        slots[place] = r
+
+
+@njit(cache=True, nogil=True)
+def find_row(rows: Any, slots: Any, row: Any) -> int:
+    """Where ``row`` stands in ``rows``, or -1."""
+    mask = np.uint64(slots.size - 1)
+    place = _hash(row) & mask
+    while True:
+        r = slots[place]
+        if r < 0 or _same(rows[r], row):
+            return r  # type: ignore[no-any-return]  # compiled
+        place = (place + np.uint64(1)) & mask
+
+
+@njit(cache=True, nogil=True)
+def find(rows: Any, slots: Any, queries: Any, positions: Any, found: Any) -> None:
+    """found[q] is where queries[q, positions] stands in ``rows``, or -1."""
+    row = np.empty(positions.size, rows.dtype)
+    for q in range(queries.shape[0]):
+        for i in range(positions.size):
+            row[i] = queries[q, positions[i]]
+        found[q] = find_row(rows, slots, row)

@@ -1,0 +1,84 @@
+"""Supports already counted, found again by itemset: what estimates of larger itemsets are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting import index_kernels
+from bosket.counting.base import Counter, Counts, ItemsetRows
+
+Positions = npt.NDArray[np.int64]
+
+
+class ItemsetIndex:
+    """Finds itemsets (all of one size) in a list of them."""
+
+    def __init__(self, rows: ItemsetRows) -> None:
+        self.rows = np.ascontiguousarray(rows, np.int32)
+        self.slots = np.full(1 << max(4, int(2 * len(rows)).bit_length()), -1, np.int64)
+        index_kernels.build(self.rows, self.slots)
+
+    def find(self, itemsets: ItemsetRows, positions: Positions | None = None) -> npt.NDArray[np.int64]:
+        """Where each itemset (or its items at ``positions``) stands in the list; -1 if it does not."""
+        if positions is None:
+            positions = np.arange(itemsets.shape[1])
+        found = np.empty(len(itemsets), np.int64)
+        index_kernels.find(self.rows, self.slots, itemsets, positions, found)
+        return found
+
+
+def members(mask: int) -> Positions:
+    """The positions of the set bits of a pattern."""
+    return np.array([position for position in range(mask.bit_length()) if mask >> position & 1], np.int64)
+
+
+@dataclass
+class SupportTable:
+    """Itemsets and their observed counts, by size."""
+
+    empty: Counts
+    """Records per stratum: the support of the empty itemset, shape (n_strata, 1)."""
+
+    def __post_init__(self) -> None:
+        self._levels: dict[int, tuple[ItemsetIndex, Counts]] = {}
+
+    def add(self, itemsets: ItemsetRows, counts: Counts) -> None:
+        """Enter all itemsets of one size."""
+        self._levels[itemsets.shape[1]] = (ItemsetIndex(itemsets), counts)
+
+    def index(self, size: int) -> ItemsetIndex:
+        return self._levels[size][0]
+
+    def subset_supports(self, itemsets: ItemsetRows, own: Counts | None = None) -> Counts:
+        """Supports of every subset of every itemset, shape (n_strata, n, 2**k); pattern bit j stands for the j-th item.
+
+        ``own`` are the supports of the itemsets themselves, when they are not in the table.
+        """
+        n, k = itemsets.shape
+        result = np.empty((len(self.empty), n, 1 << k), np.int64)
+        result[:, :, 0] = self.empty
+        for mask in range(1, 1 << k):
+            if own is not None and mask == (1 << k) - 1:
+                result[:, :, mask] = own
+                continue
+            index, counts = self._levels[mask.bit_count()]
+            place = index.find(itemsets, members(mask))
+            assert place.min(initial=0) >= 0, "the table must hold every subset"
+            result[:, :, mask] = counts[:, place]
+        return result
+
+
+def count_subsets(counter: Counter, itemsets: ItemsetRows) -> Counts:
+    """As :meth:`SupportTable.subset_supports`, asking a counter for every subset once."""
+    table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
+    k = itemsets.shape[1]
+    by_size: dict[int, list[ItemsetRows]] = {}
+    for mask in range(1, 1 << k):
+        by_size.setdefault(mask.bit_count(), []).append(itemsets[:, members(mask)])
+    for rows in by_size.values():
+        distinct = np.unique(np.concatenate(rows), axis=0)
+        table.add(distinct, counter.supports(distinct))
+    return table.subset_supports(itemsets)

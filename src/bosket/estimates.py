@@ -1,0 +1,79 @@
+"""Estimates: a value, its covariance, where that covariance comes from, and intervals.
+
+For every itemset A a mechanism gives a weight w_A of the randomized record with E[w_A | truth] = [A in truth].  Over N
+records, with S_A the sum of w_A:
+
+    S_A                         unbiased for the support count of A
+    sum w_A w_B - S_(A u B)     unbiased for Cov(S_A, S_B) under the coins alone: this very data set, randomized again
+    sum w_A w_B - S_A S_B / N   the coins and the sampling of people from a population
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.checks import check_between
+
+Floats = npt.NDArray[np.float64]
+
+
+def normal_quantile(level: float) -> float:
+    """The z with probability ``level`` between -z and z under the standard normal law."""
+    return NormalDist().inv_cdf(0.5 + check_between("level", level, 0, 1) / 2)
+
+
+def variance(value: Floats, second: Floats, n_records: int, *, sampling: bool) -> Floats:
+    """Unbiased variance of a support count S from the sums of w and w^2: of the coins, or of sampling people too.
+
+    Not clipped: where the truth is next to 0 the estimate of the coins' variance can dip below 0.
+    """
+    return second - (value * value / n_records if sampling else value)
+
+
+def standard_error(variance: Floats) -> Floats:
+    """The root of a variance estimate, taken as 0 where the estimate came out negative."""
+    result: Floats = np.sqrt(np.maximum(variance, 0.0))
+    return result
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimated supports of some itemsets, as fractions of the records.
+
+    Values and variances are unbiased and not clipped: a support near 0 may come out negative.  ``sampling`` says what ``covariance``
+    and everything derived from it covers: the coins alone (False), or also the drawing of people (True).
+    """
+
+    value: Floats
+    variance: Floats
+    n_records: int
+    sampling: bool
+    covariance_of: Callable[[], Floats]
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The full covariance matrix; computed when first asked for."""
+        return self.covariance_of()
+
+    @property
+    def stderr(self) -> Floats:
+        return standard_error(self.variance)
+
+    def interval(self, level: float = 0.95) -> Floats:
+        """Normal intervals, a (low, high) row each: value -+ z stderr, not clipped."""
+        reach = normal_quantile(level) * self.stderr
+        return np.stack([self.value - reach, self.value + reach], axis=1)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        source = "coins and sampling" if self.sampling else "coins alone"
+        shown = ", ".join(f"{v:.4g} ± {e:.2g}" for v, e in zip(self.value[:5], self.stderr[:5], strict=True))
+        return f"Estimates([{shown}{', ...' if len(self) > 5 else ''}], n_records={self.n_records}, stderr of the {source})"

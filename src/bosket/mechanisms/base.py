@@ -1,0 +1,136 @@
+"""What a mechanism is: a channel from a person's record to the report that leaves them.
+
+A :class:`Mechanism` is a frozen value with a name and a JSON form; it speaks of items by label.  On a domain it becomes a
+:class:`Channel`, which speaks of item ids and does the work: it randomizes packed records, states the transition
+probabilities of any few items, and gives the weights from which supports, variances and covariances are made.
+A subclass of Channel states ``transition`` once; ``weights`` and ``variance`` follow by the generic methods here.  A closed form
+may replace a generic method for speed, and is tested against it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows, Words
+from bosket.data import Baskets, Domain
+from bosket.errors import DataError, SingularChannelError
+from bosket.privacy import LocalGuarantee
+from bosket.randomness import Randomness
+
+if TYPE_CHECKING:
+    from bosket.reports import Reports
+
+Floats = npt.NDArray[np.float64]
+Strata = npt.NDArray[np.int32]
+
+
+class Channel(ABC):
+    """A mechanism on a domain."""
+
+    domain: Domain
+
+    @abstractmethod
+    def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
+        """Randomize packed records (may work in place); return them with each record's stratum, if there are several."""
+
+    @abstractmethod
+    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        """M[x, y] = Pr(report shows pattern y | truth shows pattern x) on these items; bit j stands for the j-th item."""
+
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """w[r, y]: the weight of a report that shows pattern y of itemset r.  Shape (n, 2**k).
+
+        Solves M w = e_full, so that E[w | truth] = 1 if all items are there, else 0.
+        """
+        weights = np.empty((len(itemsets), 1 << itemsets.shape[1]))
+        for row, itemset in zip(weights, itemsets.tolist(), strict=True):
+            matrix = self.transition(tuple(itemset), stratum)
+            full = np.zeros(len(matrix))
+            full[-1] = 1.0
+            try:
+                row[:] = np.linalg.solve(matrix, full)
+            except np.linalg.LinAlgError:
+                raise self.singular(itemset) from None
+        return weights
+
+    def variance(self, itemset: tuple[int, ...], cells: npt.ArrayLike, stratum: int = 0) -> float:
+        """Variance of the support count under the coins alone, if so many records truly showed each pattern.
+
+        sum over x of cells[x] (sum over y of M[x, y] w[y]^2 - [x is full]); usable before any data exist.
+        """
+        truth = np.asarray(cells, float)
+        w = self.weights(np.array([itemset], np.int32), stratum)[0]
+        second = self.transition(itemset, stratum) @ (w * w)
+        second[-1] -= 1.0
+        return float(truth @ second)
+
+    def singular(self, itemset: Iterable[int]) -> SingularChannelError:
+        """The error to raise when reports on these items do not depend on the truth."""
+        labels = tuple(self.domain.labels[item] for item in itemset)
+        shown = ", ".join(repr(label) for label in labels[:5]) + (", ..." if len(labels) > 5 else "")
+        return SingularChannelError(
+            f"Nothing can be estimated about {shown}: the reports do not depend on the truth there.",
+            items=labels,
+            hint="A keep of 1/2 for both present and absent items erases them; choose other values before collecting.",
+        )
+
+
+class Mechanism(ABC):
+    """A way to randomize records, valid from birth.  Registered under ``name`` for its JSON form."""
+
+    name: ClassVar[str]
+    registry: ClassVar[dict[str, type[Mechanism]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in cls.__dict__:
+            Mechanism.registry[cls.name] = cls
+
+    @abstractmethod
+    def channel(self, domain: Domain) -> Channel:
+        """This mechanism on a domain; checks that the parameters fit it."""
+
+    @abstractmethod
+    def guarantee(
+        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        """What is promised to a person whose record has at most ``max_size`` items and who sends ``reports`` reports."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The parameters as plain JSON values, without the name."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, value: dict[str, Any]) -> Mechanism: ...
+
+    def randomize(
+        self,
+        data: Baskets,
+        *,
+        domain: Domain | Iterable[Hashable] | None = None,
+        rng: Randomness | None = None,
+    ) -> Reports:
+        """Randomize every record; the chance is secure unless ``rng=Seeded(...)`` is given, and then the reports say so.
+
+        Without ``domain`` the plan's domain is that of the data.  Declare it where it must not tell which items occur.
+        """
+        from bosket.plan import Plan  # the one call up the house: a plan is this mechanism with a domain
+
+        if not isinstance(data, Baskets):
+            raise DataError(f"Baskets can be randomized, a {type(data).__name__} cannot.")
+        return Plan(as_domain(data if domain is None else domain), self).randomize(data, rng=rng)
+
+
+def as_domain(value: Domain | Baskets | Iterable[Hashable]) -> Domain:
+    """A domain from what people have at hand: a domain, baskets, or labels."""
+    if isinstance(value, Domain):
+        return value
+    if isinstance(value, Baskets):
+        return value.domain
+    return Domain(value)

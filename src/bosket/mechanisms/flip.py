@@ -1,0 +1,213 @@
+"""Flip: every item bit on its own, kept or flipped.  MASK, EMASK and RE in one.
+
+    MASK   Rizvi and Haritsa (VLDB 2002): one keep for all
+    EMASK  Agrawal, Krishnan and Haritsa (DASFAA 2004): 1s and 0s kept with different probabilities
+    RE     Xia, Yang, Chi and Muntz (2004): a factor for each item
+
+With p = Pr(reported | present) and r = Pr(reported | absent) of an item, the channel of an itemset is the Kronecker product of
+[[1 - r, r], [1 - p, p]], and the weight of a report is the product over its items of (x' - r) / (p - r).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bosket.checks import check_integer, check_probability
+from bosket.counting.base import ItemsetRows, Words
+from bosket.data import Baskets, Domain
+from bosket.data.domain import label_from_json, label_to_json
+from bosket.errors import ParameterError
+from bosket.mechanisms.base import Channel, Floats, Mechanism, Strata, as_domain
+from bosket.moment_kernels import product_weights
+from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.product import worst_log_ratio
+from bosket.randomness import Randomness, Thresholds
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Keep = float | Mapping[Hashable, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Flip(Mechanism):
+    """Report a present item with probability ``keep``, an absent one with probability 1 - ``keep_absent``.
+
+    keep          one number for all items, or a mapping from item to number
+    keep_absent   likewise; an item left out keeps its 0s as its 1s
+    default       the keep of items that a mapping leaves out
+    """
+
+    name = "flip"
+
+    keep: Keep
+    keep_absent: Keep | None = None
+    default: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("keep", "keep_absent", "default"):
+            value = getattr(self, field)
+            if isinstance(value, Mapping):
+                checked = {item: check_probability(field, number, of="Flip") for item, number in value.items()}
+                object.__setattr__(self, field, MappingProxyType(checked))
+            elif value is not None or field == "keep":
+                object.__setattr__(self, field, check_probability(field, value, of="Flip"))
+        if self.default is not None and not isinstance(self.keep, Mapping):
+            raise ParameterError(
+                "The 'default' parameter of Flip must come with a mapping as 'keep'.",
+                parameter="default",
+                value=self.default,
+            )
+
+    def channel(self, domain: Domain) -> FlipChannel:
+        keep = self._per_item("keep", self.keep, domain, default=self.default)
+        absent = (
+            keep.copy() if self.keep_absent is None else self._per_item("keep_absent", self.keep_absent, domain, keep)
+        )
+        return FlipChannel(domain, keep, absent)
+
+    @staticmethod
+    def _per_item(field: str, value: Keep, domain: Domain, default: float | Floats | None) -> Floats:
+        """One probability per item of the domain."""
+        if not isinstance(value, Mapping):
+            return np.full(len(domain), value)
+        for item in value:
+            if item not in domain:
+                raise ParameterError(
+                    f"The '{field}' parameter of Flip must name items of the domain, got {item!r}.",
+                    parameter=field,
+                    value=item,
+                )
+        if default is None and len(value) < len(domain):
+            raise ParameterError(
+                f"The '{field}' parameter of Flip must name every item of the domain or come with a 'default', got "
+                f"{len(value)} of {len(domain)} items.",
+                parameter=field,
+                value=dict(value),
+            )
+        result = np.empty(len(domain))
+        if default is not None:
+            result[:] = default
+        for item, number in value.items():
+            result[domain.index[item]] = number
+        return result
+
+    def guarantee(
+        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        """Amplification for one item, for any two records of at most ``max_size`` items, and for a person.
+
+        With a = max over y of ln Pr(y | present) / Pr(y | absent) and b the same the other way round, two records s and t can be
+        told apart by at most the sum of a over s minus t and of b over t minus s; the worst choice is found exactly.
+        """
+        domain = as_domain(domain)
+        n = len(domain)
+        m = n if max_size is None else check_integer("max_size", max_size, least=1)
+        channel = self.channel(domain)
+        present, absent = channel.log_ratios()
+        item = Amplification(
+            worst_log_ratio(present, absent, 1) if n == 1 else float(np.maximum(present, absent).max()),
+            "two records that differ in one item and nothing else",
+        )
+        size = f"any two records over {n} items" if m >= n else f"any two records of at most {m} of {n} items each"
+        record = Amplification(worst_log_ratio(present, absent, m), size)
+        sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
+        notes = [
+            "the item line holds the other items fixed; where items go together, the record line is the one that counts",
+            "probabilities are those realised by the random bits, not those asked for",
+        ]
+        if max_size is not None and m < n:
+            notes.append(f"records of more than {m} items are outside this promise and must be refused")
+        return LocalGuarantee(
+            mechanism=str(self),
+            item=item,
+            record=record,
+            person=record.repeated(reports, f"a person who sends {sends}; {size}"),
+            assumptions=tuple(notes),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        def plain(value: Keep | None) -> Any:
+            if isinstance(value, Mapping):
+                return {"items": [[label_to_json(item), number] for item, number in value.items()]}
+            return value
+
+        return {"keep": plain(self.keep), "keep_absent": plain(self.keep_absent), "default": self.default}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        def rich(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {label_from_json(item): number for item, number in value["items"]}
+            return value
+
+        return cls(keep=rich(value["keep"]), keep_absent=rich(value["keep_absent"]), default=value["default"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flip) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        def short(value: Keep) -> str:
+            if isinstance(value, Mapping):
+                numbers = sorted(set(value.values()))
+                spread = f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
+                return f"{{{len(value)} items: {spread}}}"
+            return f"{value:g}"
+
+        parts = [f"keep={short(self.keep)}"]
+        if self.keep_absent is not None:
+            parts.append(f"keep_absent={short(self.keep_absent)}")
+        if self.default is not None:
+            parts.append(f"default={self.default:g}")
+        return f"Flip({', '.join(parts)})"
+
+
+class FlipChannel(Channel):
+    """Flip on a domain: ``present[i]`` and ``absent[i]`` are the realised Pr(reported | present), Pr(reported | absent)."""
+
+    def __init__(self, domain: Domain, keep: Floats, keep_absent: Floats) -> None:
+        self.domain = domain
+        self._lose = Thresholds(1.0 - keep)
+        self._insert = Thresholds(1.0 - keep_absent)
+        self.present: Floats = 1.0 - self._lose.probability
+        self.absent: Floats = self._insert.probability
+
+    def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
+        rng.xor_bernoulli(bits, when_set=self._lose, when_clear=self._insert)
+        return bits, None
+
+    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        matrix = np.ones((1, 1))
+        for item in itemset:
+            p, r = self.present[item], self.absent[item]
+            matrix = np.kron(np.array([[1 - r, r], [1 - p, p]]), matrix)
+        return matrix
+
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """The product form of the inverse, in one compiled pass."""
+        used = np.unique(itemsets)
+        determinant = self.present - self.absent
+        if not determinant[used].all():
+            raise self.singular(used[determinant[used] == 0.0].tolist())
+        with np.errstate(divide="ignore", invalid="ignore"):  # items not used may be singular
+            shown = (1.0 - self.absent) / determinant
+            hidden = -self.absent / determinant
+        weights = np.empty((len(itemsets), 1 << itemsets.shape[1]))
+        product_weights(shown, hidden, itemsets, weights)
+        return weights
+
+    def log_ratios(self) -> tuple[Floats, Floats]:
+        """For each item, the largest ln Pr(y | present) / Pr(y | absent) over reports y, and the other way round."""
+        p, r = self.present, self.absent
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shown = np.where(p == r, 0.0, np.log(p) - np.log(r))
+            hidden = np.where(p == r, 0.0, np.log1p(-p) - np.log1p(-r))
+        return np.maximum(shown, hidden), np.maximum(-shown, -hidden)

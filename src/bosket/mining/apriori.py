@@ -1,0 +1,120 @@
+"""Level-wise Apriori over estimates, written once for every mechanism and every counter.
+
+A candidate is extended while its estimate is at least min_support - slack standard errors, so that noise in a subset
+seldom hides a frequent superset (Evfimievski et al. 2004, section 4.5), and is reported at min_support.  What is reported
+therefore has all its subsets among the extended itemsets, with their counts: rules never miss one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import Counter, Counts, ItemsetRows
+from bosket.counting.table import SupportTable
+from bosket.estimates import Floats, standard_error, variance
+from bosket.mechanisms.base import Channel
+from bosket.mining.candidates import next_candidates
+from bosket.mining.support import Moments, cells_of, moments
+from bosket.threads import parallel_map, slices
+
+log = logging.getLogger(__name__)
+
+_CELLS = 1 << 19  # cells estimated in one piece: a few MiB
+
+Progress = Callable[["LevelProgress"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelProgress:
+    """Where a search stands: ``done`` of ``total`` units of work of itemsets of this size.  Never counts from the data."""
+
+    size: int
+    done: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The itemsets of one size that were kept, with what was observed and estimated."""
+
+    items: ItemsetRows
+    observed: Counts
+    value: Floats | npt.NDArray[np.int64]
+    second: Floats | npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to look for and when to give up."""
+
+    min_support: float
+    slack: float = 1.0
+    max_size: int | None = None
+    max_candidates: int = 10_000_000
+    on_progress: Progress | None = None
+
+
+def least_count(min_support: float, n_records: int) -> float:
+    """The smallest count that is frequent; a hair below the product, so that 0.1 of 30 records is 3 and not 3.0000000000000004."""
+    return min_support * n_records * (1 - 1e-12)
+
+
+def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]:
+    """The itemsets to extend, size by size; those at or above min_support are the frequent ones."""
+    table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
+    candidates: ItemsetRows = np.arange(len(channel.domain), dtype=np.int32)[:, None]
+    levels: list[Level] = []
+    while len(candidates):
+        size = candidates.shape[1]
+        started = time.perf_counter()
+        observed = counter.supports(candidates, on_progress=_at_size(search.on_progress, size, len(candidates)))
+        counted = time.perf_counter()
+        estimate = _estimate(channel, counter.strata, candidates, observed, table)
+        slack = search.slack * standard_error(
+            variance(estimate.value, estimate.second, counter.n_records, sampling=False)
+        )
+        keep = estimate.value >= least_count(search.min_support, counter.n_records) - slack
+        level = Level(candidates[keep], observed[:, keep], estimate.value[keep], estimate.second[keep])
+        log.info(
+            "size %d: %d candidates, %d kept, %.2f s counting, %.2f s estimating",
+            size, len(candidates), len(level), counted - started, time.perf_counter() - counted,
+        )  # fmt: skip
+        if not len(level):
+            break
+        levels.append(level)
+        table.add(level.items, level.observed)
+        if size == search.max_size:
+            break
+        candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)
+    return levels
+
+
+def _at_size(tell: Progress | None, size: int, total: int) -> Callable[[int], None] | None:
+    return None if tell is None else lambda done: tell(LevelProgress(size, done, total))
+
+
+def _estimate(
+    channel: Channel, strata: tuple[int, ...], itemsets: ItemsetRows, observed: Counts, table: SupportTable
+) -> Moments:
+    """Estimates of all candidates of one size, in pieces on all cores."""
+    n, k = itemsets.shape
+    value, second = np.empty(n), np.empty(n)
+
+    def piece(part: tuple[int, int]) -> None:
+        start, stop = part
+        rows = itemsets[start:stop]
+        cells = cells_of(table.subset_supports(rows, own=observed[:, start:stop]))
+        found = moments(channel, strata, rows, cells)
+        value[start:stop], second[start:stop] = found.value, found.second
+
+    parallel_map(piece, list(slices(n, max(1, (_CELLS >> k) // len(strata)))))
+    return Moments(value, second)

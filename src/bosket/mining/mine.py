@@ -1,0 +1,202 @@
+"""The two calls of an analyst: mine frequent itemsets, or estimate the supports of given ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from bosket._version import __version__
+from bosket.checks import check_fraction, check_integer, check_not_negative
+from bosket.counting.base import Counter, ItemsetRows
+from bosket.counting.bitmaps import Bitmaps
+from bosket.counting.table import count_subsets
+from bosket.data import Baskets
+from bosket.errors import DataError, ParameterError
+from bosket.estimates import Estimates, Floats, variance
+from bosket.mechanisms.base import Channel
+from bosket.mechanisms.identity import IdentityChannel
+from bosket.mining.apriori import Level, LevelProgress, Progress, Search, least_count, levelwise
+from bosket.mining.exact import exact_itemsets
+from bosket.mining.result import FrequentItemsets
+from bosket.mining.support import cells_of, moments, product_sums
+from bosket.reports import Reports
+
+_LARGEST_UNION = 16
+
+
+def mine(
+    data: Reports | Baskets,
+    *,
+    min_support: float,
+    max_size: int | None = None,
+    slack: float = 1.0,
+    max_candidates: int = 10_000_000,
+    on_progress: Progress | None = None,
+) -> FrequentItemsets:
+    """Frequent itemsets of randomized reports, or of raw baskets exactly.
+
+    min_support     report itemsets whose estimated support, a fraction, is at least this
+    max_size        look no further than itemsets of this size
+    slack           extend itemsets down to min_support - slack standard errors
+    max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets)
+    on_progress     called with a LevelProgress as the work goes on
+
+    >>> import bosket as bk
+    >>> baskets = bk.Baskets([["milk", "bread"], ["milk"], ["bread", "milk", "beer"]])
+    >>> bk.mine(baskets, min_support=0.6).to_frame()[["support", "itemsets", "size"]]
+        support       itemsets  size
+    0  0.666667        (bread)     1
+    1  1.000000         (milk)     1
+    2  0.666667  (bread, milk)     2
+    """
+    search = Search(
+        min_support=check_fraction("min_support", min_support),
+        slack=check_not_negative("slack", slack),
+        max_size=None if max_size is None else check_integer("max_size", max_size, least=1),
+        max_candidates=check_integer("max_candidates", max_candidates, least=1),
+        on_progress=on_progress,
+    )
+    if not isinstance(data, Reports | Baskets):
+        raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.")
+    if data.n_records == 0:
+        raise DataError("There are no records to mine.")
+    if isinstance(data, Baskets):
+        return _mine_exactly(data, search)
+    counter = data.counter()
+    return mine_counter(counter, data.channel, search, about=_about_reports(data, search))
+
+
+def mine_counter(counter: Counter, channel: Channel, search: Search, *, about: dict[str, Any]) -> FrequentItemsets:
+    """Mine whatever can count: the engine behind :func:`mine`, for counters of your own."""
+    empty = counter.supports(np.empty((1, 0), np.int32))
+    return FrequentItemsets(
+        channel,
+        levelwise(counter, channel, search),
+        strata=counter.strata,
+        stratum_records=empty[:, 0],
+        min_support=search.min_support,
+        about=about,
+    )
+
+
+def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
+    tell = search.on_progress
+    n = baskets.n_records
+    levels = exact_itemsets(
+        baskets.indptr,
+        baskets.indices,
+        baskets.n_items,
+        min_count=max(1, math.ceil(least_count(search.min_support, n))),
+        max_size=search.max_size,
+        max_itemsets=search.max_candidates,
+        on_progress=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0)),
+    )
+    return FrequentItemsets(
+        IdentityChannel(baskets.domain),
+        [Level(items, counts[None, :], counts, counts) for items, counts in levels],
+        strata=(0,),
+        stratum_records=np.array([n]),
+        min_support=search.min_support,
+        about={**_about(n, search), "mechanism": None, "guarantee": None, "randomness": None},
+    )
+
+
+def _about(n_records: int, search: Search) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "n_records": n_records,
+        "min_support": search.min_support,
+        "slack": search.slack,
+        "max_size": search.max_size,
+    }
+
+
+def _about_reports(reports: Reports, search: Search) -> dict[str, Any]:
+    return {
+        **_about(reports.n_records, search),
+        "mechanism": str(reports.plan.mechanism),
+        "plan": reports.plan.digest,
+        "guarantee": reports.guarantee.to_json(),
+        "randomness": reports.randomness,
+    }
+
+
+def estimate(data: Reports | Baskets, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+    """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
+
+    ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing people too.
+    """
+    if not isinstance(data, Reports | Baskets):
+        raise DataError(f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
+    if data.n_records == 0:
+        raise DataError("There are no records to estimate from.")
+    wanted = [data.domain.itemset(_not_a_string(itemset)) for itemset in itemsets]
+    largest = max((len(itemset) for itemset in wanted), default=0)
+    if largest > _LARGEST_UNION:
+        raise ParameterError(
+            f"The 'itemsets' parameter must hold itemsets of at most {_LARGEST_UNION} items, got one of {largest}.",
+            parameter="itemsets",
+            value=largest,
+        )
+    items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
+    if isinstance(data, Reports):
+        channel, counter = data.channel, data.counter(items)
+    else:
+        channel, counter = IdentityChannel(data.domain), Bitmaps.from_rows(data.to_bits(), data.n_items, items=items)
+    return _estimates(channel, counter, wanted, sampling)
+
+
+def _not_a_string(itemset: Iterable[Hashable]) -> Iterable[Hashable]:
+    if isinstance(itemset, str):
+        raise ParameterError(
+            "The 'itemsets' parameter must hold sets of items, got a string.",
+            parameter="itemsets",
+            value=itemset,
+            hint="Write [{'milk'}] rather than ['milk'].",
+        )
+    return itemset
+
+
+def _estimates(channel: Channel, counter: Counter, wanted: list[tuple[int, ...]], sampling: bool) -> Estimates:
+    n = counter.n_records
+    value, second = np.empty(len(wanted)), np.empty(len(wanted))
+    for size in {len(itemset) for itemset in wanted}:
+        places = [place for place, itemset in enumerate(wanted) if len(itemset) == size]
+        rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)
+        found = moments(channel, counter.strata, rows, cells_of(count_subsets(counter, rows)))
+        value[places], second[places] = found.value, found.second
+
+    def covariance() -> Floats:
+        """Pair by pair: the product of two weights is a function of what a report shows of the union."""
+        matrix = np.empty((len(wanted), len(wanted)))
+        for i, first in enumerate(wanted):
+            for j, other in enumerate(wanted[: i + 1]):
+                union = tuple(sorted({*first, *other}))
+                if len(union) > _LARGEST_UNION:
+                    raise ParameterError(
+                        f"The union of two itemsets must have at most {_LARGEST_UNION} items for their covariance, got "
+                        f"{len(union)}.",
+                        parameter="itemsets",
+                        value=len(union),
+                    )
+                rows = np.array([union], np.int32)
+                masks = [sum(1 << union.index(item) for item in part) for part in (first, other, union)]
+                cells = cells_of(count_subsets(counter, rows))
+                sums = product_sums(channel, counter.strata, rows, cells, masks[:2])[0]
+                if sampling:
+                    less = value[i] * value[j] / n
+                else:
+                    less = float(moments(channel, counter.strata, rows, cells).value[0])
+                matrix[i, j] = matrix[j, i] = (sums[0, 1] - less) / n**2
+        return matrix
+
+    return Estimates(
+        value=value / n,
+        variance=variance(value, second, n, sampling=sampling) / n**2,
+        n_records=n,
+        sampling=sampling,
+        covariance_of=covariance,
+    )

@@ -1,0 +1,159 @@
+"""What mining returns: itemsets with supports, standard errors and intervals, ready for frames and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bosket.counting.base import ItemsetRows
+from bosket.counting.table import SupportTable
+from bosket.errors import DataError
+from bosket.estimates import Floats, normal_quantile, standard_error, variance
+from bosket.mechanisms.base import Channel
+from bosket.mining.apriori import Level, least_count
+
+
+class FrequentItemsets:
+    """The frequent itemsets of a search.
+
+    ``levels`` also keep the itemsets that were extended without being frequent themselves, because rules need them;
+    everything that lists itemsets lists the frequent ones only.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        levels: Sequence[Level],
+        *,
+        strata: Sequence[int],
+        stratum_records: npt.NDArray[np.int64],
+        min_support: float,
+        about: dict[str, Any],
+    ) -> None:
+        self.channel = channel
+        self.domain = channel.domain
+        self.levels = tuple(levels)
+        self.strata = tuple(strata)
+        self.stratum_records = stratum_records
+        self.n_records = int(stratum_records.sum())
+        self.min_support = min_support
+        self.about = about
+        """Mechanism, parameters, number of records, guarantee and version, so that a file can be understood later."""
+
+    @cached_property
+    def table(self) -> SupportTable:
+        """Observed counts of everything kept, found by itemset."""
+        table = SupportTable(self.stratum_records[:, None])
+        for level in self.levels:
+            table.add(level.items, level.observed)
+        return table
+
+    def reported(self, level: Level) -> npt.NDArray[np.bool_]:
+        """Which itemsets of a level are frequent."""
+        result: npt.NDArray[np.bool_] = level.value >= least_count(self.min_support, self.n_records)
+        return result
+
+    @cached_property
+    def sizes(self) -> dict[int, int]:
+        """How many frequent itemsets there are of each size."""
+        counts = {level.items.shape[1]: int(self.reported(level).sum()) for level in self.levels}
+        return {size: count for size, count in counts.items() if count}
+
+    def __len__(self) -> int:
+        return sum(self.sizes.values())
+
+    def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
+        """Frequent itemsets with their estimated supports."""
+        for level in self.levels:
+            keep = self.reported(level)
+            yield from zip(self.names(level.items[keep]), (level.value[keep] / self.n_records).tolist(), strict=True)
+
+    def names(self, rows: ItemsetRows) -> list[frozenset[Hashable]]:
+        """Itemsets by label."""
+        return [frozenset(row) for row in self._labels[rows].tolist()]
+
+    @cached_property
+    def _labels(self) -> npt.NDArray[np.object_]:
+        labels = np.empty(len(self.domain), object)
+        labels[:] = self.domain.labels
+        return labels
+
+    def support(self, itemset: Iterable[Hashable]) -> float:
+        """The estimated support of an itemset that was kept."""
+        row = np.array([self.domain.itemset(itemset)], np.int32)
+        size = row.shape[1]
+        if 0 < size <= len(self.levels):
+            place = int(self.table.index(size).find(row)[0])
+            if place >= 0:
+                return float(self.levels[size - 1].value[place]) / self.n_records
+        raise DataError("The itemset asked for is not among those found; bosket.estimate can estimate any itemset.")
+
+    def to_frame(self, *, level: float = 0.95, sampling: bool = False) -> pd.DataFrame:
+        """One row per frequent itemset, smallest first.
+
+        support   the unbiased estimate, not clipped to [0, 1]
+        itemsets  frozenset of labels
+        size      number of items
+        stderr    standard error of support: of the coins alone, or of sampling too
+        low, high normal interval at ``level``
+        observed  the fraction of reports that hold the itemset, before any estimation
+        """
+        z = normal_quantile(level)
+        n = self.n_records
+        keeps = [self.reported(part) for part in self.levels]
+        parts = [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
+        names = [name for part, keep in parts for name in self.names(_take(part.items, keep))]
+        column = np.empty(len(names), object)
+        column[:] = names
+        support = _join([_take(part.value, keep) for part, keep in parts]) / n
+        second = _join([_take(part.second, keep) for part, keep in parts])
+        stderr = standard_error(variance(support * n, second, n, sampling=sampling)) / n
+        observed = _join([_take(part.observed.sum(axis=0), keep) for part, keep in parts]) / n
+        sizes = np.repeat([part.items.shape[1] for part, _ in parts], [int(keep.sum()) for _, keep in parts])
+        frame = pd.DataFrame(
+            {
+                "support": support,
+                "itemsets": column,
+                "size": sizes.astype(np.int64),
+                "stderr": stderr,
+                "low": support - z * stderr,
+                "high": support + z * stderr,
+                "observed": observed,
+            }
+        )
+        frame.attrs["about"] = {
+            **self.about,
+            "level": level,
+            "stderr": "coins and sampling" if sampling else "coins alone",
+        }
+        return frame
+
+    def rules(
+        self,
+        *,
+        metric: str = "confidence",
+        min_threshold: float = 0.8,
+        level: float = 0.95,
+        sampling: bool = False,
+    ) -> pd.DataFrame:
+        """Association rules among the frequent itemsets; see :func:`bosket.mining.rules.association_rules`."""
+        from bosket.mining.rules import association_rules
+
+        return association_rules(self, metric=metric, min_threshold=min_threshold, level=level, sampling=sampling)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
+        return f"FrequentItemsets({sizes}; min_support={self.min_support:g}, {self.n_records} records)"
+
+
+def _take(values: Any, keep: npt.NDArray[np.bool_]) -> Any:
+    return values if keep.all() else values[keep]
+
+
+def _join(parts: list[npt.NDArray[Any]]) -> Floats:
+    return np.concatenate(parts).astype(float) if parts else np.empty(0)

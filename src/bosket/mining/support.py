@@ -1,0 +1,69 @@
+"""Support estimates of many itemsets at once, from subset supports and a channel's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import Counts, ItemsetRows
+from bosket.counting.table import members
+from bosket.estimates import Floats
+from bosket.mechanisms.base import Channel
+from bosket.moment_kernels import add_moments, to_cells
+
+Cells = npt.NDArray[np.int64]
+"""Exclusive counts of the patterns of an itemset: shape (n_strata, n, 2**k)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """For each itemset the sum of its weight over all reports, and the sum of the weight squared."""
+
+    value: Floats
+    second: Floats
+
+
+def cells_of(subset_supports: Counts) -> Cells:
+    """Exclusive cell counts from subset supports, in place."""
+    for stratum in subset_supports:
+        to_cells(stratum)
+    return subset_supports
+
+
+def moments(channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: Cells) -> Moments:
+    """Sums of w and w^2 over all strata.
+
+    The sum of w is RE's recursion (Xia et al. 2004, Eq. 4) in closed form: it equals the full inversion of MASK's matrix.
+    """
+    value, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+    for stratum, cell in zip(strata, cells, strict=True):
+        add_moments(cell, channel.weights(itemsets, stratum), value, second)
+    return Moments(value, second)
+
+
+def product_sums(
+    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: Cells, masks: Iterable[int]
+) -> Floats:
+    """Sums over all reports of w_A w_B for subsets A, B of each itemset, given as patterns: shape (n, m, m)."""
+    masks = list(masks)
+    k = itemsets.shape[1]
+    total = np.zeros((len(itemsets), len(masks), len(masks)))
+    for stratum, cell in zip(strata, cells, strict=True):
+        weights = np.empty((len(itemsets), len(masks), 1 << k))
+        for position, mask in enumerate(masks):
+            own = channel.weights(np.ascontiguousarray(itemsets[:, members(mask)]), stratum)
+            weights[:, position] = own[:, restrict(k, mask)]
+        total += np.einsum("nif,njf->nij", weights * cell[:, None, :], weights)
+    return total
+
+
+def restrict(k: int, mask: int) -> npt.NDArray[np.int64]:
+    """For every pattern of k items, the pattern it shows on the items of ``mask`` alone."""
+    patterns = np.arange(1 << k)
+    result = np.zeros(1 << k, np.int64)
+    for position, member in enumerate(members(mask)):
+        result |= (patterns >> member & 1) << position
+    return result

@@ -1,0 +1,129 @@
+"""A study's contract: which items, randomized how, protecting what.
+
+The same plan, through its JSON form, configures whoever randomizes and whoever estimates, so probabilities are written
+in one place.  Its digest names it: reports made under another plan are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bosket.checks import check_integer
+from bosket.data import Baskets, Domain
+from bosket.errors import DataError, ParameterError
+from bosket.mechanisms.base import Channel, Mechanism, as_domain
+from bosket.privacy import LocalGuarantee
+from bosket.randomness import Randomness, Secure
+
+if TYPE_CHECKING:
+    from bosket.reports import Reports
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """What one person puts in: ``reports`` records, each of at most ``max_size`` items (None: any number)."""
+
+    max_size: int | None = None
+    reports: int = 1
+
+    def __post_init__(self) -> None:
+        if self.max_size is not None:
+            check_integer("max_size", self.max_size, least=1, of="PrivacyUnit")
+        check_integer("reports", self.reports, least=1, of="PrivacyUnit")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Domain + mechanism + privacy unit + version."""
+
+    domain: Domain
+    mechanism: Mechanism
+    unit: PrivacyUnit = PrivacyUnit()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, Domain):
+            object.__setattr__(self, "domain", as_domain(self.domain))
+        if len(self.domain) == 0:
+            raise ParameterError(
+                "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
+            )
+        self.channel  # noqa: B018  # the parameters must fit the domain: fail now, not when people have answered
+
+    @cached_property
+    def channel(self) -> Channel:
+        return self.mechanism.channel(self.domain)
+
+    @cached_property
+    def guarantee(self) -> LocalGuarantee:
+        return self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
+
+    @cached_property
+    def json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces, shortest decimal form of every number."""
+        value = {
+            "bosket_plan": VERSION,
+            "domain": self.domain.to_json(),
+            "mechanism": {"name": self.mechanism.name, **self.mechanism.to_json()},
+            "unit": {"max_size": self.unit.max_size, "reports": self.unit.reports},
+        }
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON, in hexadecimal."""
+        return hashlib.sha256(self.json.encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan written by :attr:`json`."""
+        try:
+            value: dict[str, Any] = json.loads(text)
+            version = value["bosket_plan"]
+            if version != VERSION:
+                raise DataError(f"A plan of version {version!r} cannot be read by this bosket, which knows {VERSION}.")
+            parameters = dict(value["mechanism"])
+            name = parameters.pop("name")
+            if name not in Mechanism.registry:
+                raise DataError(f"The mechanism {name!r} of this plan is not known here.")
+            mechanism = Mechanism.registry[name].from_json(parameters)
+            plan = cls(Domain.from_json(value["domain"]), mechanism, PrivacyUnit(**value["unit"]))
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as problem:
+            raise DataError(f"This is not the JSON of a bosket plan ({type(problem).__name__}).") from None
+        return plan
+
+    def with_unit(self, *, max_size: int | None = None, reports: int = 1) -> Plan:
+        return replace(self, unit=PrivacyUnit(max_size, reports))
+
+    def randomize(self, data: Baskets, *, rng: Randomness | None = None) -> Reports:
+        """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
+
+        An item that the plan does not know, or a record longer than it promises, is an error: nothing is dropped silently.
+        """
+        from bosket.reports import Reports
+
+        if data.domain != self.domain:
+            data = data.with_domain(self.domain)
+        limit = self.unit.max_size
+        if limit is not None and int(data.sizes.max(initial=0)) > limit:
+            first = int(np.argmax(data.sizes > limit)) + 1
+            raise DataError(f"Record {first} has more items than the {limit} that the plan's guarantee allows for.")
+        rng = Secure() if rng is None else rng
+        bits, strata = self.channel.randomize_bits(data.to_bits(), rng)
+        return Reports(self, bits, strata=strata, randomness=rng.describe())
+
+    def __repr__(self) -> str:
+        return f"Plan({len(self.domain)} items, {self.mechanism}, digest {self.digest[:12]})"
+
+
+def plan_for(domain: Domain | Baskets | Iterable[Hashable], mechanism: Mechanism) -> Plan:
+    """A plan from what people have at hand."""
+    return Plan(as_domain(domain), mechanism)

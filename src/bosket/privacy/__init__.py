@@ -1,0 +1,5 @@
+"""Guarantees as values: what an observer of reports can learn at most, and about what."""
+
+from bosket.privacy.guarantee import Amplification, LocalGuarantee
+
+__all__ = ["Amplification", "LocalGuarantee"]

@@ -1,0 +1,49 @@
+"""Worst case over pairs of records when every item is randomized on its own."""
+
+from __future__ import annotations
+
+import heapq
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_OUTWARD = 1 + 1e-14  # logarithms and their sum carry a few units in the last place: err towards less privacy
+
+
+def worst_log_ratio(present: Floats, absent: Floats, max_size: int) -> float:
+    """The largest ln Pr(y | s) / Pr(y | t) over records s, t of at most ``max_size`` items and all reports y.
+
+    It is the sum of present[i] over i in s but not t, plus that of absent[i] over i in t but not s: two disjoint sets of at
+    most m items each.  Of an item taken into the first set and one into the second, the former has the larger
+    present - absent (else swapping them gains), so with items sorted by that difference the first set comes from a
+    beginning and the second from the rest: try every cut, with the m largest of either side.
+    """
+    if np.isinf(present).any() or np.isinf(absent).any():
+        return math.inf
+    order = np.argsort(absent - present, kind="stable")
+    first, second = present[order], absent[order]
+    gain = _sums_of_largest(first, max_size) + _sums_of_largest(second[::-1], max_size)[::-1]
+    cut = int(np.argmax(gain))
+    return math.fsum([*_largest(first[:cut], max_size), *_largest(second[cut:], max_size)]) * _OUTWARD
+
+
+def _largest(values: Floats, m: int) -> list[float]:
+    return heapq.nlargest(m, values[values > 0].tolist())
+
+
+def _sums_of_largest(values: Floats, m: int) -> Floats:
+    """Entry c is the sum of the m largest positive numbers among the first c values."""
+    sums = np.zeros(len(values) + 1)
+    kept: list[float] = []
+    total = 0.0
+    for number, value in enumerate(values.tolist(), 1):
+        if value > 0:
+            heapq.heappush(kept, value)
+            total += value
+            if len(kept) > m:
+                total -= heapq.heappop(kept)
+        sums[number] = total
+    return sums

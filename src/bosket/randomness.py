@@ -1,0 +1,218 @@
+"""The only source of chance.
+
+A :class:`Randomness` is a key for AES-256 in counter mode and hands out independent keystreams: stream ``i`` starts at
+counter block ``i * 2**64``, so no two streams of one key overlap.  :class:`Secure` takes its key from the operating
+system and is the default wherever a record is randomized.  :class:`Seeded` derives its key from a number: it repeats
+byte for byte, is meant for simulation, protects nobody, and everything it touches says so.
+
+Bernoulli bits are drawn 64 at a time.  A probability is an integer threshold T over ``2**PRECISION``; a lane is set when a
+uniform PRECISION-bit number U is below T.  U and T are compared bit by bit from the top, 64 lanes in one word, drawing
+a random word only while some lane is undecided: about eight words for 64 exact bits.  Every step decides an undecided
+lane with probability 1/2 whatever its threshold, so the work done tells nothing about threshold or data.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from bosket.checks import check_integer
+from bosket.random_kernels import PRECISION, RUN, xor_bernoulli_block
+from bosket.threads import parallel_map, slices
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Words = npt.NDArray[np.uint64]
+"""Packed bits: lane i is bit i % 64 of word i // 64."""
+
+_ONE = 1 << PRECISION
+_BUFFER_WORDS = 1 << 15
+_ZEROS = bytes(8 * _BUFFER_WORDS)
+_BLOCK_WORDS = 1 << 18  # words of output per stream: fixed, so that Seeded does not depend on the number of cores
+
+
+class Stream:
+    """One keystream of pseudo-random 64-bit words."""
+
+    def __init__(self, key: bytes, number: int) -> None:
+        start = number.to_bytes(8, "big") + bytes(8)
+        self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(start)).encryptor()
+
+    def fill(self, words: Words) -> None:
+        """Overwrite ``words`` (contiguous) with the next words of the stream."""
+        view = memoryview(words).cast("B")
+        for start, stop in slices(len(view), len(_ZEROS)):
+            self._encryptor.update_into(_ZEROS[: stop - start], view[start:stop])
+
+    def words(self, n: int) -> Words:
+        words = np.empty(n, np.uint64)
+        self.fill(words)
+        return words
+
+
+class Randomness:
+    """Keystreams of one key; see :class:`Secure` and :class:`Seeded`."""
+
+    is_secure: bool = False
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._numbers = itertools.count()
+
+    def stream(self) -> Stream:
+        """The next unused stream."""
+        return Stream(self._key, next(self._numbers))
+
+    def describe(self) -> str:
+        """How this chance came about, for the files it produces."""
+        raise NotImplementedError
+
+    def bernoulli(self, thresholds: Thresholds, n_rows: int) -> Words:
+        """``n_rows`` rows of independent bits, lane i set with probability ``thresholds.probability[i]``."""
+        bits = np.zeros((n_rows, thresholds.n_words), np.uint64)
+        self.xor_bernoulli(bits, when_set=thresholds, when_clear=thresholds)
+        return bits
+
+    def xor_bernoulli(self, bits: Words, *, when_set: Thresholds, when_clear: Thresholds) -> None:
+        """Flip bits in place: a set bit with its probability in ``when_set``, a clear one with that in ``when_clear``.
+
+        ``bits`` has one row of packed lanes per record; lanes past the last one are left alone.
+        """
+        n_words = when_set.n_words
+        rows_per_block = max(1, _BLOCK_WORDS // max(1, n_words))
+        ones, zeros = when_set.tiled(RUN), when_clear.tiled(RUN)
+        parts = [(start, stop, self.stream()) for start, stop in slices(len(bits), rows_per_block)]
+
+        def flip(part: tuple[int, int, Stream]) -> None:
+            start, stop, stream = part
+            block = bits[start:stop].reshape(-1)
+            buffer = np.empty(_BUFFER_WORDS, np.uint64)
+            done = 0
+            while done < block.size:
+                stream.fill(buffer)
+                done = xor_bernoulli_block(
+                    block, done, ones.planes, zeros.planes, ones.always, zeros.always, ones.lanes, buffer
+                )
+
+        if bits.size:
+            parallel_map(flip, parts)
+
+    def integers(self, bound: int, n: int) -> npt.NDArray[np.int64]:
+        """``n`` independent uniform integers in [0, bound), without bias (rejection, no modulo of the remainder)."""
+        check_integer("bound", bound, least=1, most=1 << 62)
+        limit = (1 << 64) // bound * bound - 1  # accept words up to here: a whole number of periods
+        stream = self.stream()
+        accepted = np.empty(0, np.uint64)
+        while accepted.size < n:
+            words = stream.words(max(16, int(1.1 * (n - accepted.size))))
+            accepted = np.concatenate([accepted, words[words <= np.uint64(limit)]])
+        return (accepted[:n] % np.uint64(bound)).astype(np.int64)
+
+    def subsets(self, n: int, size: int, count: int) -> npt.NDArray[np.int64]:
+        """``count`` independent uniform subsets of range(n) of the given size, a sorted row each (Floyd's algorithm).
+
+        Step j = n - size .. n - 1 draws t uniform in [0, j] and adds t, or j itself if t is already in.
+        """
+        check_integer("n", n, least=0)
+        check_integer("size", size, least=0, most=n)
+        chosen = np.empty((count, size), np.int64)
+        for column, j in enumerate(range(n - size, n)):
+            drawn = self.integers(j + 1, count)
+            taken = (chosen[:, :column] == drawn[:, None]).any(axis=1)
+            chosen[:, column] = np.where(taken, j, drawn)
+        return np.sort(chosen, axis=1)
+
+
+class Secure(Randomness):
+    """Keystreams under a fresh 256-bit key from the operating system.
+
+    A copy in another process would repeat the stream, so a fork gets a new key before its first draw, and pickling or
+    copying makes a new generator rather than a twin.
+    """
+
+    is_secure = True
+
+    def __init__(self) -> None:
+        super().__init__(os.urandom(32))
+        self._process = os.getpid()
+
+    def stream(self) -> Stream:
+        if os.getpid() != self._process:
+            self.__init__()  # type: ignore[misc]  # start over: this process must not share the parent's key
+        return super().stream()
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+    def describe(self) -> str:
+        return "secure"
+
+    def __repr__(self) -> str:
+        return "Secure()"
+
+
+class Seeded(Randomness):
+    """Keystreams that depend on ``seed`` alone: for simulation and tests.  Protects nobody."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = check_integer("seed", seed, least=0, of="Seeded")
+        super().__init__(hashlib.sha256(b"bosket.Seeded:%d" % self.seed).digest())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.seed,)
+
+    def describe(self) -> str:
+        return f"seeded({self.seed}): a simulation that protects nobody"
+
+    def __repr__(self) -> str:
+        return f"Seeded({self.seed})"
+
+
+class Thresholds:
+    """Probabilities of a row of lanes, as the integers they are drawn with.
+
+    ``probability`` is what is realised, T / 2**53: a double exactly, and equal to what was asked for every double in [1/2, 1]
+    and every multiple of 2**-53.
+    """
+
+    def __init__(self, probability: npt.ArrayLike) -> None:
+        asked = np.atleast_1d(np.asarray(probability, float))
+        threshold = np.rint(asked * _ONE).astype(np.uint64)
+        self.probability: npt.NDArray[np.float64] = threshold / _ONE
+        self.n_lanes = len(threshold)
+        self.n_words = -(-self.n_lanes // 64)
+        padded = np.zeros(64 * self.n_words, np.uint64)
+        padded[: self.n_lanes] = threshold
+        lanes = np.zeros(64 * self.n_words, bool)
+        lanes[: self.n_lanes] = True
+        self.lanes: Words = pack_lanes(lanes)
+        self.always: Words = pack_lanes(padded == _ONE)
+        levels = np.arange(PRECISION - 1, -1, -1, dtype=np.uint64)[:, None]
+        self.planes: Words = pack_lanes((padded >> levels) & np.uint64(1) != 0)  # (PRECISION, n_words), top bit first
+
+    def tiled(self, n_columns: int) -> Thresholds:
+        """The same lanes for several rows side by side, so that narrow rows keep the vector units busy."""
+        times = max(1, n_columns // max(1, self.n_words))
+        wide = copy.copy(self)
+        wide.lanes, wide.always = np.tile(self.lanes, times), np.tile(self.always, times)
+        wide.planes = np.tile(self.planes, (1, times))
+        return wide
+
+
+def pack_lanes(lanes: npt.NDArray[np.bool_]) -> Words:
+    """Booleans, a multiple of 64 in the last axis, as words; lane i is bit i % 64 of word i // 64."""
+    return np.packbits(lanes, axis=-1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+
+
+def realised(probability: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The probabilities that will be drawn when these are asked for."""
+    result: npt.NDArray[np.float64] = np.rint(np.asarray(probability, float) * _ONE) / _ONE
+    return result

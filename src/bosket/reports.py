@@ -1,0 +1,183 @@
+"""Randomized records with their plan, in memory and on disk.
+
+On disk: Parquet, a fixed-width binary column ``report`` (bit i of byte j is item 8 j + i), a column ``stratum`` where the mechanism has
+strata, and in the schema's metadata the plan as JSON, its digest, and how the chance came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bosket._version import __version__
+from bosket.counting.base import Words
+from bosket.counting.bitmaps import Bitmaps
+from bosket.data import Domain
+from bosket.data.atomic import atomic_path
+from bosket.errors import DataError, PlanMismatchError
+from bosket.mechanisms.base import Channel, Strata
+from bosket.plan import Plan
+from bosket.privacy import LocalGuarantee
+from bosket.threads import slices
+
+_ROW_GROUP = 1 << 17
+
+
+class Reports:
+    """What the collector holds: randomized records, and the plan they were made under."""
+
+    def __init__(self, plan: Plan, bits: Words, *, strata: Strata | None = None, randomness: str) -> None:
+        self.plan = plan
+        self.bits = bits
+        self.strata = strata
+        self.randomness = randomness
+        """``secure``, or a sentence saying that this is a simulation."""
+        for array in (self.bits, self.strata):
+            if array is not None:
+                array.flags.writeable = False
+
+    @property
+    def n_records(self) -> int:
+        return len(self.bits)
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    @property
+    def domain(self) -> Domain:
+        return self.plan.domain
+
+    @property
+    def channel(self) -> Channel:
+        return self.plan.channel
+
+    @property
+    def guarantee(self) -> LocalGuarantee:
+        return self.plan.guarantee
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether the chance was seeded: such reports protect nobody."""
+        return self.randomness != "secure"
+
+    def counter(self, items: npt.NDArray[np.int32] | None = None) -> Bitmaps:
+        """Bitmaps of the reports: of all items, or of those asked for."""
+        return Bitmaps.from_rows(self.bits, len(self.domain), strata=self.strata, items=items)
+
+    def write(self, path: str | Path) -> None:
+        """Write Parquet; an existing file is replaced only when the new one is complete."""
+        width = -(-len(self.domain) // 8)
+        fields = [pa.field("report", pa.binary(width), nullable=False)]
+        if self.strata is not None:
+            fields.append(pa.field("stratum", pa.int32(), nullable=False))
+        metadata = {
+            "bosket.plan": self.plan.json,
+            "bosket.digest": self.plan.digest,
+            "bosket.randomness": self.randomness,
+            "bosket.version": __version__,
+        }
+        schema = pa.schema(fields, metadata=metadata)
+        with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+            for start, stop in slices(max(1, self.n_records), _ROW_GROUP):
+                rows = np.ascontiguousarray(_as_bytes(self.bits[start:stop])[:, :width])
+                columns = [
+                    pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
+                ]
+                if self.strata is not None:
+                    columns.append(pa.array(self.strata[start:stop]))
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+
+    @classmethod
+    def read(cls, path: str | Path, *, plan: Plan | None = None) -> Reports:
+        """Read reports; with ``plan``, refuse those made under any other."""
+        path = Path(path)
+        with _reading(path), pq.ParquetFile(path) as file:
+            metadata = {key.decode(): value.decode() for key, value in (file.schema_arrow.metadata or {}).items()}
+            found = _plan_of(metadata, path)
+            if plan is not None and plan.digest != found.digest:
+                raise PlanMismatchError(
+                    f"The reports in {path} were made under plan {found.digest[:12]}, not under plan {plan.digest[:12]}.",
+                    path=path,
+                )
+            width = -(-len(found.domain) // 8)
+            kind = file.schema_arrow.field("report").type if "report" in file.schema_arrow.names else None
+            if kind != pa.binary(width):
+                raise DataError(
+                    f"The reports in {path} do not have the {len(found.domain)} bits of their plan.", path=path
+                )
+            bits = np.zeros((file.metadata.num_rows, -(-len(found.domain) // 64)), np.uint64)
+            strata = np.empty(len(bits), np.int32) if "stratum" in file.schema_arrow.names else None
+            start = 0
+            for batch in file.iter_batches(_ROW_GROUP):
+                stop = start + batch.num_rows
+                column = batch.column("report")
+                if column.null_count:
+                    raise DataError(f"A report in {path} is missing.", path=path)
+                rows = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :][: batch.num_rows * width]
+                _as_bytes(bits[start:stop])[:, :width] = rows.reshape(-1, width)
+                if strata is not None:
+                    strata[start:stop] = batch.column("stratum").to_numpy()
+                start = stop
+        spare = len(found.domain) % 64
+        if spare and len(bits) and int(bits[:, -1].max() >> np.uint64(spare)):
+            raise DataError(f"A report in {path} has more than the {len(found.domain)} bits of its plan.", path=path)
+        return cls(found, bits, strata=strata, randomness=metadata.get("bosket.randomness", "unknown"))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Reports)
+            and self.plan.digest == other.plan.digest
+            and np.array_equal(self.bits, other.bits)
+            and (self.strata is None) == (other.strata is None)
+            and (self.strata is None or other.strata is None or np.array_equal(self.strata, other.strata))
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # large and array-like: not a key
+
+    def __repr__(self) -> str:
+        return f"Reports({self.n_records} records, {self.plan}, {self.randomness})"
+
+
+def is_report_file(path: str | Path) -> bool:
+    """Whether a file is Parquet with a bosket plan in it."""
+    try:
+        with pq.ParquetFile(path) as file:
+            return b"bosket.plan" in (file.schema_arrow.metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _as_bytes(bits: Words) -> npt.NDArray[np.uint8]:
+    return bits.view(np.uint8).reshape(len(bits), -1)
+
+
+def _plan_of(metadata: dict[str, str], path: Path) -> Plan:
+    if "bosket.plan" not in metadata:
+        raise DataError(
+            f"{path} does not hold reports: it has no plan.",
+            path=path,
+            hint="Raw baskets are read with bosket.Baskets.read.",
+        )
+    plan = Plan.from_json(metadata["bosket.plan"])
+    if plan.digest != metadata.get("bosket.digest"):
+        raise PlanMismatchError(f"The plan in {path} does not match its digest.", path=path)
+    return plan
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file without quoting it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}.", path=path) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
+        raise DataError(
+            f"{path} cannot be read as Parquet: it is not, or it was cut short ({type(problem).__name__}).", path=path
+        ) from None

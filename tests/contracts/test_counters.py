@@ -1,0 +1,137 @@
+"""Every counting engine against plain Python sets.  Register a new engine in ENGINES and it is tested."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bosket.counting import Bitmaps, Counter, ReferenceCounter
+from bosket.counting.table import ItemsetIndex, SupportTable, count_subsets
+from bosket.data import Baskets
+
+Records = list[set[int]]
+Make = Callable[[Records, int, list[int] | None], Counter]
+
+
+def bitmaps(records: Records, n_items: int, strata: list[int] | None) -> Counter:
+    rows = Baskets(records, items=range(n_items)).to_bits()
+    return Bitmaps.from_rows(rows, n_items, strata=None if strata is None else np.array(strata, np.int32))
+
+
+def bitmaps_of_some_items(records: Records, n_items: int, strata: list[int] | None) -> Counter:
+    rows = Baskets(records, items=range(n_items)).to_bits()
+    items = np.arange(n_items, dtype=np.int32)[:: max(1, n_items // 2)]
+    everything = np.unique(np.concatenate([items, np.arange(n_items, dtype=np.int32)]))
+    return Bitmaps.from_rows(
+        rows, n_items, strata=None if strata is None else np.array(strata, np.int32), items=everything
+    )
+
+
+def reference(records: Records, n_items: int, strata: list[int] | None) -> Counter:
+    return ReferenceCounter(records, strata)
+
+
+ENGINES: dict[str, Make] = {
+    "reference": reference,
+    "bitmaps": bitmaps,
+    "bitmaps_of_some_items": bitmaps_of_some_items,
+}
+
+
+def by_hand(records: Records, strata: list[int], itemset: tuple[int, ...]) -> list[int]:
+    return [
+        sum(1 for record, own in zip(records, strata, strict=True) if own == stratum and set(itemset) <= record)
+        for stratum in sorted(set(strata)) or [0]
+    ]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Records, int, list[int] | None]:
+    n_items = draw(st.sampled_from([1, 3, 5, 64, 65, 70]))
+    low = st.sets(st.integers(0, min(n_items, 5) - 1))
+    anywhere = st.sets(st.integers(0, n_items - 1), max_size=8)
+    records = draw(st.lists(low | anywhere, max_size=140))
+    strata = draw(st.none() | st.lists(st.sampled_from([0, 2, 7]), min_size=len(records), max_size=len(records)))
+    return records, n_items, strata
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(case=cases())
+def test_supports_are_those_of_plain_sets(engine: str, case: tuple[Records, int, list[int] | None]) -> None:
+    records, n_items, strata = case
+    counter = ENGINES[engine](records, n_items, strata)
+    own = strata if strata is not None else [0] * len(records)
+    assert isinstance(counter, Counter)
+    assert counter.n_records == len(records)
+    assert list(counter.strata) == (sorted(set(own)) or [0])
+    low = range(min(n_items, 5))
+    for size in range(5):
+        for itemsets in (list(itertools.combinations(low, size)), [(n_items - 1,)] if size == 1 else []):
+            if itemsets:
+                counts = counter.supports(np.array(itemsets, np.int32).reshape(len(itemsets), size))
+                expected = np.array([by_hand(records, own, itemset) for itemset in itemsets]).T
+                np.testing.assert_array_equal(counts, expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_itemsets_no_counts(engine: str) -> None:
+    counter = ENGINES[engine]([{0}, {1}], 2, None)
+    assert counter.supports(np.empty((0, 2), np.int32)).shape == (1, 0)
+
+
+def test_large_blocks_and_many_items() -> None:
+    """More words than a block and more items than a tile: the cache blocking itself, against a dense product."""
+    rng = np.random.default_rng(5)
+    n, n_items = 70_000, 530
+    dense = rng.random((n, n_items)) < 0.3
+    strata = rng.integers(0, 3, n).astype(np.int32)
+    records = np.packbits(np.pad(dense, ((0, 0), (0, 576 - n_items))), axis=1, bitorder="little").view(np.uint64)
+    counter = Bitmaps.from_rows(records, n_items, strata=strata)
+    pairs = np.array(list(itertools.combinations(range(n_items), 2)), np.int32)
+    told: list[int] = []
+    counts = counter.supports(pairs, on_progress=told.append)
+    assert told[-1] == len(pairs)
+    for stratum in range(3):
+        part = dense[strata == stratum].astype(np.float32)
+        expected = (part.T @ part).astype(np.int64)
+        np.testing.assert_array_equal(counts[stratum], expected[pairs[:, 0], pairs[:, 1]])
+    few = pairs[rng.choice(len(pairs), 500, replace=False)]
+    np.testing.assert_array_equal(counter.supports(few).sum(axis=0), (dense[:, few[:, 0]] & dense[:, few[:, 1]]).sum(axis=0))
+    triples = np.sort(rng.choice(n_items, (300, 3), replace=True), axis=1)
+    triples = triples[(np.diff(triples, axis=1) > 0).all(axis=1)].astype(np.int32)
+    expected = dense[:, triples].all(axis=2).sum(axis=0)
+    np.testing.assert_array_equal(counter.supports(triples).sum(axis=0), expected)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3, unique=True).map(sorted), unique_by=tuple, max_size=60)
+)
+def test_index_finds_what_is_there_and_nothing_else(rows: list[list[int]]) -> None:
+    half = rows[: len(rows) // 2]
+    index = ItemsetIndex(np.array(half, np.int32).reshape(-1, 3))
+    found = index.find(np.array(rows, np.int32).reshape(-1, 3))
+    assert found.tolist() == [half.index(row) if row in half else -1 for row in rows]
+
+
+@given(case=cases())
+def test_subset_supports_by_two_routes(case: tuple[Records, int, list[int] | None]) -> None:
+    """Asking the counter for each subset, and looking them up in a table, give the support of every pattern."""
+    records, n_items, strata = case
+    if n_items < 3:
+        return
+    counter = bitmaps(records, n_items, strata)
+    rows = np.array([[0, 1, 2]], np.int32)
+    supports = count_subsets(counter, rows)
+    own = strata if strata is not None else [0] * len(records)
+    for pattern in range(8):
+        subset = tuple(item for item in range(3) if pattern >> item & 1)
+        assert supports[:, 0, pattern].tolist() == by_hand(records, own, subset)
+    table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
+    table.add(np.array([[0], [1], [2]], np.int32), supports[:, 0, [1, 2, 4]])
+    table.add(np.array([[0, 1], [0, 2], [1, 2]], np.int32), supports[:, 0, [3, 5, 6]])
+    np.testing.assert_array_equal(table.subset_supports(rows, own=supports[:, :, 7]), supports)
