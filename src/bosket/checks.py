@@ -38,15 +38,19 @@ def check_between(name: str, value: Any, low: float, high: float, *, of: str | N
 
 def check_not_negative(name: str, value: Any, *, of: str | None = None) -> float:
     """A finite real number, at least 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and value >= 0):
+    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and float(value) >= 0):
         raise _fail(name, of, "be a finite number, at least 0", value)
     return float(value)
 
 
 def check_integer(name: str, value: Any, *, least: int, most: int | None = None, of: str | None = None) -> int:
     """A whole number within its bounds."""
-    low_enough = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-    if not low_enough or (most is not None and int(value) > most):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Integral)
+        or int(value) < least
+        or (most is not None and int(value) > most)
+    ):
         bounds = f"be a whole number, at least {least}" + ("" if most is None else f" and at most {most}")
         raise _fail(name, of, bounds, value)
     return int(value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ import numpy as np
 from bosket.checks import check_integer
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, ParameterError
-from bosket.mechanisms.base import Channel, Mechanism, as_domain
+from bosket.mechanisms.base import Channel, Mechanism
 from bosket.privacy import LocalGuarantee
 from bosket.randomness import Randomness, Secure
 
@@ -50,8 +49,6 @@ class Plan:
     unit: PrivacyUnit = PrivacyUnit()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, Domain):
-            object.__setattr__(self, "domain", as_domain(self.domain))
         if len(self.domain) == 0:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
@@ -123,7 +120,3 @@ class Plan:
     def __repr__(self) -> str:
         return f"Plan({len(self.domain)} items, {self.mechanism}, digest {self.digest[:12]})"
 
-
-def plan_for(domain: Domain | Baskets | Iterable[Hashable], mechanism: Mechanism) -> Plan:
-    """A plan from what people have at hand."""
-    return Plan(as_domain(domain), mechanism)

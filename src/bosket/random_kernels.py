@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 PRECISION = 53
-EAGER = 5  # levels done for a whole run of words at once (vectorized); a word is rarely decided sooner
-RUN = 32  # words in a run
+EAGER = 7  # levels done for a whole run of words at once (vectorized); most words are decided soon after
+RUN = 64  # words in a run
 NEED = RUN * PRECISION  # random words a run may use
 
 

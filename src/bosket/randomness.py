@@ -48,7 +48,7 @@ class Stream:
 
     def fill(self, words: Words) -> None:
         """Overwrite ``words`` (contiguous) with the next words of the stream."""
-        view = memoryview(words).cast("B")
+        view = words.view(np.uint8).data
         for start, stop in slices(len(view), len(_ZEROS)):
             self._encryptor.update_into(_ZEROS[: stop - start], view[start:stop])
 

@@ -26,7 +26,7 @@ from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 from bosket.threads import slices
 
-_ROW_GROUP = 1 << 17
+_ROW_GROUP = 1 << 15
 
 
 class Reports:
@@ -83,7 +83,7 @@ class Reports:
             "bosket.version": __version__,
         }
         schema = pa.schema(fields, metadata=metadata)
-        with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer:
             for start, stop in slices(max(1, self.n_records), _ROW_GROUP):
                 rows = np.ascontiguousarray(_as_bytes(self.bits[start:stop])[:, :width])
                 columns = [
@@ -97,7 +97,7 @@ class Reports:
     def read(cls, path: str | Path, *, plan: Plan | None = None) -> Reports:
         """Read reports; with ``plan``, refuse those made under any other."""
         path = Path(path)
-        with _reading(path), pq.ParquetFile(path) as file:
+        with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
             metadata = {key.decode(): value.decode() for key, value in (file.schema_arrow.metadata or {}).items()}
             found = _plan_of(metadata, path)
             if plan is not None and plan.digest != found.digest:
@@ -114,16 +114,17 @@ class Reports:
             bits = np.zeros((file.metadata.num_rows, -(-len(found.domain) // 64)), np.uint64)
             strata = np.empty(len(bits), np.int32) if "stratum" in file.schema_arrow.names else None
             start = 0
-            for batch in file.iter_batches(_ROW_GROUP):
-                stop = start + batch.num_rows
-                column = batch.column("report")
-                if column.null_count:
-                    raise DataError(f"A report in {path} is missing.", path=path)
-                rows = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :][: batch.num_rows * width]
-                _as_bytes(bits[start:stop])[:, :width] = rows.reshape(-1, width)
-                if strata is not None:
-                    strata[start:stop] = batch.column("stratum").to_numpy()
-                start = stop
+            for group in range(file.num_row_groups):
+                for batch in file.read_row_group(group).to_batches():
+                    stop = start + batch.num_rows
+                    column = batch.column("report")
+                    if column.null_count:
+                        raise DataError(f"A report in {path} is missing.", path=path)
+                    rows = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :]
+                    _as_bytes(bits[start:stop])[:, :width] = rows[: batch.num_rows * width].reshape(-1, width)
+                    if strata is not None:
+                        strata[start:stop] = batch.column("stratum").to_numpy()
+                    start = stop
         spare = len(found.domain) % 64
         if spare and len(bits) and int(bits[:, -1].max() >> np.uint64(spare)):
             raise DataError(f"A report in {path} has more than the {len(found.domain)} bits of its plan.", path=path)
@@ -154,7 +155,7 @@ def is_report_file(path: str | Path) -> bool:
 
 
 def _as_bytes(bits: Words) -> npt.NDArray[np.uint8]:
-    return bits.view(np.uint8).reshape(len(bits), -1)
+    return bits.view(np.uint8).reshape(len(bits), 8 * bits.shape[1])
 
 
 def _plan_of(metadata: dict[str, str], path: Path) -> Plan:

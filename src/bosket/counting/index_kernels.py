@@ -45,7 +45,7 @@ def find_row(rows: Any, slots: Any, row: Any) -> int:
     while True:
         r = slots[place]
         if r < 0 or _same(rows[r], row):
-            return r  # type: ignore[no-any-return]  # compiled
+            return r
         place = (place + np.uint64(1)) & mask
 
 

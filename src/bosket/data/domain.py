@@ -72,16 +72,23 @@ class Domain:
 
     def to_json(self) -> dict[str, Any]:
         """The domain as plain JSON values; labels keep their types."""
-        return {"kind": "items", "items": [_label_to_json(label) for label in self.labels]}
+        return {"kind": "items", "items": [label_to_json(label) for label in self.labels]}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         if value.get("kind") != "items":
             raise DataError(f"The domain of a plan must be of kind 'items', got {value.get('kind')!r}.")
-        return cls(_label_from_json(label) for label in value["items"])
+        return cls(label_from_json(label) for label in value["items"])
 
 
-def _label_to_json(label: Hashable) -> Any:
+def as_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """An array of these very objects: NumPy would otherwise spread tuples and sets over dimensions."""
+    result = np.empty(len(values), object)
+    result[:] = values
+    return result
+
+
+def label_to_json(label: Hashable) -> Any:
     """Strings, whole numbers and booleans stand for themselves; a tuple becomes ``{"tuple": [...]}``."""
     if isinstance(label, np.generic):
         label = label.item()
@@ -90,14 +97,14 @@ def _label_to_json(label: Hashable) -> Any:
     if isinstance(label, float) and np.isfinite(label):
         return label
     if isinstance(label, tuple):
-        return {"tuple": [_label_to_json(part) for part in label]}
+        return {"tuple": [label_to_json(part) for part in label]}
     raise DataError(
         f"A label of type {type(label).__name__} cannot be written down.",
         hint="Use strings, numbers, booleans, or tuples of these as item labels.",
     )
 
 
-def _label_from_json(value: Any) -> Hashable:
+def label_from_json(value: Any) -> Hashable:
     if isinstance(value, dict):
-        return tuple(_label_from_json(part) for part in value["tuple"])
+        return tuple(label_from_json(part) for part in value["tuple"])
     return value  # type: ignore[no-any-return]  # a JSON scalar

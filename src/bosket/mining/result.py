@@ -12,6 +12,7 @@ import pandas as pd
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import SupportTable
+from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.estimates import Floats, normal_quantile, standard_error, variance
 from bosket.mechanisms.base import Channel
@@ -79,9 +80,7 @@ class FrequentItemsets:
 
     @cached_property
     def _labels(self) -> npt.NDArray[np.object_]:
-        labels = np.empty(len(self.domain), object)
-        labels[:] = self.domain.labels
-        return labels
+        return as_objects(self.domain.labels)
 
     def support(self, itemset: Iterable[Hashable]) -> float:
         """The estimated support of an itemset that was kept."""
@@ -108,8 +107,6 @@ class FrequentItemsets:
         keeps = [self.reported(part) for part in self.levels]
         parts = [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
         names = [name for part, keep in parts for name in self.names(_take(part.items, keep))]
-        column = np.empty(len(names), object)
-        column[:] = names
         support = _join([_take(part.value, keep) for part, keep in parts]) / n
         second = _join([_take(part.second, keep) for part, keep in parts])
         stderr = standard_error(variance(support * n, second, n, sampling=sampling)) / n
@@ -118,7 +115,7 @@ class FrequentItemsets:
         frame = pd.DataFrame(
             {
                 "support": support,
-                "itemsets": column,
+                "itemsets": as_objects(names),
                 "size": sizes.astype(np.int64),
                 "stderr": stderr,
                 "low": support - z * stderr,

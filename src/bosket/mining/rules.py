@@ -20,6 +20,7 @@ import pandas as pd
 from bosket.checks import check_choice, check_real
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import members
+from bosket.data.domain import as_objects
 from bosket.estimates import Floats, normal_quantile, standard_error
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.support import Cells, cells_of, product_sums
@@ -65,9 +66,7 @@ def association_rules(
     parts = list(_rules(found, metric, min_threshold, sampling))
     columns: dict[str, npt.NDArray[np.generic]] = {}
     for side in ("antecedents", "consequents"):
-        names = [name for part in parts for name in part[side]]
-        columns[side] = np.empty(len(names), object)
-        columns[side][:] = names
+        columns[side] = as_objects([name for part in parts for name in part[side]])
     numbers = ["antecedent support", "consequent support", *MEASURES, *(f"{name}_stderr" for name in MEASURES)]
     joined = {name: np.concatenate([np.empty(0), *(part[name] for part in parts)]) for name in numbers}
     for name in ("antecedent support", "consequent support", *MEASURES):

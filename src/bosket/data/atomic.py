@@ -1,0 +1,68 @@
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from bosket.errors import DataError
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary file beside ``path``; when the block succeeds it takes that name, else it disappears.
+
+    Readers see the old file or the new one, never a part.  A symbolic link is followed and kept; an existing file
+    keeps its permissions, a new one gets those of the process's umask.  Any exception of the block, Ctrl-C included,
+    removes the temporary file and leaves the old one as it was.  An ``OSError`` on the way (a full disk, a missing
+    directory) becomes a ``DataError`` that names ``path``.
+    """
+    shown = os.fspath(path)
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        mode = _mode(target, shown)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        if mode is not None:
+            temporary.chmod(mode)
+        yield temporary
+        _sync(temporary)
+        temporary.replace(target)
+    except OSError as error:
+        _discard(temporary)
+        raise DataError(
+            f"Cannot write {shown}: {error.strerror or 'the operating system refused'}.", path=shown
+        ) from None
+    except BaseException:
+        _discard(temporary)
+        raise
+    with contextlib.suppress(OSError):  # not every system lets a directory be opened; the file is in place by now
+        _sync(target.parent)
+
+
+def _mode(target: Path, shown: str) -> int | None:
+    """The permissions of the file to be replaced; replacing a directory or a device is refused."""
+    try:
+        status = target.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise DataError(f"Cannot write {shown}: it exists and is not a regular file.", path=shown)
+    return stat.S_IMODE(status.st_mode)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _discard(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

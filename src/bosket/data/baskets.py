@@ -1,0 +1,225 @@
+"""Baskets: records that are sets of items."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.checks import check_integer
+from bosket.data import files
+from bosket.data.csr import Bits, Csr, Offsets, canonical, checked, from_records, frozen, over, plain
+from bosket.data.domain import Domain, ItemIds
+from bosket.data.frames import columns_of
+from bosket.data.kernels import pack, unpack
+from bosket.data.layouts import Layout, to_csr
+from bosket.errors import DataError, ParameterError
+from bosket.threads import parallel_map, slices
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_WORDS_A_PART = 1 << 20
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Baskets:
+    """Immutable records, each a set of items, over a domain.
+
+    ``records`` is any iterable of iterables of labels.  Repeated items in a record count once; an empty record is a
+    record.  ``items`` declares the domain, and a record with any other item is refused.  Without it the domain is
+    the items seen, sorted where they can be compared, else in order of first appearance.
+
+    >>> baskets = Baskets([["milk", "bread"], ["beer"], []])
+    >>> baskets
+    Baskets(3 records, 3 items)
+    >>> baskets[0]
+    ('bread', 'milk')
+
+    Record r is ``indices[indptr[r]:indptr[r + 1]]``: item ids, increasing, in read-only arrays.
+    """
+
+    indptr: Offsets
+    indices: ItemIds
+    domain: Domain
+
+    def __init__(
+        self, records: Iterable[Iterable[Hashable]], *, items: Iterable[Hashable] | Domain | None = None
+    ) -> None:
+        self._hold(from_records(records, None if items is None else _domain(items)))
+
+    def _hold(self, csr: Csr) -> None:
+        object.__setattr__(self, "indptr", csr.indptr)
+        object.__setattr__(self, "indices", csr.indices)
+        object.__setattr__(self, "domain", csr.domain)
+
+    @classmethod
+    def _of(cls, csr: Csr) -> Self:
+        baskets = cls.__new__(cls)
+        baskets._hold(csr)
+        return baskets
+
+    @classmethod
+    def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, domain: Iterable[Hashable] | Domain) -> Self:
+        """From compressed rows of item ids; rows need not be sorted nor free of repeats."""
+        return cls._of(checked(indptr, indices, _domain(domain)))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        layout: Layout | None = None,
+        record: Hashable | None = None,
+        item: Hashable | None = None,
+    ) -> Self:
+        """From a pandas, polars or Arrow frame.
+
+        ``"one-hot"``: a column per item, holding 0 and 1, booleans, or the words false and true; the column names
+        are the domain, in their order, and a missing value is 0.  ``"long"``: a row per record and item, in the
+        columns ``record`` and ``item`` (by default the first and second of two); a missing item only says that the
+        record exists, and records keep their order of first appearance.  ``"list"``: a list of items in each row of
+        one column (``item`` names it when there are several); a missing list is an empty record.
+
+        Without ``layout``: a frame with a column of lists is read as lists, one with two columns as long, any other
+        as one-hot.  Two columns of booleans are one-hot; two columns of 0 and 1 could be either and are refused,
+        unless they are called ``record`` and ``item``.
+        """
+        return cls._of(to_csr(columns_of(frame), layout, record=record, item=item))
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, items: Iterable[Hashable] | Domain | None = None) -> Self:
+        """From a sparse matrix, a row per record; an item is present where the value is not zero.
+
+        Without ``items`` the labels are the column numbers.
+        """
+        from scipy import sparse  # slow to import, and few need it
+
+        is_sparse: bool = sparse.issparse(matrix)
+        if not is_sparse or matrix.ndim != 2:
+            raise DataError(f"A sparse matrix with two dimensions is needed, got {type(matrix).__name__}.")
+        domain = _domain(range(matrix.shape[1]) if items is None else items)
+        if domain.n_items != matrix.shape[1]:
+            raise DataError(f"The matrix has {matrix.shape[1]} columns, but {domain.n_items} items were named.")
+        rows: Any = sparse.csr_array(matrix, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        if rows.dtype.kind in "fc" and np.isnan(rows.data).any():
+            raise DataError("The matrix holds missing values (NaN).")
+        return cls._of(checked(rows.indptr, rows.indices, domain))
+
+    @classmethod
+    def from_bits(cls, bits: Bits, domain: Iterable[Hashable] | Domain) -> Self:
+        """From packed bits, as ``to_bits`` makes them."""
+        known = _domain(domain)
+        words = -(-known.n_items // 64)
+        bits = np.ascontiguousarray(bits)
+        if bits.dtype != np.uint64 or bits.ndim != 2 or bits.shape[1] != words:
+            raise DataError(f"Packed records of {known.n_items} items must be rows of {words} words of 64 bits.")
+        spare = known.n_items % 64
+        if spare and (bits[:, -1] >> np.uint64(spare)).any():
+            raise DataError(f"Packed records must not set bits beyond their {known.n_items} items.")
+        indptr = np.zeros(len(bits) + 1, np.int64)
+        np.cumsum(np.bitwise_count(bits).sum(axis=1, dtype=np.int64), out=indptr[1:])
+        indices = np.empty(indptr[-1], np.int32)
+        source = frozen(bits.view())
+        frozen(indptr)
+        parallel_map(lambda part: unpack(source, indptr, indices, *part), _parts(len(bits), words))
+        return cls._of(canonical(indptr, indices, known))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, layout: Layout | None = None) -> Self:
+        """Read a ``.dat`` (FIMI), ``.csv`` or ``.parquet`` file, each also with ``.gz``; see ``bosket.data.files``."""
+        return cls._of(files.read(path, layout=layout))
+
+    def write(self, path: str | os.PathLike[str], *, layout: Layout | None = None) -> None:
+        """Write a file that ``read`` reads; an existing one is replaced whole or, if anything fails, not at all."""
+        files.write(Csr(self.indptr, self.indices, self.domain), path, layout=layout)
+
+    @property
+    def n_records(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_items(self) -> int:
+        """How many items the domain has, seen or not."""
+        return self.domain.n_items
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of items in each record."""
+        return np.diff(self.indptr)
+
+    def item_counts(self) -> npt.NDArray[np.int64]:
+        """The number of records that hold each item."""
+        return np.bincount(self.indices, minlength=self.n_items).astype(np.int64, copy=False)
+
+    def repeat(self, times: int) -> Self:
+        """The data concatenated with themselves."""
+        times = check_integer("times", times, least=1, of="repeat")
+        indptr = np.append(np.int64(0), np.tile(self.sizes, times).cumsum())
+        return self._of(canonical(indptr, np.tile(self.indices, times), self.domain))
+
+    def with_domain(self, domain: Iterable[Hashable] | Domain) -> Self:
+        """The same records over another domain, which must have every item that occurs in them."""
+        return self._of(over(Csr(self.indptr, self.indices, self.domain), _domain(domain)))
+
+    def to_bits(self) -> Bits:
+        """A row of 64-bit words per record; item i is bit i % 64 of word i // 64."""
+        words = -(-self.n_items // 64)
+        bits = np.zeros((self.n_records, words), np.uint64)
+        parallel_map(lambda part: pack(self.indptr, self.indices, bits, *part), _parts(self.n_records, words))
+        return bits
+
+    def __len__(self) -> int:
+        return self.n_records
+
+    def __getitem__(self, record: int) -> tuple[Hashable, ...]:
+        """The labels of one record; numbers below 0 count from the end."""
+        number = operator.index(record)
+        at = number + self.n_records if number < 0 else number
+        if not 0 <= at < self.n_records:
+            raise IndexError(f"There is no record {number} among {self.n_records}.")
+        labels = self.domain.labels
+        return tuple(labels[item] for item in self.indices[self.indptr[at] : self.indptr[at + 1]].tolist())
+
+    def __iter__(self) -> Iterator[tuple[Hashable, ...]]:
+        labels = self.domain.labels
+        for start, stop in slices(self.n_records, 10_000):  # plain lists are faster, but not all at once
+            ends = self.indptr[start : stop + 1].tolist()
+            items = self.indices[ends[0] : ends[-1]].tolist()
+            for first, last in pairwise(ends):
+                yield tuple(labels[item] for item in items[first - ends[0] : last - ends[0]])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Baskets):
+            return NotImplemented
+        return (
+            self.domain == other.domain
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
+
+    def __repr__(self) -> str:
+        return f"Baskets({self.n_records} records, {self.n_items} items)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Through ``from_csr``, since a copied array would be writable again."""
+        return type(self).from_csr, (self.indptr, self.indices, self.domain)
+
+
+def _domain(items: Iterable[Hashable] | Domain) -> Domain:
+    if isinstance(items, str | bytes):
+        must = "The 'items' parameter must be a list of labels, got a string, each letter of which would be an item."
+        raise ParameterError(must, parameter="items", value=items)
+    return items if isinstance(items, Domain) else Domain(map(plain, items))
+
+
+def _parts(n_records: int, words: int) -> list[tuple[int, int]]:
+    return list(slices(n_records, max(1, _WORDS_A_PART // max(1, words))))

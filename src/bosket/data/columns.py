@@ -1,0 +1,126 @@
+"""Columns of any kind of value as codes and labels.
+
+A column is an Arrow array, or a plain list where Arrow has no type for its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.data.csr import Offsets, is_missing
+from bosket.data.sources import Source
+
+Column: TypeAlias = Any  # pyarrow.Array, pyarrow.ChunkedArray (neither is typed) or list[Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a frame or file, with their names and where they come from."""
+
+    names: tuple[Hashable, ...]
+    values: tuple[Column, ...]
+    source: Source
+
+
+def is_list(column: Column) -> bool:
+    """Whether the column holds lists; a plain Python one is judged by its first value."""
+    if isinstance(column, list):
+        first = next((value for value in column if not is_absent(value)), None)
+        return isinstance(first, list | tuple | set | frozenset | np.ndarray)
+    types = pa.types
+    kind = column.type
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def is_absent(value: object) -> bool:
+    return not isinstance(value, Iterable) and is_missing(value)
+
+
+def is_boolean(column: Column) -> bool:
+    return not isinstance(column, list) and bool(pa.types.is_boolean(column.type))
+
+
+def reads_as_one_hot(column: Column, source: Source) -> bool:
+    return all(bool((presence(part, source) >= 0).all()) for part in (column[:1000], column))
+
+
+_MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+
+
+def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
+    """1 for present, 0 for absent or missing, -1 for anything else."""
+    codes, values = codes_of(column, source)
+    meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
+    for code, value in enumerate(values):
+        plain = value if isinstance(column, list) else value.as_py()
+        meanings[code] = _MEANINGS.get(plain.lower(), -1) if isinstance(plain, str) else _meaning(plain)
+        if code > 100:  # no need to look at a million different values
+            meanings[code + 1 : -1] = -1
+            break
+    return meanings[codes]
+
+
+def _meaning(value: object) -> int:
+    if is_missing(value):
+        return 0
+    return next((number for number in (0, 1) if value == number), -1)
+
+
+def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
+    """A code for each value, -1 where missing, and the label of each code, all of them used."""
+    codes, values = codes_of(column, source)
+    labels = values if isinstance(values, list) else values.to_pylist()
+    if labels and all(isinstance(label, float) and label.is_integer() for label in labels):
+        labels = [int(label) for label in labels]  # what pandas makes of integers when one is missing
+    used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
+    rank = np.append(np.cumsum(used) - 1, -1)
+    return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]
+
+
+def codes_of(column: Column, source: Source) -> tuple[Offsets, Any]:
+    """A code for each value, -1 where missing, and the values coded: a list, or an Arrow array."""
+    fault = None
+    try:
+        return _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column)
+    except (TypeError, ValueError, pa.ArrowException):  # lists and other nested values
+        fault = "holds values that cannot be items"
+    raise source.error(fault)
+
+
+def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
+    index: dict[Hashable, int] = {}
+    codes = [-1 if is_missing(value) else index.setdefault(value, len(index)) for value in column]
+    return np.array(codes, np.int64), list(index)
+
+
+def _codes_of_arrow(column: Any) -> tuple[Offsets, Any]:
+    chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if pa.types.is_floating(chunks.type):
+        chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
+    if pa.types.is_dictionary(chunks.type) and not _is_clean(chunks):
+        chunks = decoded(chunks)
+    if not pa.types.is_dictionary(chunks.type):
+        chunks = chunks.dictionary_encode()
+    chunks = chunks.unify_dictionaries()
+    if chunks.num_chunks == 0:
+        return np.empty(0, np.int64), []
+    parts = [pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy() for chunk in chunks.chunks]
+    return np.concatenate(parts), chunks.chunk(0).dictionary
+
+
+def decoded(column: Column) -> Column:
+    """The column without dictionary, so that codes follow the order of first appearance."""
+    is_coded = not isinstance(column, list) and pa.types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if is_coded else column
+
+
+def _is_clean(chunks: Any) -> bool:
+    """Whether no dictionary names a value twice or holds a missing one."""
+    return all(c.dictionary.null_count == 0 and len(c.dictionary.unique()) == len(c.dictionary) for c in chunks.chunks)

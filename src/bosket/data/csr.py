@@ -1,0 +1,147 @@
+"""Records in compressed rows, and the ways to make them canonical.
+
+Every reader ends here: it delivers rows of item ids and a domain, and gets back a ``Csr`` whose ids increase within
+each record, without repeats, in read-only arrays.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.data.domain import Domain, ItemIds
+from bosket.data.kernels import canonicalize, group_pairs, is_canonical
+from bosket.errors import DataError
+
+Offsets = npt.NDArray[np.int64]
+"""Where each record starts in the list of all item ids; one entry more than there are records."""
+
+Bits = npt.NDArray[np.uint64]
+"""A row of 64-bit words per record; item i is bit i % 64 of word i // 64."""
+
+Values = TypeVar("Values", bound=npt.NDArray[Any])
+
+
+class Csr(NamedTuple):
+    """Canonical rows: record r holds ``indices[indptr[r]:indptr[r + 1]]``."""
+
+    indptr: Offsets
+    indices: ItemIds
+    domain: Domain
+
+
+def frozen(values: Values) -> Values:
+    """The array itself, from now on read-only."""
+    values.flags.writeable = False
+    return values
+
+
+def canonical(indptr: Offsets, indices: ItemIds, domain: Domain) -> Csr:
+    """Rows known to be in range, sorted and freed of repeats where they need it; takes possession of the arrays."""
+    indptr, indices = frozen(indptr), frozen(indices)
+    if not is_canonical(indptr, indices):
+        indptr, unique = canonicalize(indptr, indices)
+        indices = unique if unique.size == indices.size else unique.copy()
+    return Csr(frozen(indptr), frozen(indices), domain)
+
+
+def checked(indptr: npt.ArrayLike, indices: npt.ArrayLike, domain: Domain) -> Csr:
+    """Rows from outside: refused if they do not fit together or with the domain, and copied if they could change."""
+    starts, items = np.asarray(indptr), np.asarray(indices)
+    if items.size == 0:
+        items = items.astype(np.int32)
+    for name, values in (("indptr", starts), ("indices", items)):
+        if values.ndim != 1 or values.dtype.kind not in "iu":
+            raise DataError(f"The {name} of baskets must be a one-dimensional array of whole numbers.")
+    if starts.size == 0 or starts[0] != 0 or starts[-1] != items.size or (starts[1:] < starts[:-1]).any():
+        raise DataError(f"The indptr of baskets must rise from 0 to the number of indices, {items.size}.")
+    if items.size and (int(items.min()) < 0 or int(items.max()) >= domain.n_items):
+        raise DataError(f"The indices of baskets must be item ids from 0 to {domain.n_items - 1}.")
+    return canonical(_owned(starts, np.int64), _owned(items, np.int32), domain)
+
+
+def _owned(values: npt.NDArray[Any], dtype: type[np.int64 | np.int32]) -> npt.NDArray[Any]:
+    return values.astype(dtype, order="C", copy=bool(values.flags.writeable))
+
+
+def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:
+    """Rows from (record, item) pairs in any order; an item of -1 only says that the record exists."""
+    indptr, indices = group_pairs(frozen(records), frozen(items), n_records)
+    return canonical(indptr, indices, domain)
+
+
+def from_records(records: Iterable[Iterable[Hashable]], domain: Domain | None) -> Csr:
+    """Rows from plain Python records; without a domain, it is the items seen."""
+    index: dict[Hashable, int] = {} if domain is None else domain.index
+    starts, items = array("q", [0]), array("i")
+    for number, record in enumerate(records, 1):
+        fault = _fault(record)
+        if fault is None:
+            labels = list(record)
+            try:
+                if domain is None:
+                    items.extend([index.setdefault(label, len(index)) for label in labels])
+                else:
+                    items.extend([index[label] for label in labels])
+            except KeyError:
+                fault = "holds an item that is not in the declared domain"
+            except TypeError:
+                fault = "holds an item that cannot be hashed"
+        if fault is not None:  # raised outside the handlers: a KeyError would show the item
+            hint = "For a data frame, call Baskets.from_frame." if isinstance(record, str) else None
+            raise DataError(f"Record {number} {fault}.", hint=hint)
+        starts.append(len(items))
+    indptr, indices = np.array(starts, np.int64), np.array(items, np.int32)
+    if domain is not None:
+        return canonical(indptr, indices, domain)
+    missing = [code for code, label in enumerate(index) if is_missing(label)]
+    if missing:
+        first = np.flatnonzero(np.isin(indices, missing))[0]
+        raise DataError(f"Record {np.searchsorted(indptr, first, side='right')} holds a missing item (None or NaN).")
+    seen, rank = domain_of(index)
+    return canonical(indptr, rank[indices], seen)
+
+
+def _fault(record: object) -> str | None:
+    if isinstance(record, str | bytes):
+        return "must be a list of items, got a string, each letter of which would be an item"
+    return None if isinstance(record, Iterable) else f"must be a list of items, got a single {type(record).__name__}"
+
+
+def is_missing(label: object) -> bool:
+    """None, NaN, NaT, pandas.NA."""
+    try:
+        return label is None or bool(label != label)  # only missing values differ from themselves
+    except TypeError:  # pandas.NA will not say
+        return True
+
+
+def domain_of(labels: Iterable[Hashable]) -> tuple[Domain, ItemIds]:
+    """The domain of some labels, sorted where they can be compared, and the item id of each label given."""
+    given = [plain(label) for label in labels]
+    distinct = list(dict.fromkeys(given))
+    try:
+        distinct.sort()  # type: ignore[call-arg]  # labels that cannot be compared stay as they first came
+    except TypeError:
+        distinct = list(dict.fromkeys(given))
+    domain = Domain(distinct)
+    return domain, np.array([domain.index[label] for label in given], np.int32)
+
+
+def plain(label: Hashable) -> Hashable:
+    """NumPy's scalars as Python's."""
+    return label.item() if isinstance(label, np.bool_ | np.integer | np.floating | np.character) else label
+
+
+def over(csr: Csr, domain: Domain) -> Csr:
+    """The same records over another domain."""
+    known = np.array([domain.index.get(label, -1) for label in csr.domain.labels], np.int32)
+    unknown = np.count_nonzero((known < 0) & (np.bincount(csr.indices, minlength=known.size) > 0))
+    if unknown:
+        items = "1 item" if unknown == 1 else f"{unknown} different items"
+        raise DataError(f"The data hold {items} that the given domain does not have.")
+    return canonical(csr.indptr, known[csr.indices], domain)

@@ -1,0 +1,60 @@
+"""The FIMI format: a record a line, non-negative whole numbers with spaces between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from bosket.data.csr import Csr, Offsets, canonical
+from bosket.data.domain import Domain, ItemIds
+from bosket.data.fimi_kernels import Text, count, parse, render
+from bosket.data.layouts import Layout
+from bosket.data.sources import file_source
+from bosket.errors import DataError
+from bosket.threads import slices
+
+_LARGEST = 2**63 - 1
+_BOM = b"\xef\xbb\xbf"
+
+
+def read(content: bytes, path: Path, _layout: Layout | None) -> Csr:
+    """The records of a FIMI file; the domain is the numbers that occur, sorted."""
+    text: Text = np.frombuffer(content, np.uint8)
+    if content.startswith(_BOM):
+        text = text[len(_BOM) :]
+    n_records, n_numbers = count(text)
+    indptr, values = np.zeros(n_records + 1, np.int64), np.empty(n_numbers, np.int64)
+    bad = parse(text, indptr, values)
+    if bad:
+        raise file_source(path).error("must hold whole numbers from 0, with spaces between", line=bad)
+    labels, indices = _ranked(values)
+    return canonical(indptr, indices, Domain(labels.tolist()))
+
+
+def _ranked(values: Offsets) -> tuple[Offsets, ItemIds]:
+    """The different values, sorted, and the rank of each; without sorting them all when a table is affordable."""
+    largest = int(values.max(initial=0))
+    if largest > 4 * values.size + 1_000_000:
+        labels, inverse = np.unique(values, return_inverse=True)
+        return labels, inverse.astype(np.int32)
+    seen = np.zeros(largest + 1, np.bool_)
+    seen[values] = True
+    rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(seen), rank[values]
+
+
+def write(csr: Csr, file: IO[bytes], path: Path, _layout: Layout) -> None:
+    """Write records whose labels are numbers."""
+    hint = "Write a .csv or .parquet file instead."
+    if not all(
+        isinstance(label, int) and not isinstance(label, bool) and 0 <= label <= _LARGEST for label in csr.domain.labels
+    ):
+        raise DataError(f"Cannot write {path}: a FIMI file holds whole numbers from 0 as items.", path=path, hint=hint)
+    n_records = csr.indptr.size - 1
+    if n_records == 0:
+        raise DataError(f"Cannot write {path}: a FIMI file of no records would be empty.", path=path, hint=hint)
+    labels = np.array(csr.domain.labels, np.int64)
+    for start, stop in slices(n_records, 100_000):
+        file.write(render(csr.indptr, csr.indices, labels, start, stop).data)

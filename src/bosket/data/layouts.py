@@ -1,0 +1,169 @@
+"""From columns to records: one-hot, long and list layouts, and telling them apart.
+
+Rows are counted from 0 here and from 1 in messages.  Messages name columns, never values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.checks import check_choice
+from bosket.data.columns import (
+    Columns,
+    codes_of,
+    decoded,
+    factorize,
+    is_absent,
+    is_boolean,
+    is_list,
+    presence,
+    reads_as_one_hot,
+)
+from bosket.data.csr import Csr, Offsets, domain_of, from_pairs, from_records
+from bosket.data.domain import Domain, ItemIds
+from bosket.errors import ParameterError
+
+Layout: TypeAlias = Literal["one-hot", "long", "list"]
+LAYOUTS: tuple[Layout, ...] = ("one-hot", "long", "list")
+LONG_NAMES = ("record", "item")
+"""The column names our own long files have; they settle the layout."""
+
+
+def to_csr(
+    columns: Columns, layout: Layout | None, *, record: Hashable | None = None, item: Hashable | None = None
+) -> Csr:
+    """Read columns as records; ``record`` and ``item`` name the columns of a long layout (``item``: of a list)."""
+    if layout is None:
+        layout = _implied(columns, record, item) or detect(columns)
+    check_choice("layout", layout, LAYOUTS)
+    for name, column in (("record", record), ("item", item)):
+        if column is not None and (layout == "one-hot" or (layout == "list" and name == "record")):
+            must = f"The '{name}' parameter must be left out for the {layout} layout, got {column!r}."
+            raise ParameterError(must, parameter=name, value=column)
+    if layout == "one-hot":
+        return one_hot(columns)
+    if layout == "list":
+        return from_lists(columns, item)
+    return long(columns, record, item)
+
+
+def _implied(columns: Columns, record: Hashable | None, item: Hashable | None) -> Layout | None:
+    """The layout that naming columns implies."""
+    if record is None and item is None:
+        return None
+    if record is None and is_list(columns.values[_position(columns, "item", item)]):
+        return "list"
+    return "long"
+
+
+def detect(columns: Columns) -> Layout:
+    """The layout, if there is only one that the columns can have."""
+    if not columns.names:
+        raise columns.source.error("has no columns")
+    if any(is_list(column) for column in columns.values):
+        return "list"
+    if len(columns.names) != 2:
+        return "one-hot"
+    if all(is_boolean(column) for column in columns.values):
+        return "one-hot"
+    if columns.names == LONG_NAMES:
+        return "long"
+    if all(reads_as_one_hot(column, columns.source) for column in columns.values):
+        raise columns.source.error(
+            "has two columns of 0 and 1, which may be two items, or record numbers and items",
+            hint="Pass layout='one-hot' or layout='long'.",
+        )
+    return "long"
+
+
+def one_hot(columns: Columns) -> Csr:
+    """A column per item, a row per record: 0 and 1, or false and true; a missing value is 0."""
+    domain = Domain(columns.names)
+    rows, n_records = [np.empty(0, np.int64)], 0
+    for name, column in zip(columns.names, columns.values, strict=True):
+        present = presence(column, columns.source)
+        bad = np.flatnonzero(present < 0)
+        if bad.size:
+            must = f"Column {name!r} must hold 0 or 1, false or true, or nothing"
+            raise columns.source.row_error(must, int(bad[0]), hint="Is this the long layout?  Pass layout='long'.")
+        rows.append(np.flatnonzero(present))
+        n_records = present.size
+    items = np.repeat(np.arange(domain.n_items, dtype=np.int32), [len(part) for part in rows[1:]])
+    return from_pairs(np.concatenate(rows), items, n_records, domain)
+
+
+def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Csr:
+    """A row per (record, item); records in order of first appearance; a missing item only opens its record."""
+    at_record, at_item = _long_columns(columns, record, item)
+    records, n_records = codes_of(decoded(columns.values[at_record]), columns.source)[0], 0
+    if records.size:
+        n_records = int(records.max()) + 1
+        if records.min() < 0:
+            must = f"Column {columns.names[at_record]!r} must say which record the item belongs to"
+            raise columns.source.row_error(must, int(np.argmin(records)))
+    codes, labels = factorize(columns.values[at_item], columns.source)
+    domain, rank = domain_of(labels)
+    items = np.append(rank, np.int32(-1))[codes]  # code -1 picks the last entry
+    return from_pairs(records, items, n_records, domain)
+
+
+def long_rows(indptr: Offsets, indices: ItemIds, first: int) -> tuple[Any, Any]:
+    """The other way: Arrow columns of record numbers, from ``first``, and item ids, missing for an empty record."""
+    sizes = np.diff(indptr)
+    rows = np.maximum(sizes, 1)
+    items = np.full(rows.sum(), -1, np.int32)
+    items[np.repeat(sizes > 0, rows)] = indices
+    records = np.repeat(np.arange(first, first + sizes.size), rows)
+    return pa.array(records), pa.array(items, mask=items < 0)
+
+
+def _long_columns(columns: Columns, record: Hashable | None, item: Hashable | None) -> tuple[int, int]:
+    names = columns.names
+    if (record is None or item is None) and len(names) != 2:
+        raise columns.source.error(
+            f"must have two columns to be read as long, got {len(names)}",
+            hint="Baskets.from_frame takes the names of the columns, as record= and item=.",
+        )
+    if record is None:
+        record = names[0] if item is None or item == names[1] else names[1]
+    at_record = _position(columns, "record", record)
+    if item is None:
+        return at_record, 1 - at_record
+    return at_record, _position(columns, "item", item)
+
+
+def _position(columns: Columns, parameter: str, name: Hashable) -> int:
+    if name not in columns.names:
+        must = f"The '{parameter}' parameter must name a column of {columns.source.name}, got {name!r}."
+        raise ParameterError(must, parameter=parameter, value=name)
+    return columns.names.index(name)
+
+
+def from_lists(columns: Columns, item: Hashable | None) -> Csr:
+    """A list of items in each row; a missing list is an empty record."""
+    places = [at for at, column in enumerate(columns.values) if is_list(column)]
+    if item is not None:
+        places = [_position(columns, "item", item)]
+    if len(places) != 1:
+        raise columns.source.error(
+            f"must have one column of lists, got {len(places)}",
+            hint="Baskets.from_frame takes the name of the column, as item=.",
+        )
+    column, name = columns.values[places[0]], columns.names[places[0]]
+    if isinstance(column, list):
+        return from_records([() if is_absent(record) else record for record in column], None)
+    if not is_list(column):
+        raise columns.source.error(f"must hold lists in column {name!r}")
+    sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
+    codes, labels = factorize(pc.list_flatten(column), columns.source)
+    if codes.size and codes.min() < 0:
+        must = f"Column {name!r} must hold lists of items, none of them missing"
+        raise columns.source.row_error(must, int(records[np.argmin(codes)]))
+    domain, rank = domain_of(labels)
+    return from_pairs(records, rank[codes], sizes.size, domain)

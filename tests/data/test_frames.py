@@ -1,0 +1,184 @@
+"""Frames of every make and layout, against the same records from plain lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bosket.data import Baskets
+from bosket.errors import DataError, ParameterError
+from tests.data.leaks import said
+from tests.strategies import Records, baskets, records, texts
+
+MAKES: list[Callable[[dict[str, Any]], Any]] = [
+    pd.DataFrame,
+    lambda columns: pd.DataFrame(columns).convert_dtypes(dtype_backend="pyarrow"),
+    pl.DataFrame,
+    lambda columns: pl.DataFrame(columns).lazy(),
+    pa.table,
+]
+makes = st.sampled_from(MAKES)
+
+
+@given(makes, baskets())
+def test_one_hot(make: Callable[[dict[str, Any]], Any], data: Baskets) -> None:
+    cells = {f"i{item}": [item in row for row in data] for item in range(data.n_items)}
+    truth = Baskets([[f"i{item}" for item in row] for row in data], items=cells)
+    assert Baskets.from_frame(make(cells), layout="one-hot") == truth
+    if data.n_records:  # as 0 and 1; without a row there is no type
+        numbers = {name: [int(cell) for cell in column] for name, column in cells.items()}
+        assert Baskets.from_frame(make(numbers), layout="one-hot") == truth
+
+
+@given(makes, records(texts))
+def test_long_and_list(make: Callable[[dict[str, Any]], Any], rows: Records) -> None:
+    truth = Baskets(rows)
+    pairs = [(number, label) for number, row in enumerate(rows, 100) for label in (row or [None])]
+    if pairs and truth.n_items:
+        columns = {"r": [number for number, _ in pairs], "i": [label for _, label in pairs]}
+        assert Baskets.from_frame(make(columns), record="r", item="i") == truth
+        assert Baskets.from_frame(make({**columns, "z": columns["r"]}), record="r", item="i") == truth
+        assert Baskets.from_frame(make({"items": rows})) == truth
+
+
+def test_records_of_a_long_frame_keep_their_order_of_first_appearance() -> None:
+    frame = pd.DataFrame({"r": ["z", "a", "z", "m", "a"], "i": ["x", "y", "y", None, "x"]})
+    truth = Baskets([["x", "y"], ["y", "x"], []])
+    assert Baskets.from_frame(frame) == truth
+    coded = frame.astype({"r": pd.CategoricalDtype(["a", "q", "m", "z"]), "i": pd.CategoricalDtype(["n", "y", "x"])})
+    assert Baskets.from_frame(coded) == truth  # neither the categories' order nor unused ones matter
+    assert Baskets.from_frame(pl.from_pandas(coded)) == truth
+    assert Baskets.from_frame(frame[["i", "r"]], record="r") == truth
+    assert Baskets.from_frame(frame[["i", "r"]], item="i") == truth
+
+
+def test_whole_numbers_stay_whole_beside_a_missing_one() -> None:
+    frame = pd.DataFrame({"r": [1, 1, 2], "i": [7, 3, None]})
+    assert frame["i"].dtype == float
+    data = Baskets.from_frame(frame)
+    assert data == Baskets([[3, 7], []])
+    assert all(type(label) is int for label in data.domain.labels)
+
+
+def test_labels_of_mixed_types_come_through() -> None:
+    frame = pd.DataFrame({"r": [1, 1, 2], "i": pd.Series(["1", 1, ("a", 2)], dtype=object)})
+    assert Baskets.from_frame(frame) == Baskets([["1", 1], [("a", 2)]])
+    lists = pd.DataFrame({"items": pd.Series([["1", 1], None, float("nan"), [2]], dtype=object)})
+    assert Baskets.from_frame(lists) == Baskets([["1", 1], [], [], [2]])
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set, frozenset, np.array])
+def test_pandas_columns_of_any_collection_are_lists(kind: Callable[[Any], Any]) -> None:
+    frame = pd.DataFrame({"items": pd.Series([kind([2, 1]), kind([3]), None], dtype=object)})
+    assert Baskets.from_frame(frame) == Baskets([[1, 2], [3], []])
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.int8()), pa.large_list(pa.int32()), pa.list_(pa.int64(), 2)])
+def test_arrow_lists_of_every_width(kind: Any) -> None:
+    column = pa.chunked_array([pa.array([[1, 2], None], kind), pa.array([[2, 2]], kind)])
+    assert Baskets.from_frame(pa.table({"id": [1, 2, 3], "items": column})) == Baskets([[1, 2], [], [2]])
+    two = pa.table({"a": column, "b": column.slice(0)})
+    assert Baskets.from_frame(two, item="b").n_records == 3
+    with pytest.raises(DataError, match="one column of lists, got 2"):
+        Baskets.from_frame(two)
+
+
+def test_one_hot_takes_words_missing_values_sparse_columns_and_any_column_name() -> None:
+    truth = [("a", "c"), ("b",)]
+    for a in ([True, None], ["true", "False"], [1.0, float("nan")], [1, 0], pd.array([1, None], "Int8")):
+        frame = pd.DataFrame({"a": a, "b": [0, 1], "c": ["1", "0"]})
+        assert list(Baskets.from_frame(frame)) == truth
+    thin = pd.DataFrame({1: [True, False], 2: [False, True], 3: [False, False]}).astype(pd.SparseDtype("bool"))
+    assert Baskets.from_frame(thin) == Baskets([[1], [2]], items=[1, 2, 3])
+    assert Baskets.from_frame(pl.DataFrame({"a": [None, None]})) == Baskets([[], []], items=["a"])
+
+
+def test_odd_columns_mean_what_they_say() -> None:
+    """Dictionaries with repeats and holes, pandas.NA among objects, objects in polars."""
+    coded = pa.DictionaryArray.from_arrays([0, 1, 2, 3], pa.array(["y", "x", "y", None]))
+    assert Baskets.from_frame(pa.table({"r": [1, 1, 2, 3], "i": coded})) == Baskets([["x", "y"], ["y"], []])
+    objects = pd.DataFrame({"r": [1, 1, 2], "i": pd.Series([("a",), 5, pd.NA], dtype=object)})
+    assert Baskets.from_frame(objects, layout="long") == Baskets([[("a",), 5], []])
+    sets = pl.DataFrame({"items": pl.Series([{1, 2}, {3}], dtype=pl.Object)})
+    assert Baskets.from_frame(sets) == Baskets([[1, 2], [3]])
+
+
+def test_layout_is_told_from_the_columns() -> None:
+    bits = {"a": [0, 1], "b": [1, 1]}
+    with pytest.raises(DataError) as caught:
+        Baskets.from_frame(pd.DataFrame(bits))
+    assert "layout=" in str(caught.value.hint)
+    assert Baskets.from_frame(pd.DataFrame(bits), layout="one-hot") == Baskets([["b"], ["a", "b"]])
+    assert Baskets.from_frame(pd.DataFrame(bits), layout="long") == Baskets([[1], [1]])
+    assert Baskets.from_frame(pd.DataFrame(bits).astype(bool)) == Baskets([["b"], ["a", "b"]])
+    assert Baskets.from_frame(pd.DataFrame(bits).set_axis(["record", "item"], axis=1)) == Baskets([[1], [1]])
+    assert Baskets.from_frame(pd.DataFrame({**bits, "c": [0, 0]})).n_items == 3
+    assert Baskets.from_frame(pd.DataFrame({"a": [0, 0, 1], "b": [1, 2, 1]})) == Baskets([[1, 2], [1]])
+
+
+def test_a_million_rows_pass_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain Python path would visit a value at a time; it must not be taken."""
+    monkeypatch.setattr("bosket.data.columns._codes_of_list", None)
+    monkeypatch.setattr("bosket.data.layouts.from_records", None)
+    numbers = np.arange(1_000_000)
+    names = np.array([f"item {item}" for item in range(100)])
+    columns = {"r": numbers // 10, "i": names[numbers % 97]}
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        data = Baskets.from_frame(frame)
+        assert (data.n_records, data.n_items, data.sizes.max()) == (100_000, 97, 10)
+
+
+SECRET = "Xq7"
+SECRET_NUMBER = 98765
+
+
+@pytest.mark.parametrize(
+    "frame, options, where",
+    [
+        (pd.DataFrame({"a": [0, 1, SECRET_NUMBER], "b": [0, 1, 0], "c": [0, 0, 0]}), {}, "Column 'a' .* row 3"),
+        (pl.DataFrame({"a": ["1", SECRET, "0"]}), {}, "Column 'a' .* row 2"),
+        (pl.DataFrame({"a": range(SECRET_NUMBER)}), {}, "Column 'a' .* row 3"),
+        (pd.DataFrame({"a": [0.5, 1], "b": [0, 1]}), {"layout": "one-hot"}, "Column 'a' .* row 1"),
+        (pd.DataFrame({"a": pd.Series([1, SECRET, None], dtype=object)}), {}, "Column 'a' .* row 2"),
+        (pl.DataFrame({"r": [1, None], "i": [SECRET, SECRET]}), {}, "Column 'r' .* row 2"),
+        (pl.DataFrame({"items": [[SECRET], [SECRET, None]]}), {}, "Column 'items' .* row 2"),
+        (pd.DataFrame({"items": pd.Series([[SECRET], [1, None]], dtype=object)}), {}, "Record 2 "),
+        (pd.DataFrame({"items": pd.Series([[SECRET], 7], dtype=object)}), {}, "Record 2 "),
+        (pl.DataFrame({"r": [1], "i": [{"x": SECRET}]}), {}, "cannot be items"),
+        (pl.DataFrame({"a": [SECRET], "b": [1]}), {"layout": "list"}, "one column of lists, got 0"),
+        (pl.DataFrame({"a": [SECRET], "b": [1]}), {"layout": "list", "item": "a"}, "lists in column 'a'"),
+        (pl.DataFrame({"a": [SECRET], "b": [1], "c": [1]}), {"layout": "long"}, "two columns .* got 3"),
+        (pd.DataFrame([[1, 0]], columns=["a", "a"]), {}, "same name"),
+        (pd.DataFrame(index=[1, 2]), {}, "no columns"),
+        ([[SECRET]], {}, "got list"),
+    ],
+)
+def test_bad_frames_are_refused_without_quoting_them(frame: Any, options: dict[str, Any], where: str) -> None:
+    with pytest.raises(DataError, match=where) as caught:
+        Baskets.from_frame(frame, **options)
+    assert SECRET not in said(caught.value)
+    assert str(SECRET_NUMBER) not in said(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options, parameter",
+    [
+        ({"layout": "wide"}, "layout"),
+        ({"record": "nope"}, "record"),
+        ({"item": "nope"}, "item"),
+        ({"record": "r", "item": "nope"}, "item"),
+        ({"layout": "one-hot", "record": "r"}, "record"),
+    ],
+)
+def test_bad_arguments_are_refused(options: dict[str, Any], parameter: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Baskets.from_frame(pd.DataFrame({"r": [1], "i": ["x"]}), **options)
+    assert caught.value.parameter == parameter

@@ -1,0 +1,184 @@
+"""Level-wise mining: against brute force, with and without noise; limits, slack, progress."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bosket as bk
+from bosket.counting import ReferenceCounter
+from bosket.counting.table import ItemsetIndex
+from bosket.mechanisms import IdentityChannel
+from bosket.mining import LevelProgress, Search, mine_counter
+from bosket.mining.candidates import next_candidates
+from tests.oracles import brute_force_itemsets, re_recursion
+
+records_of_few_items = st.lists(st.frozensets(st.integers(0, 6)), min_size=1, max_size=40)
+
+
+@given(records_of_few_items, st.integers(1, 100), st.none() | st.integers(1, 4))
+def test_levelwise_on_the_identity_channel_is_exact(
+    records: list[frozenset[int]], percent: int, max_size: int | None
+) -> None:
+    """With a counter of plain sets: the search itself, without any compiled counting."""
+    search = Search(min_support=percent / 100, max_size=max_size)
+    found = mine_counter(ReferenceCounter(records), IdentityChannel(bk.Domain(range(7))), search, about={})
+    least = -(-percent * len(records) // 100)
+    expected = brute_force_itemsets(records, max(1, least), max_size)
+    assert {itemset: round(support * len(records)) for itemset, support in found} == expected
+
+
+@given(records_of_few_items, st.integers(1, 100))
+def test_exact_mining_and_keep_one_agree(records: list[frozenset[int]], percent: int) -> None:
+    """Raw baskets take the fast path; Flip(keep=1) goes level by level: the same itemsets, the same supports."""
+    baskets = bk.Baskets(records, items=range(7))
+    exact = bk.mine(baskets, min_support=percent / 100)
+    walked = bk.mine(bk.Flip(keep=1.0).randomize(baskets), min_support=percent / 100)
+    assert dict(exact) == dict(walked)
+    assert walked.to_frame()["stderr"].eq(0).all()
+
+
+@given(st.lists(st.frozensets(st.integers(0, 8), min_size=3, max_size=3), unique=True, max_size=50))
+def test_join_and_prune_lose_nothing_and_keep_nothing_else(itemsets: list[frozenset[int]]) -> None:
+    rows = np.array(sorted(sorted(itemset) for itemset in itemsets), np.int32).reshape(-1, 3)
+    candidates = next_candidates(ItemsetIndex(rows), max_candidates=1000)
+    expected = [
+        list(union)
+        for union in itertools.combinations(range(9), 4)
+        if all(frozenset(subset) in itemsets for subset in itertools.combinations(union, 3))
+    ]
+    assert candidates.tolist() == expected
+
+
+def noisy(seed: int = 5) -> tuple[bk.Baskets, bk.Reports]:
+    baskets = bk.quest(records=20_000, mean_size=6, mean_pattern=3, items=30, patterns=20, seed=seed)
+    mechanism = bk.Flip(keep={item: [0.7, 0.8, 0.9][item % 3] for item in range(30)})
+    return baskets, mechanism.randomize(baskets, rng=bk.Seeded(seed))
+
+
+def test_mined_estimates_are_those_of_the_recursion() -> None:
+    """Every reported itemset, against RE's recursion on supports counted by hand from the bits."""
+    _, reports = noisy()
+    found = bk.mine(reports, min_support=0.05)
+    assert max(found.sizes) >= 3
+    dense = np.unpackbits(reports.bits.view(np.uint8).reshape(len(reports), -1), axis=1, bitorder="little").astype(bool)
+    keep = [0.7, 0.8, 0.9]
+    for itemset, support in found:
+        items = sorted(itemset)  # type: ignore[type-var]
+        observed = [
+            dense[:, [item for place, item in enumerate(items) if pattern >> place & 1]].all(axis=1).sum()
+            for pattern in range(1 << len(items))
+        ]
+        p = [keep[item % 3] for item in items]  # type: ignore[operator]
+        expected = re_recursion(observed, p, [1 - q for q in p])
+        assert support * len(reports) == pytest.approx(expected, rel=1e-9)
+
+
+def test_frame_agrees_with_estimate() -> None:
+    _, reports = noisy()
+    frame = bk.mine(reports, min_support=0.1).to_frame(level=0.9)
+    assert list(frame.columns) == ["support", "itemsets", "size", "stderr", "low", "high", "observed"]
+    direct = bk.estimate(reports, frame["itemsets"])
+    np.testing.assert_allclose(frame["support"], direct.value)
+    np.testing.assert_allclose(frame["stderr"], direct.stderr)
+    np.testing.assert_allclose(frame[["low", "high"]], direct.interval(0.9))
+    assert (frame["support"] >= 0.1 * (1 - 1e-9)).all()
+    assert frame["size"].is_monotonic_increasing
+    assert frame["size"].tolist() == [len(itemset) for itemset in frame["itemsets"]]
+    sampled = bk.mine(reports, min_support=0.1).to_frame(sampling=True)
+    assert (sampled["stderr"] > frame["stderr"]).all()
+    assert frame.attrs["about"]["guarantee"]["item"]["unit"]
+    assert "protects nobody" in frame.attrs["about"]["randomness"]
+
+
+def test_every_reported_itemset_has_all_its_subsets() -> None:
+    """Noise can push a subset below min_support; it is kept all the same, so that no rule misses it."""
+    _, reports = noisy()
+    found = bk.mine(reports, min_support=0.04)
+    names = {itemset for itemset, _ in found}
+    hidden = 0
+    for itemset, _ in found:
+        for size in range(1, len(itemset)):
+            for subset in itertools.combinations(itemset, size):
+                found.support(subset)  # raises if it were missing
+                hidden += frozenset(subset) not in names
+    assert hidden > 0, "the case that matters must occur here"
+
+
+def test_slack_finds_more() -> None:
+    baskets, reports = noisy()
+    truth = {itemset for itemset, _ in bk.mine(baskets, min_support=0.04)}
+    caught = [len(truth & {itemset for itemset, _ in bk.mine(reports, min_support=0.04, slack=s)}) for s in (0.0, 1.0, 2.0)]
+    assert caught[0] < caught[1] <= caught[2]
+
+
+def test_max_size_cuts_and_nothing_else() -> None:
+    _, reports = noisy()
+    whole = dict(bk.mine(reports, min_support=0.08))
+    cut = dict(bk.mine(reports, min_support=0.08, max_size=2))
+    assert cut == {itemset: support for itemset, support in whole.items() if len(itemset) <= 2}
+
+
+def test_too_many_candidates_is_said_with_level_and_number() -> None:
+    baskets, reports = noisy()
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=0.01, max_candidates=100)
+    assert (caught.value.level, caught.value.limit) == (2, 100)
+    assert caught.value.number > 100
+    assert "max_size" in str(caught.value.hint)
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=0.01, max_candidates=500)
+    assert caught.value.level >= 3
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(baskets, min_support=0.001, max_candidates=40)
+    assert caught.value.limit == 40
+
+
+def test_progress_reaches_the_end_of_every_level(caplog: pytest.LogCaptureFixture) -> None:
+    baskets, reports = noisy()
+    seen: list[LevelProgress] = []
+    with caplog.at_level(logging.INFO, "bosket"):
+        found = bk.mine(reports, min_support=0.1, on_progress=seen.append)
+    by_size = {step.size: step for step in seen}
+    assert set(by_size) >= set(range(2, max(found.sizes) + 1))
+    assert all(step.done == step.total for step in by_size.values())
+    assert len(caplog.records) >= max(found.sizes)
+    seen.clear()
+    bk.mine(baskets, min_support=0.1, on_progress=seen.append)
+    assert seen[-1].done == pytest.approx(seen[-1].total)
+
+
+@pytest.mark.parametrize("min_support", [0, -0.1, 1.5, float("nan"), "0.1", True])
+def test_min_support_outside_its_range(min_support: object) -> None:
+    with pytest.raises(bk.ParameterError) as caught:
+        bk.mine(bk.Baskets([["a"]]), min_support=min_support)  # type: ignore[arg-type]
+    assert caught.value.parameter == "min_support"
+
+
+def test_degenerate_data() -> None:
+    with pytest.raises(bk.DataError, match="no records"):
+        bk.mine(bk.Baskets([], items=["a"]), min_support=0.1)
+    with pytest.raises(bk.DataError, match="cannot"):
+        bk.mine([["a"]], min_support=0.1)  # type: ignore[arg-type]
+    assert dict(bk.mine(bk.Baskets([["a"]]), min_support=1.0)) == {frozenset("a"): 1.0}
+    assert len(bk.mine(bk.Baskets([[], []], items=["a"]), min_support=0.5)) == 0
+    assert bk.mine(bk.Baskets([[], []], items=["a"]), min_support=0.5).to_frame().empty
+    assert bk.mine(bk.Baskets([[], []], items=["a"]), min_support=0.5).rules().empty
+    one = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"]] * 1000))
+    assert set(dict(bk.mine(one, min_support=0.5))) == {frozenset("a")}
+
+
+def test_many_items() -> None:
+    """100 000 items: exact mining takes it in its stride, noise is refused by number, not by memory."""
+    n = 100_000
+    baskets = bk.Baskets([[0, 1, number] for number in range(2, 300)], items=range(n))
+    assert set(dict(bk.mine(baskets, min_support=0.5))) == {frozenset({0}), frozenset({1}), frozenset({0, 1})}
+    reports = bk.Flip(keep=0.9).randomize(baskets, rng=bk.Seeded(1))
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=0.01)
+    assert caught.value.level == 2

@@ -1,0 +1,100 @@
+"""The direction of imports: every module may use what stands before it in the house, nothing behind it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import bosket
+
+ROOT = Path(bosket.__file__).parent
+HOUSE = [
+    ["errors", "_version"],
+    ["checks", "threads"],
+    ["random_kernels", "randomness", "moment_kernels", "estimates"],
+    ["data"],
+    ["counting"],
+    ["privacy"],
+    ["mechanisms"],
+    ["plan"],
+    ["reports"],
+    ["mining", "measures"],
+    ["curator", "learning", "planning", "audit", "reporting"],
+    ["reproduce", "benchmarks"],
+    ["spark", "service", "cli"],
+]
+FLOOR = {room: floor for floor, rooms in enumerate(HOUSE) for room in rooms}
+DOORWAYS = {("mechanisms/base.py", "plan"), ("plan.py", "reports")}  # docs/decisions/0010
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The rooms that a module imports from, those for type checking alone left out."""
+    tree = ast.parse(path.read_text())
+    unseen = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            names = [node.module or ""] if node.module != "bosket" else [f"bosket.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.startswith("bosket."):
+                yield name.split(".")[1]
+
+
+def modules() -> list[Path]:
+    return [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def test_every_room_is_on_a_floor() -> None:
+    assert {room_of(path) for path in modules()} <= set(FLOOR) | {"__main__"}
+
+
+def test_imports_point_one_way() -> None:
+    wrong = []
+    seen = set()
+    for path in modules():
+        name = path.relative_to(ROOT).as_posix()
+        for used in imports(path):
+            if (name, used) in DOORWAYS:
+                seen.add((name, used))
+            elif used != room_of(path) and FLOOR[used] > FLOOR[room_of(path)]:
+                wrong.append(f"{name} imports {used}")
+    assert not wrong
+    assert seen == DOORWAYS, "a doorway that nobody uses should be closed"
+
+
+def test_importing_changes_nothing() -> None:
+    """No threads, no random state, no warnings filters, no pictures library, no heavy extras."""
+    program = (
+        "import sys, threading, warnings, logging, random\n"
+        "import numpy as np, pandas, pyarrow, numba\n"
+        "before = (threading.active_count(), list(warnings.filters), len(logging.root.handlers), random.getstate())\n"
+        "import bosket\n"
+        "assert before == (threading.active_count(), list(warnings.filters), len(logging.root.handlers), random.getstate())\n"
+        "assert not {'matplotlib', 'rich', 'fim', 'mlxtend', 'pyspark'} & set(sys.modules), 'imported too much'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_no_prints_outside_the_command_line() -> None:
+    for path in modules():
+        if room_of(path) != "cli":
+            calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            assert not [call for call in calls if getattr(call.func, "id", "") == "print"], path

@@ -1,0 +1,193 @@
+"""Plans and reports: canonical JSON, digests, files that are whole or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bosket as bk
+from bosket.reports import is_report_file
+
+labels = st.text(max_size=8) | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
+label_sets = st.lists(labels | st.tuples(labels, labels), min_size=1, max_size=12, unique_by=lambda x: x)
+
+
+@given(label_sets, st.floats(0, 1), st.none() | st.floats(0, 1))
+def test_plan_json_is_canonical(items: list[object], keep: float, absent: float | None) -> None:
+    plan = bk.Plan(bk.Domain(items), bk.Flip(keep=keep, keep_absent=absent))  # type: ignore[arg-type]
+    again = bk.Plan.from_json(plan.json)
+    assert again == plan
+    assert again.json == plan.json
+    assert [type(label) for label in again.domain.labels] == [type(label) for label in items]
+    assert plan.json == json.dumps(json.loads(plan.json), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def test_digest_changes_with_everything_that_matters() -> None:
+    plans = [
+        bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9)),
+        bk.Plan(bk.Domain(["b", "a"]), bk.Flip(keep=0.9)),
+        bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.8)),
+        bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9, keep_absent=0.95)),
+        bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=1)),
+        bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9), bk.PrivacyUnit(reports=2)),
+    ]
+    assert len({plan.digest for plan in plans}) == len(plans)
+    # the digest names studies that are out in the world: it must not drift
+    assert plans[0].digest == "82f6366b5ba3bac4a38bc29e474e7d0c414fdc659c49615a0093468d20dd29da"
+
+
+def test_plan_must_make_sense() -> None:
+    with pytest.raises(bk.ParameterError):
+        bk.Plan(bk.Domain([]), bk.Flip(keep=0.9))
+    with pytest.raises(bk.ParameterError):
+        bk.Plan(bk.Domain(["a"]), bk.Flip(keep={"b": 0.7}, default=0.9))
+    for text in ("", "{}", "[]", '{"bosket_plan": 1}', '{"bosket_plan": 99}', '{"bosket_plan":1,"mechanism":{"name":"x"}}'):
+        with pytest.raises(bk.DataError):
+            bk.Plan.from_json(text)
+    with pytest.raises(bk.DataError, match="cannot be written"):
+        _ = bk.Plan(bk.Domain([frozenset("a")]), bk.Flip(keep=0.9)).json
+
+
+def test_plan_refuses_what_it_does_not_know() -> None:
+    plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=1))
+    with pytest.raises(bk.DataError) as caught:
+        plan.randomize(bk.Baskets([["a"], ["secret"]]))
+    assert "secret" not in str(caught.value)
+    with pytest.raises(bk.DataError, match="Record 2"):
+        plan.randomize(bk.Baskets([["a"], ["a", "b"]]))
+    assert plan.randomize(bk.Baskets([["b"]])).domain.labels == ("a", "b")
+    with pytest.raises(bk.DataError, match="cannot"):
+        bk.Flip(keep=0.9).randomize(plan.randomize(bk.Baskets([["b"]])))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def reports() -> bk.Reports:
+    baskets = bk.Baskets([["a", "b"], ["c"], [], ["a"]] * 100, items=["a", "b", "c"])
+    return bk.Flip(keep={"a": 0.7}, default=0.9).randomize(baskets, rng=bk.Seeded(1))
+
+
+@pytest.mark.parametrize("n_items", [1, 8, 9, 63, 64, 65, 200])
+def test_files_round_trip(tmp_path: Path, n_items: int) -> None:
+    baskets = bk.Baskets([range(0, n_items, 2), range(n_items), []], items=range(n_items))
+    reports = bk.Flip(keep=0.9).randomize(baskets, rng=bk.Seeded(n_items))
+    reports.write(tmp_path / "r.parquet")
+    again = bk.Reports.read(tmp_path / "r.parquet", plan=reports.plan)
+    assert again == reports
+    assert again.randomness == reports.randomness
+    assert again.is_simulation
+    assert bk.Flip(keep=0.9).randomize(baskets).is_simulation is False
+
+
+def test_strata_and_empty_reports_round_trip(tmp_path: Path, reports: bk.Reports) -> None:
+    strata = np.arange(len(reports), dtype=np.int32) % 5
+    with_strata = bk.Reports(reports.plan, reports.bits.copy(), strata=strata, randomness="secure")
+    with_strata.write(tmp_path / "s.parquet")
+    again = bk.Reports.read(tmp_path / "s.parquet")
+    assert again == with_strata
+    assert again.counter().strata == (0, 1, 2, 3, 4)
+    nobody = bk.Flip(keep=0.9).randomize(bk.Baskets([], items=["a"]))
+    nobody.write(tmp_path / "n.parquet")
+    assert bk.Reports.read(tmp_path / "n.parquet") == nobody
+
+
+def test_file_is_readable_by_others(tmp_path: Path, reports: bk.Reports) -> None:
+    """Bit i of byte j is item 8 j + i, and the plan stands in the metadata, for DuckDB, Polars or Spark to read."""
+    reports.write(tmp_path / "r.parquet")
+    table = pq.read_table(tmp_path / "r.parquet")
+    assert [row[0] for row in table["report"].to_pylist()] == reports.bits[:, 0].tolist()
+    assert json.loads(table.schema.metadata[b"bosket.plan"])["mechanism"]["name"] == "flip"
+    assert b"protects nobody" in table.schema.metadata[b"bosket.randomness"]
+    assert is_report_file(tmp_path / "r.parquet")
+
+
+def test_another_plan_is_refused(tmp_path: Path, reports: bk.Reports) -> None:
+    path = tmp_path / "r.parquet"
+    reports.write(path)
+    with pytest.raises(bk.PlanMismatchError) as caught:
+        bk.Reports.read(path, plan=bk.Plan(reports.domain, bk.Flip(keep=0.9)))
+    assert caught.value.path == path
+    table = pq.read_table(path)
+    forged = dict(table.schema.metadata) | {b"bosket.plan": table.schema.metadata[b"bosket.plan"].replace(b"0.9", b"0.8")}
+    pq.write_table(table.replace_schema_metadata(forged), path)
+    with pytest.raises(bk.PlanMismatchError, match="digest"):
+        bk.Reports.read(path)
+
+
+def test_broken_files_are_refused(tmp_path: Path, reports: bk.Reports) -> None:
+    whole = tmp_path / "r.parquet"
+    reports.write(whole)
+    data = whole.read_bytes()
+    broken = tmp_path / "broken.parquet"
+    for content in (b"", data[: len(data) // 2], data[:-10], b"PAR1" + bytes(100), b"not parquet at all\n"):
+        broken.write_bytes(content)
+        with pytest.raises(bk.DataError) as caught:
+            bk.Reports.read(broken)
+        assert caught.value.path == broken
+        assert not is_report_file(broken)
+    rotten = bytearray(data)
+    rotten[60] ^= 0x10  # one bit of the reports themselves: the page checksum does not match
+    broken.write_bytes(rotten)
+    with pytest.raises(bk.DataError, match="cannot be read"):
+        bk.Reports.read(broken)
+    with pytest.raises(bk.DataError, match="no file"):
+        bk.Reports.read(tmp_path / "absent.parquet")
+    with pytest.raises(bk.DataError):
+        bk.Reports.read(tmp_path)
+
+
+def test_wrong_number_of_bits_is_refused(tmp_path: Path, reports: bk.Reports) -> None:
+    path = tmp_path / "r.parquet"
+    reports.write(path)
+    table = pq.read_table(path)
+    metadata = table.schema.metadata
+    for width, value in ((2, b"\1\0"), (1, b"\x08")):  # two bytes for three items; a fourth bit set
+        column = pa.array([value] * 3, pa.binary(width))
+        pq.write_table(pa.table({"report": column}).replace_schema_metadata(metadata), path)
+        with pytest.raises(bk.DataError, match="bits"):
+            bk.Reports.read(path)
+    pq.write_table(pa.table({"report": pa.array([b"\1", None], pa.binary(1))}).replace_schema_metadata(metadata), path)
+    with pytest.raises(bk.DataError):
+        bk.Reports.read(path)
+    pq.write_table(pa.table({"other": [1]}).replace_schema_metadata(metadata), path)
+    with pytest.raises(bk.DataError, match="bits"):
+        bk.Reports.read(path)
+
+
+def test_baskets_and_reports_are_not_confused(tmp_path: Path, reports: bk.Reports) -> None:
+    reports.write(tmp_path / "r.parquet")
+    bk.Baskets([["a"]]).write(tmp_path / "b.parquet")
+    with pytest.raises(bk.DataError, match="reports"):
+        bk.Baskets.read(tmp_path / "r.parquet")
+    with pytest.raises(bk.DataError, match="does not hold reports"):
+        bk.Reports.read(tmp_path / "b.parquet")
+    assert not is_report_file(tmp_path / "b.parquet")
+
+
+def test_an_interrupted_write_leaves_the_old_file(
+    tmp_path: Path, reports: bk.Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.parquet"
+    path.write_text("old")
+    for problem in (KeyboardInterrupt(), OSError(28, "No space left on device")):
+
+        def fail(*_: object, problem: BaseException = problem, **__: object) -> None:
+            raise problem
+
+        with monkeypatch.context() as patch:
+            patch.setattr(pq.ParquetWriter, "write_table", fail)
+            with pytest.raises((KeyboardInterrupt, bk.DataError)):
+                reports.write(path)
+        assert path.read_text() == "old"
+        assert [entry.name for entry in tmp_path.iterdir()] == ["r.parquet"]
+
+
+def test_reports_cannot_be_changed(reports: bk.Reports) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        reports.bits[0, 0] = 0
