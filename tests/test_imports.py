@@ -85,9 +85,12 @@ def test_importing_changes_nothing() -> None:
     program = (
         "import sys, threading, warnings, logging, random\n"
         "import numpy as np, pandas, pyarrow, numba\n"
-        "before = (threading.active_count(), list(warnings.filters), len(logging.root.handlers), random.getstate())\n"
+        "def state():\n"
+        "    handlers = len(logging.root.handlers)\n"
+        "    return threading.active_count(), list(warnings.filters), handlers, random.getstate()\n"
+        "before = state()\n"
         "import bosket\n"
-        "assert before == (threading.active_count(), list(warnings.filters), len(logging.root.handlers), random.getstate())\n"
+        "assert before == state()\n"
         "assert not {'matplotlib', 'rich', 'fim', 'mlxtend', 'pyspark'} & set(sys.modules), 'imported too much'\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

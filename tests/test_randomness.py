@@ -182,7 +182,9 @@ def _draw_in_fork(rng: Secure) -> bytes:
 
 
 def test_streams_of_a_key_do_not_overlap() -> None:
-    """Stream i starts 2**64 blocks after stream i - 1: no word of a long draw reappears in the next stream's beginning."""
+    """Stream i starts 2**64 blocks after stream i - 1: no word of a long draw reappears in the next stream's
+    beginning.
+    """
     rng = Seeded(9)
     first, second = rng.stream().words(1 << 16), rng.stream().words(1 << 16)
     assert np.intersect1d(first, second).size == 0

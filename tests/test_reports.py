@@ -21,7 +21,7 @@ label_sets = st.lists(labels | st.tuples(labels, labels), min_size=1, max_size=1
 
 @given(label_sets, st.floats(0, 1), st.none() | st.floats(0, 1))
 def test_plan_json_is_canonical(items: list[object], keep: float, absent: float | None) -> None:
-    plan = bk.Plan(bk.Domain(items), bk.Flip(keep=keep, keep_absent=absent))  # type: ignore[arg-type]
+    plan = bk.Plan(bk.Domain(items), bk.Flip(keep=keep, keep_absent=absent))
     again = bk.Plan.from_json(plan.json)
     assert again == plan
     assert again.json == plan.json
@@ -48,7 +48,14 @@ def test_plan_must_make_sense() -> None:
         bk.Plan(bk.Domain([]), bk.Flip(keep=0.9))
     with pytest.raises(bk.ParameterError):
         bk.Plan(bk.Domain(["a"]), bk.Flip(keep={"b": 0.7}, default=0.9))
-    for text in ("", "{}", "[]", '{"bosket_plan": 1}', '{"bosket_plan": 99}', '{"bosket_plan":1,"mechanism":{"name":"x"}}'):
+    for text in (
+        "",
+        "{}",
+        "[]",
+        '{"bosket_plan": 1}',
+        '{"bosket_plan": 99}',
+        '{"bosket_plan":1,"mechanism":{"name":"x"}}',
+    ):
         with pytest.raises(bk.DataError):
             bk.Plan.from_json(text)
     with pytest.raises(bk.DataError, match="cannot be written"):
@@ -114,7 +121,9 @@ def test_another_plan_is_refused(tmp_path: Path, reports: bk.Reports) -> None:
         bk.Reports.read(path, plan=bk.Plan(reports.domain, bk.Flip(keep=0.9)))
     assert caught.value.path == path
     table = pq.read_table(path)
-    forged = dict(table.schema.metadata) | {b"bosket.plan": table.schema.metadata[b"bosket.plan"].replace(b"0.9", b"0.8")}
+    forged = dict(table.schema.metadata) | {
+        b"bosket.plan": table.schema.metadata[b"bosket.plan"].replace(b"0.9", b"0.8")
+    }
     pq.write_table(table.replace_schema_metadata(forged), path)
     with pytest.raises(bk.PlanMismatchError, match="digest"):
         bk.Reports.read(path)

@@ -46,8 +46,8 @@ def standard_error(variance: Floats) -> Floats:
 class Estimates:
     """Estimated supports of some itemsets, as fractions of the records.
 
-    Values and variances are unbiased and not clipped: a support near 0 may come out negative.  ``sampling`` says what ``covariance``
-    and everything derived from it covers: the coins alone (False), or also the drawing of people (True).
+    Values and variances are unbiased and not clipped: a support near 0 may come out negative.  ``sampling`` says what
+    ``covariance`` and everything derived from it covers: the coins alone (False), or also the drawing of people (True).
     """
 
     value: Floats
@@ -76,4 +76,5 @@ class Estimates:
     def __repr__(self) -> str:
         source = "coins and sampling" if self.sampling else "coins alone"
         shown = ", ".join(f"{v:.4g} ± {e:.2g}" for v, e in zip(self.value[:5], self.stderr[:5], strict=True))
-        return f"Estimates([{shown}{', ...' if len(self) > 5 else ''}], n_records={self.n_records}, stderr of the {source})"
+        more = ", ..." if len(self) > 5 else ""
+        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source})"

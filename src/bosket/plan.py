@@ -103,7 +103,8 @@ class Plan:
     def randomize(self, data: Baskets, *, rng: Randomness | None = None) -> Reports:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
 
-        An item that the plan does not know, or a record longer than it promises, is an error: nothing is dropped silently.
+        An item that the plan does not know, or a record longer than it promises, is an error: nothing is dropped
+        silently.
         """
         from bosket.reports import Reports
 
@@ -119,4 +120,3 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({len(self.domain)} items, {self.mechanism}, digest {self.digest[:12]})"
-

@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 
 PRECISION = 53
-EAGER = 7  # levels done for a whole run of words at once (vectorized); most words are decided soon after
-RUN = 64  # words in a run
-NEED = RUN * PRECISION  # random words a run may use
+EAGER = 8  # levels done for every word of a run, without a branch; one word in five is undecided after them
+RUN = 128  # words in a run
+NEED = RUN * PRECISION  # random words that a run can use at most
 
 
 @njit(cache=True, nogil=True)
@@ -23,47 +23,66 @@ def xor_bernoulli_block(
     clear_always: Any,
     lanes: Any,
     random: Any,
-) -> int:
-    """Flip the words of ``block`` from ``done`` on, until it ends or ``random`` might run out; return how far it came.
+) -> tuple[int, int]:
+    """Flip the words of ``block`` from ``done`` on, until it ends or ``random`` might run out.
 
-    Word i holds the lanes of column i mod n_columns; row ``level`` of the planes holds one bit of every threshold, the most
-    significant first.  ``below`` collects the lanes with U < T: at the first level where U and T differ, T has the 1.
+    Returns how far it came and how many random words it used.  Word i holds the lanes of column i mod n_columns; row
+    ``level`` of the planes holds one bit of every threshold, the most significant first.  ``below`` collects the lanes
+    with U < T: at the first level where U and T differ, T has the 1.  The words still undecided after the eager levels
+    are listed and the list is thinned out level by level: no branch depends on a single random word, since those would
+    be mispredicted half the time.
     """
     n_columns = lanes.size
     undecided = np.empty(RUN, np.uint64)
     below = np.empty(RUN, np.uint64)
+    waiting = np.empty(RUN + 1, np.int64)
     used = 0
     i = done
     while i < block.size and used + NEED <= random.size:
         first = i % n_columns
         n = min(RUN, n_columns - first, block.size - i)
         x = block[i : i + n]
-        undecided[:n] = lanes[first : first + n]
+        lane = lanes[first : first + n]
+        undecided[:n] = lane
         below[:n] = 0
-        for level in range(EAGER):
-            ones = set_planes[level, first : first + n]
-            zeros = clear_planes[level, first : first + n]
-            u = random[used : used + n]
-            used += n
+        for level in range(0, EAGER, 2):  # two levels a pass: half the loads and stores
+            ones, ones2 = set_planes[level, first : first + n], set_planes[level + 1, first : first + n]
+            zeros, zeros2 = clear_planes[level, first : first + n], clear_planes[level + 1, first : first + n]
+            u, u2 = random[used : used + n], random[used + n : used + 2 * n]
+            used += 2 * n
             for j in range(n):
+                left = undecided[j]
                 bit = (x[j] & ones[j]) | (~x[j] & zeros[j])
                 differ = u[j] ^ bit
-                below[j] |= undecided[j] & differ & bit
-                undecided[j] &= ~differ
-        for j in range(n):
-            left = undecided[j]
-            xj = x[j]
-            bj = below[j]
-            column = first + j
-            level = EAGER
-            while left != 0 and level < PRECISION:
-                bit = (xj & set_planes[level, column]) | (~xj & clear_planes[level, column])
-                differ = random[used] ^ bit
-                used += 1
-                bj |= left & differ & bit
+                under = below[j] | (left & differ & bit)
                 left &= ~differ
-                level += 1
-            bj |= (xj & set_always[column]) | (~xj & clear_always[column])
-            x[j] = xj ^ (bj & lanes[column])
+                bit = (x[j] & ones2[j]) | (~x[j] & zeros2[j])
+                differ = u2[j] ^ bit
+                below[j] = under | (left & differ & bit)
+                undecided[j] = left & ~differ
+        m = 0
+        for j in range(n):
+            waiting[m] = j
+            m += undecided[j] != 0
+        level = EAGER
+        while m > 0 and level < PRECISION:
+            ones, zeros = set_planes[level, first : first + n], clear_planes[level, first : first + n]
+            still = 0
+            for q in range(m):
+                j = waiting[q]
+                bit = (x[j] & ones[j]) | (~x[j] & zeros[j])
+                differ = random[used + q] ^ bit
+                left = undecided[j]
+                below[j] |= left & differ & bit
+                left &= ~differ
+                undecided[j] = left
+                waiting[still] = j
+                still += left != 0
+            used += m
+            m = still
+            level += 1
+        ones, zeros = set_always[first : first + n], clear_always[first : first + n]
+        for j in range(n):
+            x[j] ^= (below[j] | (x[j] & ones[j]) | (~x[j] & zeros[j])) & lane[j]
         i += n
-    return i
+    return i, used

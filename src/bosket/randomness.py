@@ -5,10 +5,10 @@ counter block ``i * 2**64``, so no two streams of one key overlap.  :class:`Secu
 system and is the default wherever a record is randomized.  :class:`Seeded` derives its key from a number: it repeats
 byte for byte, is meant for simulation, protects nobody, and everything it touches says so.
 
-Bernoulli bits are drawn 64 at a time.  A probability is an integer threshold T over ``2**PRECISION``; a lane is set when a
-uniform PRECISION-bit number U is below T.  U and T are compared bit by bit from the top, 64 lanes in one word, drawing
-a random word only while some lane is undecided: about eight words for 64 exact bits.  Every step decides an undecided
-lane with probability 1/2 whatever its threshold, so the work done tells nothing about threshold or data.
+Bernoulli bits are drawn 64 at a time.  A probability is an integer threshold T over ``2**PRECISION``; a lane is set
+when a uniform PRECISION-bit number U is below T.  U and T are compared bit by bit from the top, 64 lanes in one word,
+drawing a random word only while some lane is undecided: about eight words for 64 exact bits.  Every step decides an
+undecided lane with probability 1/2 whatever its threshold, so the work done tells nothing about threshold or data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Words = npt.NDArray[np.uint64]
 """Packed bits: lane i is bit i % 64 of word i // 64."""
 
 _ONE = 1 << PRECISION
-_BUFFER_WORDS = 1 << 15
+_BUFFER_WORDS = 1 << 16
 _ZEROS = bytes(8 * _BUFFER_WORDS)
 _BLOCK_WORDS = 1 << 18  # words of output per stream: fixed, so that Seeded does not depend on the number of cores
 
@@ -95,12 +95,14 @@ class Randomness:
             start, stop, stream = part
             block = bits[start:stop].reshape(-1)
             buffer = np.empty(_BUFFER_WORDS, np.uint64)
-            done = 0
+            done = left = 0  # words of the block done; words of the buffer left over
             while done < block.size:
-                stream.fill(buffer)
-                done = xor_bernoulli_block(
+                stream.fill(buffer[left:])
+                done, used = xor_bernoulli_block(
                     block, done, ones.planes, zeros.planes, ones.always, zeros.always, ones.lanes, buffer
                 )
+                left = len(buffer) - used
+                buffer[:left] = buffer[used:].copy()
 
         if bits.size:
             parallel_map(flip, parts)
@@ -179,8 +181,8 @@ class Seeded(Randomness):
 class Thresholds:
     """Probabilities of a row of lanes, as the integers they are drawn with.
 
-    ``probability`` is what is realised, T / 2**53: a double exactly, and equal to what was asked for every double in [1/2, 1]
-    and every multiple of 2**-53.
+    ``probability`` is what is realised, T / 2**53: a double exactly, and equal to what was asked for every double in
+    [1/2, 1] and every multiple of 2**-53.
     """
 
     def __init__(self, probability: npt.ArrayLike) -> None:

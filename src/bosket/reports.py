@@ -1,7 +1,7 @@
 """Randomized records with their plan, in memory and on disk.
 
-On disk: Parquet, a fixed-width binary column ``report`` (bit i of byte j is item 8 j + i), a column ``stratum`` where the mechanism has
-strata, and in the schema's metadata the plan as JSON, its digest, and how the chance came about.
+On disk: Parquet, a fixed-width binary column ``report`` (bit i of byte j is item 8 j + i), a column ``stratum`` where
+the mechanism has strata, and in the schema's metadata the plan as JSON, its digest, and how the chance came about.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ class Reports:
             "bosket.version": __version__,
         }
         schema = pa.schema(fields, metadata=metadata)
-        with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer:
+        with (
+            atomic_path(path) as temporary,
+            pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer,
+        ):
             for start, stop in slices(max(1, self.n_records), _ROW_GROUP):
                 rows = np.ascontiguousarray(_as_bytes(self.bits[start:stop])[:, :width])
                 columns = [
@@ -102,7 +105,7 @@ class Reports:
             found = _plan_of(metadata, path)
             if plan is not None and plan.digest != found.digest:
                 raise PlanMismatchError(
-                    f"The reports in {path} were made under plan {found.digest[:12]}, not under plan {plan.digest[:12]}.",
+                    f"The reports in {path} were made under plan {found.digest[:12]}, not under {plan.digest[:12]}.",
                     path=path,
                 )
             width = -(-len(found.domain) // 8)

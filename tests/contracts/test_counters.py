@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bosket.counting import Bitmaps, Counter, ReferenceCounter
+from bosket.counting import Bitmaps, Counter, ItemsetRows, ReferenceCounter
 from bosket.counting.table import ItemsetIndex, SupportTable, count_subsets
 from bosket.data import Baskets
 
@@ -100,16 +100,20 @@ def test_large_blocks_and_many_items() -> None:
         part = dense[strata == stratum].astype(np.float32)
         expected = (part.T @ part).astype(np.int64)
         np.testing.assert_array_equal(counts[stratum], expected[pairs[:, 0], pairs[:, 1]])
-    few = pairs[rng.choice(len(pairs), 500, replace=False)]
-    np.testing.assert_array_equal(counter.supports(few).sum(axis=0), (dense[:, few[:, 0]] & dense[:, few[:, 1]]).sum(axis=0))
-    triples = np.sort(rng.choice(n_items, (300, 3), replace=True), axis=1)
-    triples = triples[(np.diff(triples, axis=1) > 0).all(axis=1)].astype(np.int32)
+    few: ItemsetRows = pairs[rng.choice(len(pairs), 500, replace=False)]
+    np.testing.assert_array_equal(
+        counter.supports(few).sum(axis=0), (dense[:, few[:, 0]] & dense[:, few[:, 1]]).sum(axis=0)
+    )
+    drawn = np.sort(rng.choice(n_items, (300, 3), replace=True), axis=1)
+    triples = drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)].astype(np.int32)
     expected = dense[:, triples].all(axis=2).sum(axis=0)
     np.testing.assert_array_equal(counter.supports(triples).sum(axis=0), expected)
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3, unique=True).map(sorted), unique_by=tuple, max_size=60)
+    st.lists(
+        st.lists(st.integers(0, 40), min_size=3, max_size=3, unique=True).map(sorted), unique_by=tuple, max_size=60
+    )
 )
 def test_index_finds_what_is_there_and_nothing_else(rows: list[list[int]]) -> None:
     half = rows[: len(rows) // 2]

@@ -34,7 +34,7 @@ def realised(channel: FlipChannel) -> tuple[list[float], list[float]]:
 
 @given(st.lists(st.tuples(keeps, keeps), min_size=1, max_size=4))
 def test_transition_is_the_enumerated_channel(parameters: list[tuple[float, float]]) -> None:
-    channel = channel_of(*zip(*parameters, strict=True))  # type: ignore[arg-type]
+    channel = channel_of(*zip(*parameters, strict=True))
     p, r = realised(channel)
     k = len(p)
     matrix = channel.transition(tuple(range(k)))
@@ -52,7 +52,7 @@ def number(pattern: Sequence[int]) -> int:
 @given(st.lists(st.tuples(keeps, keeps), min_size=1, max_size=4))
 def test_weights_closed_form_is_the_generic_inverse_and_unbiased(parameters: list[tuple[float, float]]) -> None:
     assume(all(abs(p - r) > 0.2 for p, r in parameters))
-    channel = channel_of(*zip(*parameters, strict=True))  # type: ignore[arg-type]
+    channel = channel_of(*zip(*parameters, strict=True))
     k = len(parameters)
     rows = np.arange(k, dtype=np.int32)[None, :]
     weights = channel.weights(rows)
@@ -70,7 +70,7 @@ def test_weights_closed_form_is_the_generic_inverse_and_unbiased(parameters: lis
 def test_variance_is_the_enumerated_one(parameters: list[tuple[float, float]], data: st.DataObject) -> None:
     """Var of the estimate for given true cells, straight from the law of one record at a time."""
     assume(all(abs(p - r) > 0.2 for p, r in parameters))
-    channel = channel_of(*zip(*parameters, strict=True))  # type: ignore[arg-type]
+    channel = channel_of(*zip(*parameters, strict=True))
     k = len(parameters)
     cells = data.draw(st.lists(st.integers(0, 1000), min_size=1 << k, max_size=1 << k))
     p, r = realised(channel)
@@ -108,7 +108,7 @@ class TestPaper:
         if symmetric:
             parameters = [(p, 1 - p) for p, _ in parameters]
         assume(all(abs(p - r) > 0.3 for p, r in parameters))
-        channel = channel_of(*zip(*parameters, strict=True))  # type: ignore[arg-type]
+        channel = channel_of(*zip(*parameters, strict=True))
         p, r = realised(channel)
         k = len(p)
         cells = np.random.default_rng(seed).integers(0, 10_000, 1 << k)
@@ -165,12 +165,13 @@ class TestPrivacy:
     ) -> None:
         """Over all pairs of records of at most m items and all reports: claimed, and tight."""
         parameters = [(p, r) for p, r in parameters]
-        channel = channel_of(*zip(*parameters, strict=True))  # type: ignore[arg-type]
+        channel = channel_of(*zip(*parameters, strict=True))
         p, r = realised(channel)
         k = len(p)
         truths = [t for t in itertools.product((0, 1), repeat=k) if sum(t) <= max_size]
         laws = {
-            _items(truth): {_items(report): probability for report, probability in outcomes(truth, p, r)} for truth in truths
+            _items(truth): {_items(report): probability for report, probability in outcomes(truth, p, r)}
+            for truth in truths
         }
         worst = oracles.amplification(list(laws), laws)
         items = [f"i{place}" for place in range(k)]
@@ -183,7 +184,7 @@ class TestPrivacy:
             assert math.isinf(claimed.epsilon)
         else:
             assert claimed.epsilon == pytest.approx(math.log(worst), abs=1e-9)
-        singles = {_items(t): dict(((_items(y), q) for y, q in outcomes(t, p, r))) for t in itertools.product((0, 1), repeat=k)}
+        singles = {_items(t): {_items(y): q for y, q in outcomes(t, p, r)} for t in itertools.product((0, 1), repeat=k)}
         neighbours = max(
             oracles.amplification([s, s | {item}], singles) for s in singles for item in range(k) if item not in s
         )

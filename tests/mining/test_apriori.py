@@ -69,12 +69,12 @@ def test_mined_estimates_are_those_of_the_recursion() -> None:
     dense = np.unpackbits(reports.bits.view(np.uint8).reshape(len(reports), -1), axis=1, bitorder="little").astype(bool)
     keep = [0.7, 0.8, 0.9]
     for itemset, support in found:
-        items = sorted(itemset)  # type: ignore[type-var]
+        items: list[int] = sorted(itemset)  # type: ignore[arg-type]  # labels are whole numbers here
         observed = [
             dense[:, [item for place, item in enumerate(items) if pattern >> place & 1]].all(axis=1).sum()
             for pattern in range(1 << len(items))
         ]
-        p = [keep[item % 3] for item in items]  # type: ignore[operator]
+        p = [keep[item % 3] for item in items]
         expected = re_recursion(observed, p, [1 - q for q in p])
         assert support * len(reports) == pytest.approx(expected, rel=1e-9)
 
@@ -113,7 +113,9 @@ def test_every_reported_itemset_has_all_its_subsets() -> None:
 def test_slack_finds_more() -> None:
     baskets, reports = noisy()
     truth = {itemset for itemset, _ in bk.mine(baskets, min_support=0.04)}
-    caught = [len(truth & {itemset for itemset, _ in bk.mine(reports, min_support=0.04, slack=s)}) for s in (0.0, 1.0, 2.0)]
+    caught = [
+        len(truth & {itemset for itemset, _ in bk.mine(reports, min_support=0.04, slack=s)}) for s in (0.0, 1.0, 2.0)
+    ]
     assert caught[0] < caught[1] <= caught[2]
 
 

@@ -32,8 +32,8 @@ def reports_of(plan: bk.Plan, patterns: tuple[Pattern, ...]) -> Reports:
 def test_every_outcome_of_a_small_data_set(mechanism: bk.Mechanism, truth: tuple[Pattern, ...]) -> None:
     """All 64 reports of two records on three items, through the whole pipeline, each with its probability.
 
-    The mean of the estimate is the truth; its covariance is the mean of the estimated covariance (so both are unbiased), and the
-    variance predicted before any data is the same number.
+    The mean of the estimate is the truth; its covariance is the mean of the estimated covariance (so both are
+    unbiased), and the variance predicted before any data is the same number.
     """
     plan = bk.Plan(bk.Domain(range(3)), mechanism)
     p, r = plan.channel.present.tolist(), plan.channel.absent.tolist()  # type: ignore[attr-defined]
@@ -89,8 +89,8 @@ def test_variance_with_sampling_is_that_of_drawn_people(mechanism: bk.Mechanism)
 def test_intervals_cover(sampling: bool, seed: int) -> None:
     """95% intervals hold the truth 95 times in 100, by a two-sided binomial test at 1e-9 on 24 000 itemset-repetitions.
 
-    Itemsets of size 1 to 3 over disjoint items, so that under Flip the repetitions are independent.  A coverage of 93% or 97%
-    would be caught.
+    Itemsets of size 1 to 3 over disjoint items, so that under Flip the repetitions are independent.  A coverage of
+    93% or 97% would be caught.
     """
     rng = np.random.default_rng(seed)
     n, repetitions = 4000, 1000
@@ -110,7 +110,9 @@ def test_intervals_cover(sampling: bool, seed: int) -> None:
     covered = 0
     for repetition in range(repetitions):
         baskets = people() if sampling else fixed
-        found = bk.estimate(mechanism.randomize(baskets, rng=bk.Seeded(seed * 10_000 + repetition)), itemsets, sampling=sampling)
+        found = bk.estimate(
+            mechanism.randomize(baskets, rng=bk.Seeded(seed * 10_000 + repetition)), itemsets, sampling=sampling
+        )
         low, high = found.interval(0.95).T
         covered += int(((low <= truth) & (truth <= high)).sum())
     trials = repetitions * len(itemsets)

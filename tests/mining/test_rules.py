@@ -1,4 +1,6 @@
-"""Rules: values against the definition, errors against the delta method by another route and against the spread of repetitions."""
+"""Rules: values against the definition, errors against the delta method by another route and against the spread of
+repetitions.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,11 @@ def test_all_rules_of_raw_baskets(baskets: bk.Baskets) -> None:
             for part in itertools.combinations(itemset, size):
                 a = frozenset(part)
                 if support / supports[a] >= 0.4:
-                    expected[a, itemset - a] = (support, support / supports[a], support / supports[a] / supports[itemset - a])
+                    expected[a, itemset - a] = (
+                        support,
+                        support / supports[a],
+                        support / supports[a] / supports[itemset - a],
+                    )
     frame = found.rules(min_threshold=0.4)
     assert len(frame) == len(expected)
     assert max(len(consequent) for _, consequent in expected) > 1, "rules with several items on the right must occur"

@@ -1,4 +1,6 @@
-"""Ratios against peers and the machine's limit, all within one run; never a bare number of seconds to compare across machines."""
+"""Ratios against peers and the machine's limit, all within one run; never a bare number of seconds to compare across
+machines.
+"""
 
 from bosket.benchmarks.bars import Bar
 from bosket.benchmarks.suite import BENCHMARKS, run

@@ -34,7 +34,9 @@ PATIENCE = 120  # seconds for mlxtend
 
 
 def exact(data: str | Path | None = None) -> list[Bar]:
-    """Every case that has its file; ``Baskets`` in memory to a result object against lists in memory to PyFIM's list."""
+    """Every case that has its file; ``Baskets`` in memory to a result object against lists in memory to PyFIM's
+    list.
+    """
     try:
         import fim
     except ImportError:

@@ -84,8 +84,8 @@ def count_pairs(
 def count_groups(columns: Any, itemsets: Any, groups: Any, starts: Any, stops: Any, stratum: Any, counts: Any) -> None:
     """Add to counts[stratum, c] the records holding itemset c.
 
-    groups[g] is the first of a run of itemsets that share all but their last item (a last entry closes the list): the AND of
-    the shared part is made once a block and meets each last item from cache.
+    groups[g] is the first of a run of itemsets that share all but their last item (a last entry closes the list): the
+    AND of the shared part is made once a block and meets each last item from cache.
     """
     k = itemsets.shape[1]
     scratch = np.empty((stops - starts).max() if starts.size else 0, np.uint64)
@@ -150,8 +150,8 @@ def _transpose64(a: Any) -> None:
 def transpose_rows(rows: Any, order: Any, first_word: int, words: Any, columns: Any) -> None:
     """Write the bits of rows[order] into ``columns``, whose words from ``first_word`` on belong to these records.
 
-    ``order`` is -1 where a word of a stratum is padded out.  Column 64 * v + i of the output is bit i of rows[:, words[v]].
-    Eight words of records are gathered before they are stored, so that stores fill cache lines.
+    ``order`` is -1 where a word of a stratum is padded out.  Column 64 * v + i of the output is bit i of rows[:,
+    words[v]]. Eight words of records are gathered before they are stored, so that stores fill cache lines.
     """
     n_blocks = order.size // 64
     n_columns = columns.shape[0]

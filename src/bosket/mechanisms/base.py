@@ -1,10 +1,10 @@
 """What a mechanism is: a channel from a person's record to the report that leaves them.
 
-A :class:`Mechanism` is a frozen value with a name and a JSON form; it speaks of items by label.  On a domain it becomes a
-:class:`Channel`, which speaks of item ids and does the work: it randomizes packed records, states the transition
-probabilities of any few items, and gives the weights from which supports, variances and covariances are made.
-A subclass of Channel states ``transition`` once; ``weights`` and ``variance`` follow by the generic methods here.  A closed form
-may replace a generic method for speed, and is tested against it.
+A :class:`Mechanism` is a frozen value with a name and a JSON form; it speaks of items by label.  On a domain it
+becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records, states the
+transition probabilities of any few items, and gives the weights from which supports, variances and covariances are
+made. A subclass of Channel states ``transition`` once; ``weights`` and ``variance`` follow by the generic methods
+here.  A closed form may replace a generic method for speed, and is tested against it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Channel(ABC):
 
     @abstractmethod
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
-        """Randomize packed records (may work in place); return them with each record's stratum, if there are several."""
+        """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several."""
 
     @abstractmethod
     def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
-        """M[x, y] = Pr(report shows pattern y | truth shows pattern x) on these items; bit j stands for the j-th item."""
+        """M[x, y] = Pr(report shows pattern y | truth shows pattern x); bit j of a pattern stands for the j-th item."""
 
     def weights(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
         """w[r, y]: the weight of a report that shows pattern y of itemset r.  Shape (n, 2**k).
@@ -99,7 +99,7 @@ class Mechanism(ABC):
     def guarantee(
         self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
-        """What is promised to a person whose record has at most ``max_size`` items and who sends ``reports`` reports."""
+        """The promise to a person whose records have at most ``max_size`` items and who sends ``reports`` of them."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Mechanism(ABC):
         domain: Domain | Iterable[Hashable] | None = None,
         rng: Randomness | None = None,
     ) -> Reports:
-        """Randomize every record; the chance is secure unless ``rng=Seeded(...)`` is given, and then the reports say so.
+        """Randomize every record, with secure chance unless ``rng=Seeded(...)`` is given; then the reports say so.
 
         Without ``domain`` the plan's domain is that of the data.  Declare it where it must not tell which items occur.
         """

@@ -4,8 +4,8 @@
     EMASK  Agrawal, Krishnan and Haritsa (DASFAA 2004): 1s and 0s kept with different probabilities
     RE     Xia, Yang, Chi and Muntz (2004): a factor for each item
 
-With p = Pr(reported | present) and r = Pr(reported | absent) of an item, the channel of an itemset is the Kronecker product of
-[[1 - r, r], [1 - p, p]], and the weight of a report is the product over its items of (x' - r) / (p - r).
+With p = Pr(reported | present) and r = Pr(reported | absent) of an item, the channel of an itemset is the Kronecker
+product of [[1 - r, r], [1 - p, p]], and the weight of a report is the product over its items of (x' - r) / (p - r).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bosket.randomness import Randomness, Thresholds
 if TYPE_CHECKING:
     from typing import Self
 
-Keep = float | Mapping[Hashable, float]
+Keep = float | Mapping[Any, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,9 @@ class Flip(Mechanism):
     ) -> LocalGuarantee:
         """Amplification for one item, for any two records of at most ``max_size`` items, and for a person.
 
-        With a = max over y of ln Pr(y | present) / Pr(y | absent) and b the same the other way round, two records s and t can be
-        told apart by at most the sum of a over s minus t and of b over t minus s; the worst choice is found exactly.
+        With a = max over y of ln Pr(y | present) / Pr(y | absent) and b the same the other way round, two records s
+        and t can be told apart by at most the sum of a over s minus t and of b over t minus s; the worst choice is
+        found exactly.
         """
         domain = as_domain(domain)
         n = len(domain)
@@ -118,7 +119,7 @@ class Flip(Mechanism):
         record = Amplification(worst_log_ratio(present, absent, m), size)
         sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
         notes = [
-            "the item line holds the other items fixed; where items go together, the record line is the one that counts",
+            "the item line holds the other items fixed; where items go together, the record line is what counts",
             "probabilities are those realised by the random bits, not those asked for",
         ]
         if max_size is not None and m < n:
@@ -171,7 +172,9 @@ class Flip(Mechanism):
 
 
 class FlipChannel(Channel):
-    """Flip on a domain: ``present[i]`` and ``absent[i]`` are the realised Pr(reported | present), Pr(reported | absent)."""
+    """Flip on a domain: ``present[i]`` and ``absent[i]`` are the realised Pr(reported | present), Pr(reported |
+    absent).
+    """
 
     def __init__(self, domain: Domain, keep: Floats, keep_absent: Floats) -> None:
         self.domain = domain

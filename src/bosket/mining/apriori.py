@@ -1,8 +1,8 @@
 """Level-wise Apriori over estimates, written once for every mechanism and every counter.
 
 A candidate is extended while its estimate is at least min_support - slack standard errors, so that noise in a subset
-seldom hides a frequent superset (Evfimievski et al. 2004, section 4.5), and is reported at min_support.  What is reported
-therefore has all its subsets among the extended itemsets, with their counts: rules never miss one.
+seldom hides a frequent superset (Evfimievski et al. 2004, section 4.5), and is reported at min_support.  What is
+reported therefore has all its subsets among the extended itemsets, with their counts: rules never miss one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Progress = Callable[["LevelProgress"], None]
 
 @dataclass(frozen=True, slots=True)
 class LevelProgress:
-    """Where a search stands: ``done`` of ``total`` units of work of itemsets of this size.  Never counts from the data."""
+    """Where a search stands: ``done`` of ``total`` units of work of itemsets of this size.  Never counts from the
+    data.
+    """
 
     size: int
     done: float
@@ -64,7 +66,9 @@ class Search:
 
 
 def least_count(min_support: float, n_records: int) -> float:
-    """The smallest count that is frequent; a hair below the product, so that 0.1 of 30 records is 3 and not 3.0000000000000004."""
+    """The smallest count that is frequent; a hair below the product, so that 0.1 of 30 records is 3 and not
+    3.0000000000000004.
+    """
     return min_support * n_records * (1 - 1e-12)
 
 

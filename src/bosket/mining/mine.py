@@ -127,7 +127,8 @@ def _about_reports(reports: Reports, search: Search) -> dict[str, Any]:
 def estimate(data: Reports | Baskets, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
-    ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing people too.
+    ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing
+    people too.
     """
     if not isinstance(data, Reports | Baskets):
         raise DataError(f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.")

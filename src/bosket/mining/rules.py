@@ -1,7 +1,7 @@
 """Association rules with errors: support, confidence and lift of A => C for every split of a frequent itemset.
 
-The supports of A, C and X = A u C are estimated from the same reports, so their errors go together; the delta method uses
-their full covariance, made from the cells of X:
+The supports of A, C and X = A u C are estimated from the same reports, so their errors go together; the delta method
+uses their full covariance, made from the cells of X:
 
     confidence = S_X / S_A          d = (1 / S_A) dS_X - (S_X / S_A^2) dS_A
     lift = N S_X / (S_A S_C)        d ln = dS_X / S_X - dS_A / S_A - dS_C / S_C
@@ -56,9 +56,9 @@ def association_rules(
 ) -> pd.DataFrame:
     """All rules whose ``metric`` is at least ``min_threshold``, best first, any sizes on either side.
 
-    Columns: mlxtend's names first (antecedents, consequents, antecedent support, consequent support, support, confidence, lift),
-    then for each measure m: m_stderr, m_low, m_high.  Values are not clipped.  A measure that divides by an estimated
-    support at or below 0 is NaN, and such a rule passes no threshold on it.
+    Columns: mlxtend's names first (antecedents, consequents, antecedent support, consequent support, support,
+    confidence, lift), then for each measure m: m_stderr, m_low, m_high.  Values are not clipped.  A measure that
+    divides by an estimated support at or below 0 is NaN, and such a rule passes no threshold on it.
     """
     check_choice("metric", metric, MEASURES)
     check_real("min_threshold", min_threshold)

@@ -36,7 +36,8 @@ def cells_of(subset_supports: Counts) -> Cells:
 def moments(channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: Cells) -> Moments:
     """Sums of w and w^2 over all strata.
 
-    The sum of w is RE's recursion (Xia et al. 2004, Eq. 4) in closed form: it equals the full inversion of MASK's matrix.
+    The sum of w is RE's recursion (Xia et al. 2004, Eq. 4) in closed form: it equals the full inversion of MASK's
+    matrix.
     """
     value, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
     for stratum, cell in zip(strata, cells, strict=True):

@@ -1,8 +1,8 @@
 """Guarantees as values, each with its unit in words: epsilon alone says nothing.
 
-Amplification (Evfimievski, Gehrke and Srikant, PODS 2003): a randomizer is at most gamma-amplifying between two inputs when no
-output is more than gamma times likelier under one than under the other.  gamma = exp(epsilon) of local differential
-privacy with the same neighbouring relation.
+Amplification (Evfimievski, Gehrke and Srikant, PODS 2003): a randomizer is at most gamma-amplifying between two
+inputs when no output is more than gamma times likelier under one than under the other.  gamma = exp(epsilon) of local
+differential privacy with the same neighbouring relation.
 """
 
 from __future__ import annotations
@@ -69,12 +69,9 @@ class LocalGuarantee:
         lines = [f"Privacy of {self.mechanism}"]
         for name, part in (("item", self.item), ("record", self.record), ("person", self.person)):
             lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {_up(part.gamma)}: {part.unit}")
-        lines.append(
-            f"  a property of a record held by 5% in advance is believed with at most {_percent_up(self.posterior(0.05))}"
-        )
-        lines.append(
-            f"  of one item alone, all others being known, 5% becomes at most {_percent_up(self.item.posterior(0.05))}"
-        )
+        whole, single = _percent_up(self.posterior(0.05)), _percent_up(self.item.posterior(0.05))
+        lines.append(f"  belief in any property of a record goes from 5% to at most {whole}")
+        lines.append(f"  belief in one item, all others being known, goes from 5% to at most {single}")
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 

@@ -16,8 +16,8 @@ _OUTWARD = 1 + 1e-14  # logarithms and their sum carry a few units in the last p
 def worst_log_ratio(present: Floats, absent: Floats, max_size: int) -> float:
     """The largest ln Pr(y | s) / Pr(y | t) over records s, t of at most ``max_size`` items and all reports y.
 
-    It is the sum of present[i] over i in s but not t, plus that of absent[i] over i in t but not s: two disjoint sets of at
-    most m items each.  Of an item taken into the first set and one into the second, the former has the larger
+    It is the sum of present[i] over i in s but not t, plus that of absent[i] over i in t but not s: two disjoint sets
+    of at most m items each.  Of an item taken into the first set and one into the second, the former has the larger
     present - absent (else swapping them gains), so with items sorted by that difference the first set comes from a
     beginning and the second from the rest: try every cut, with the m largest of either side.
     """

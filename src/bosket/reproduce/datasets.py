@@ -1,4 +1,6 @@
-"""Where the public benchmark files are, if they are at all.  bosket ships none of them; docs/data.md says where they come from."""
+"""Where the public benchmark files are, if they are at all.  bosket ships none of them; docs/data.md says where they
+come from.
+"""
 
 from __future__ import annotations
 

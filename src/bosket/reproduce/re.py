@@ -1,8 +1,8 @@
 """Tables 2 and 3 of Xia, Yang, Chi and Muntz (2004): what non-uniform randomization factors buy.
 
-Three settings of factors (their Table 1), the same data, min support and measures: for each itemset size the number of truly
-frequent itemsets, false positives (FP), false negatives (FN), and the mean relative deviation of the support of those rightly
-found (DEV).  Quest data are drawn anew, so levels and orders of magnitude compare, not single figures.
+Three settings of factors (their Table 1), the same data, min support and measures: for each itemset size the number
+of truly frequent itemsets, false positives (FP), false negatives (FN), and the mean relative deviation of the support
+of those rightly found (DEV).  Quest data are drawn anew, so levels and orders of magnitude compare, not single figures.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def run(
 ) -> dict[str, Any]:
     """Both tables, with the paper's beside them; Table 3 is left out, and said to be, when msweb is not there.
 
-    ``slack=0`` extends frequent itemsets only, as the paper does; bosket's own default of 1 finds more and lets more in.
+    ``slack=0`` extends frequent itemsets only, as the paper does; bosket's own default of 1 finds more and lets more
+    in.
     """
     tell("Quest data")
     synthetic = quest(records=records, mean_size=10, mean_pattern=4, items=1000, seed=seed)
