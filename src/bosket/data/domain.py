@@ -92,6 +92,8 @@ def label_to_json(label: Hashable) -> Any:
     """Strings, whole numbers and booleans stand for themselves; a tuple becomes ``{"tuple": [...]}``."""
     if isinstance(label, np.generic):
         label = label.item()
+    if isinstance(label, str) and not _is_text(label):
+        raise DataError("A label with half a surrogate pair is not text and cannot be written down.")
     if isinstance(label, str | bool | int):
         return label
     if isinstance(label, float) and np.isfinite(label):
@@ -102,6 +104,14 @@ def label_to_json(label: Hashable) -> Any:
         f"A label of type {type(label).__name__} cannot be written down.",
         hint="Use strings, numbers, booleans, or tuples of these as item labels.",
     )
+
+
+def _is_text(label: str) -> bool:
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def label_from_json(value: Any) -> Hashable:

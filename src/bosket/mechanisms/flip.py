@@ -115,7 +115,8 @@ class Flip(Mechanism):
             worst_log_ratio(present, absent, 1) if n == 1 else float(np.maximum(present, absent).max()),
             "two records that differ in one item and nothing else",
         )
-        size = f"any two records over {n} items" if m >= n else f"any two records of at most {m} of {n} items each"
+        over = "one item" if n == 1 else f"{n} items"
+        size = f"any two records over {over}" if m >= n else f"any two records of at most {m} of {over} each"
         record = Amplification(worst_log_ratio(present, absent, m), size)
         sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
         notes = [

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.kernels import group_starts
 from bosket.counting.table import ItemsetIndex
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidate_kernels import join
-from bosket.threads import parallel_map, slices
+from bosket.threads import parallel_map
 
-_GROUPS = 256  # groups joined in one piece
+_PAIRS = 1 << 20  # pairs of itemsets joined in one piece, some tens of milliseconds
 
 
 def next_candidates(index: ItemsetIndex, *, max_candidates: int) -> ItemsetRows:
@@ -31,7 +34,7 @@ def next_candidates(index: ItemsetIndex, *, max_candidates: int) -> ItemsetRows:
     def count(part: tuple[int, int]) -> int:
         return int(join(rows, index.slots, groups, *part, max_candidates, nothing))
 
-    parts = list(slices(len(groups) - 1, _GROUPS))
+    parts = _parts(groups)
     numbers = parallel_map(count, parts)
     total = sum(numbers)
     if total > max_candidates:
@@ -45,6 +48,14 @@ def next_candidates(index: ItemsetIndex, *, max_candidates: int) -> ItemsetRows:
 
     parallel_map(fill, list(zip(parts, starts[:-1], starts[1:], strict=True)))
     return candidates
+
+
+def _parts(groups: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut the groups into ranges of about equal work; a group of g itemsets has g (g - 1) / 2 pairs to join."""
+    sizes = np.diff(groups)
+    work = np.cumsum(sizes * (sizes - 1) // 2)
+    cuts = np.unique(np.searchsorted(work, np.arange(_PAIRS, int(work[-1]) if len(work) else 0, _PAIRS)) + 1)
+    return list(pairwise([0, *cuts[cuts < len(sizes)].tolist(), len(sizes)]))
 
 
 def too_many(level: int, number: int, limit: int) -> TooManyCandidatesError:

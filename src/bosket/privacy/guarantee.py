@@ -68,7 +68,8 @@ class LocalGuarantee:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
         lines = [f"Privacy of {self.mechanism}"]
         for name, part in (("item", self.item), ("record", self.record), ("person", self.person)):
-            lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {_up(part.gamma)}: {part.unit}")
+            gamma = _up(part.gamma) if math.isfinite(part.gamma) or math.isinf(part.epsilon) else "over 1e307"
+            lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {gamma}: {part.unit}")
         whole, single = _percent_up(self.posterior(0.05)), _percent_up(self.item.posterior(0.05))
         lines.append(f"  belief in any property of a record goes from 5% to at most {whole}")
         lines.append(f"  belief in one item, all others being known, goes from 5% to at most {single}")

@@ -1,0 +1,5 @@
+"""The command line: one module per subcommand, no mathematics."""
+
+from bosket.cli.app import main
+
+__all__ = ["main"]

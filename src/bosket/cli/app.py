@@ -1,0 +1,79 @@
+"""The entry point: parse, run one subcommand, and turn what went wrong into one sentence and an exit code.
+
+0    done
+1    a data or domain error; a bug, with its traceback
+2    usage: an option that is not what it must be
+130  interrupted by Ctrl-C
+141  whoever read standard output went away
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from bosket._version import __version__
+from bosket.cli import bench, demo, generate, mine, randomize, reproduce, rules
+from bosket.cli.console import logged, say
+from bosket.errors import BosketError, ParameterError
+
+_INTERRUPTED = 130
+_PIPE_CLOSED = 141
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our words: one sentence and a hint rather than the usage of every option."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"bosket: {message}")
+        say(f"hint: '{self.prog} --help' lists the options.")
+        self.exit(2)
+
+
+def parser() -> Parser:
+    whole = Parser(
+        prog="bosket",
+        description="Frequent itemsets and association rules from randomized records, with standard errors.",
+        allow_abbrev=False,
+    )
+    whole.add_argument("--version", action="version", version=f"bosket {__version__}")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (demo, generate, randomize, mine, rules, reproduce, bench):
+        module.add_parser(commands)
+    return whole
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        options = parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has said everything: help, version, or what is wrong
+        return stop.code if isinstance(stop.code, int) else 0
+    try:
+        with logged(options.verbose):
+            options.run(options)
+        sys.stdout.flush()
+    except ParameterError as error:
+        return _failed(error, 2)
+    except BosketError as error:
+        return _failed(error, 1)
+    except KeyboardInterrupt:
+        say("bosket: interrupted")
+        return _INTERRUPTED
+    except MemoryError:
+        say("bosket: There is not enough memory for this.")
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more as it ends
+        return _PIPE_CLOSED
+    return 0
+
+
+def _failed(error: BosketError, code: int) -> int:
+    say(f"bosket: {error}")
+    if error.hint:
+        say(f"hint: {error.hint}")
+    return code

@@ -1,0 +1,122 @@
+"""Everything that is said on standard error: notes, logs and progress."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from bosket.mining.apriori import LevelProgress
+
+
+def say(text: str) -> None:
+    """A line on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def logged(is_verbose: bool) -> Iterator[None]:
+    """INFO and above on standard error while the block runs."""
+    logger = logging.getLogger("bosket")
+    if not is_verbose:
+        yield
+        return
+    handler = _Handler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+class _Handler(logging.Handler):
+    """Lines above the progress bar, where there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if Work.running is None:
+            say(self.format(record))
+        else:
+            Work.running.print(self.format(record), markup=False, highlight=False, soft_wrap=True)
+
+
+class Work:
+    """Progress of one command: bars and spinners on a terminal, or silence."""
+
+    running: Console | None = None
+    """The console of the bar on show; log lines go through it, so as not to cut it up."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        wanted: bool | None = options.progress
+        self.is_shown = sys.stderr.isatty() if wanted is None else wanted
+        self.is_forced = bool(wanted)
+
+    @contextlib.contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Something of unknown length."""
+        with self._progress() as progress:
+            if progress is not None:
+                progress.add_task(text, total=None)
+            yield
+
+    @contextlib.contextmanager
+    def bar(self, text: str, total: int) -> Iterator[Callable[[int], None] | None]:
+        """Something that says how much of ``total`` is done."""
+        with self._progress() as progress:
+            if progress is None:
+                yield None
+                return
+            task = progress.add_task(text, total=total)
+            yield lambda done: progress.update(task, completed=done)
+
+    @contextlib.contextmanager
+    def levels(self, text: str) -> Iterator[Callable[[LevelProgress], None] | None]:
+        """A search that goes on size by size; size 0 is a search that does not."""
+        with self._progress() as progress:
+            if progress is None:
+                yield None
+                return
+            task = progress.add_task(text, total=None)
+            size = -1
+
+            def update(state: LevelProgress) -> None:
+                nonlocal size
+                if state.size != size:
+                    size = state.size
+                    progress.reset(task, description=f"{text}, size {size}" if size else text)
+                progress.update(task, completed=state.done, total=state.total)
+
+            yield update
+
+    @contextlib.contextmanager
+    def _progress(self) -> Iterator[Progress | None]:
+        if not self.is_shown:
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True, force_terminal=self.is_forced or None)
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as progress:
+            Work.running = console
+            try:
+                yield progress
+            finally:
+                Work.running = None

@@ -1,0 +1,92 @@
+"""What commands read and where they write."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bosket.data.atomic import atomic_path
+from bosket.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from bosket.data import Baskets
+    from bosket.data.layouts import Layout
+    from bosket.reports import Reports
+
+STANDARD_INPUT = "-"
+_SHOWN_INPUT = Path("/dev/stdin")
+
+
+def read_baskets(path: str, *, input_format: str | None, layout: Layout | None) -> Baskets:
+    """Raw baskets from a file, or from standard input."""
+    from bosket.data import Baskets
+    from bosket.data.files import FORMATS
+    from bosket.data.sources import file_source, load
+
+    if path == STANDARD_INPUT:
+        content = sys.stdin.buffer.read()
+        if not content:
+            raise file_source(_SHOWN_INPUT).error("is empty")
+        csr = FORMATS[f".{input_format or 'dat'}"].read(content, _SHOWN_INPUT, layout)
+    elif input_format is not None:
+        csr = FORMATS[f".{input_format}"].read(load(path), Path(path), layout)
+    else:
+        return Baskets.read(path, layout=layout)
+    return Baskets.from_csr(csr.indptr, csr.indices, csr.domain)
+
+
+def read_data(path: str, *, input_format: str | None, layout: Layout | None) -> Reports | Baskets:
+    """Reports if the file holds some, else raw baskets."""
+    from bosket.reports import Reports, is_report_file
+
+    if path != STANDARD_INPUT and is_report_file(path):
+        return Reports.read(path)
+    return read_baskets(path, input_format=input_format, layout=layout)
+
+
+def check_output(path: Path, *, suffixes: Collection[str] = (), inputs: Collection[str | Path | None] = ()) -> None:
+    """Find out before the work begins whether its result could be written, and that it would not replace an input."""
+    if suffixes and not path.name.lower().endswith(tuple(suffixes)):
+        raise ParameterError(
+            f"The output file must end in {', '.join(suffixes)}, got '{path.name}'.",
+            parameter="output",
+            value=str(path),
+        )
+    try:
+        if not path.parent.is_dir():
+            raise DataError(f"Cannot write {path}: there is no directory {path.parent}.", path=path)
+        if path.is_dir():
+            raise DataError(f"Cannot write {path}: it is a directory.", path=path)
+        is_input = any(_is_same(path, Path(other)) for other in inputs if other is not None)
+    except OSError as error:
+        raise DataError(f"Cannot write {path}: {error.strerror}.", path=path) from None
+    if is_input:
+        raise ParameterError(
+            f"The output file must not be another file of the same command, got '{path}'.",
+            parameter="output",
+            value=path,
+        )
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    return path.samefile(other) if path.exists() and other.exists() else path.absolute() == other.absolute()
+
+
+def make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"Cannot make the directory {path}: {error.strerror}.", path=path) from None
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a file whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, "utf-8")
+
+
+def write_json(value: dict[str, Any], path: Path) -> None:
+    write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)

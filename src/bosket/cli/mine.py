@@ -1,0 +1,50 @@
+"""``bosket mine``: frequent itemsets of reports, or of raw baskets exactly."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from bosket.cli.console import Work
+from bosket.cli.options import Commands, add_command, add_search
+from bosket.cli.searching import check_outputs, deliver, search
+from bosket.cli.tables import ITEMSETS, print_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bosket.reporting.page import Page
+
+
+def add_parser(commands: Commands) -> None:
+    command = add_command(commands, run, help="Find the frequent itemsets of reports, or of raw baskets exactly.")
+    add_search(command)
+
+
+def run(options: argparse.Namespace) -> None:
+    check_outputs(options)
+    found, guarantee = search(options, Work(options))
+    frame = found.to_frame(level=options.level, sampling=options.sampling)
+
+    def page() -> Page:
+        from bosket.reporting.study import itemsets_page
+
+        return itemsets_page(frame, sizes=found.sizes, guarantee=guarantee)
+
+    deliver(frame, ITEMSETS, options, show=_show, page=page, by="support")
+
+
+def _show(frame: pd.DataFrame) -> None:
+    from bosket.reporting.text import decimals_for, interval_text, itemset_text, number
+
+    about = frame.attrs["about"]
+    decimals = decimals_for(about["min_support"])
+    is_exact = not frame["stderr"].any()
+    rows = []
+    for _, row in frame.iterrows():
+        cells = [itemset_text(row["itemsets"]), number(row["support"], decimals)]
+        if not is_exact:
+            cells += [number(row["stderr"], decimals + 1), interval_text(row["low"], row["high"], decimals)]
+        rows.append(cells)
+    errors = [] if is_exact else ["stderr", f"{100 * about['level']:g}% interval"]
+    print_table("Frequent itemsets", ["itemset", "support", *errors], rows)

@@ -1,0 +1,126 @@
+"""Options that several subcommands share, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bosket.checks import (
+    check_between,
+    check_fraction,
+    check_integer,
+    check_not_negative,
+    check_probability,
+    check_real,
+)
+from bosket.errors import ParameterError
+
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"
+
+
+def add_command(commands: Commands, run: Callable[[argparse.Namespace], None], *, help: str) -> argparse.ArgumentParser:
+    """A subcommand under the name of its module, with what every one has."""
+    name = run.__module__.rsplit(".", 1)[-1]
+    command: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+    command.set_defaults(run=run)
+    command.add_argument("-v", "--verbose", action="store_true", help="log what is going on")
+    command.add_argument(
+        "--progress", action=argparse.BooleanOptionalAction, help="show progress (by default on a terminal only)"
+    )
+    return command
+
+
+def _checked(name: str, convert: Callable[[str], Any], check: Callable[[str, Any], Any]) -> Callable[[str], Any]:
+    """An argparse type: the library's own check, at the moment the option is read."""
+
+    def parse(text: str) -> Any:
+        try:
+            return check(name, convert(text))
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        except ValueError:
+            kind = "whole number" if convert is int else "number"
+            raise argparse.ArgumentTypeError(f"must be a {kind}, got {text!r}") from None
+
+    return parse
+
+
+def probability(name: str) -> Callable[[str], Any]:
+    return _checked(name, float, check_probability)
+
+
+def fraction(name: str) -> Callable[[str], Any]:
+    return _checked(name, float, check_fraction)
+
+
+def inside(name: str, low: float, high: float) -> Callable[[str], Any]:
+    return _checked(name, float, lambda name, value: check_between(name, value, low, high))
+
+
+def not_negative(name: str) -> Callable[[str], Any]:
+    return _checked(name, float, check_not_negative)
+
+
+def real(name: str) -> Callable[[str], Any]:
+    return _checked(name, float, check_real)
+
+
+def whole(name: str, least: int) -> Callable[[str], Any]:
+    return _checked(name, int, lambda name, value: check_integer(name, value, least=least))
+
+
+def add_input(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--input-format",
+        choices=("dat", "csv", "parquet"),
+        help="format of raw baskets (by default the suffix; dat for '-')",
+    )
+    command.add_argument("--layout", choices=("list", "long", "one-hot"), help="layout of the columns of raw baskets")
+
+
+def add_search(command: argparse.ArgumentParser) -> None:
+    """What to mine and how to show it: the same for itemsets and for rules."""
+    command.add_argument("data", metavar="DATA", help="a file of reports, or of raw baskets; '-' for standard input")
+    command.add_argument(
+        "--min-support", type=fraction("min_support"), required=True, metavar="S", help="a fraction in (0, 1]"
+    )
+    command.add_argument(
+        "--max-size", type=whole("max_size", 1), metavar="K", help="look no further than itemsets of K items"
+    )
+    command.add_argument(
+        "--slack",
+        type=not_negative("slack"),
+        default=1.0,
+        metavar="Z",
+        help="extend itemsets down to S - Z stderr (default 1)",
+    )
+    command.add_argument(
+        "--max-candidates",
+        type=whole("max_candidates", 1),
+        default=10_000_000,
+        metavar="N",
+        help="refuse to go on beyond N candidates of one size (default 10,000,000)",
+    )
+    command.add_argument(
+        "--level", type=inside("level", 0, 1), default=0.95, help="level of the intervals (default 0.95)"
+    )
+    command.add_argument(
+        "--sampling", action="store_true", help="standard errors cover the drawing of people too, not the coins alone"
+    )
+    add_input(command)
+    command.add_argument("--format", choices=("table", "csv", "json"), help="format on standard output (default table)")
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write to a .csv, .json or .parquet file instead"
+    )
+    command.add_argument(
+        "--top", type=whole("top", 1), metavar="N", help="only the N best (default 20 for a table, else all)"
+    )
+    command.add_argument(
+        "--report", type=Path, metavar="PAGE", help="also write a page with pictures to this .html file"
+    )
+
+
+def add_seed(command: argparse.ArgumentParser, *, default: int | None, help: str) -> None:
+    command.add_argument("--seed", type=whole("seed", 0), default=default, metavar="N", help=help)

@@ -1,0 +1,242 @@
+"""Exit codes, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import bosket as bk
+from bosket.cli import main
+from tests.cli.conftest import Run, Study
+
+SECRET = "quinine"
+"""What stands in bad records, and must never be said."""
+
+
+def test_help_lists_the_commands(run: Run) -> None:
+    result = run("--help")
+    assert result.code == 0
+    for command in ("demo", "generate", "randomize", "mine", "rules", "reproduce", "bench"):
+        assert command in result.out
+        assert run(command, "--help").code == 0
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == (0, f"bosket {bk.__version__}\n", "")
+
+
+def test_the_console_script_is_main() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"bosket": "bosket.cli:main"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["dig"],
+        ["mine"],
+        ["mine", "{baskets}"],
+        ["mine", "{baskets}", "--min-support", "0"],
+        ["mine", "{baskets}", "--min-support", "1.5"],
+        ["mine", "{baskets}", "--min-support", "nan"],
+        ["mine", "{baskets}", "--min-support", "much"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--max-size", "0"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--slack", "-1"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--level", "1"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--max-candidates", "0"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--format", "xml"],
+        ["mine", "{baskets}", "--min-support", "0.1", "-o", "out.xml"],
+        ["mine", "{baskets}", "--min-support", "0.1", "-o", "out.csv", "--format", "json"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--report", "page.pdf"],
+        ["mine", "{baskets}", "--min-support", "0.1", "--top", "0"],
+        ["rules", "{baskets}", "--min-support", "0.1", "--metric", "beauty"],
+        ["rules", "{baskets}", "--min-support", "0.1", "--min-threshold", "inf"],
+        ["randomize", "{baskets}", "-o", "r.parquet"],
+        ["randomize", "{baskets}", "--keep", "0.9"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "1.3"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "0.9", "--keep-absent", "-0.1"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "0.9", "--default", "0.9"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "0.9", "--plan", "{plan}"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--plan", "{plan}", "--max-size", "3"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--plan", "{plan}", "--write-plan", "q.json"],
+        ["randomize", "{baskets}", "-o", "r.csv", "--keep", "0.9"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "0.9", "--seed", "-1"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep-file", "{plan}.txt"],
+        ["generate", "out.xml"],
+        ["generate", "out.dat", "--records", "0"],
+        ["reproduce", "nothing"],
+        ["bench", "--only", "nothing"],
+    ],
+)
+def test_usage_errors_exit_2(
+    run: Run, study: Study, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*(argument.format(**{k: str(v) for k, v in study._asdict().items()}) for argument in arguments))
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.count("bosket: ") == 1
+    assert "Traceback" not in result.err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("command", ["mine", "rules", "randomize"])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("missing.dat", None, "does not exist"),
+        ("empty.dat", b"", "is empty"),
+        ("binary.dat", bytes(range(256)), "Line 1"),
+        ("words.dat", f"1 2\n3 4\n5 {SECRET}\n".encode(), "Line 3"),
+        ("ragged.csv", f"record,item\n1,milk\n2,{SECRET},{SECRET}\n".encode(), "line 3"),
+        ("latin.csv", b"record,item\n1,milk\n2,quinine\xff\n", "Line 3"),
+        ("cut.parquet", b"PAR1" + SECRET.encode(), "not a sound Parquet file"),
+        ("cut.dat.gz", b"\x1f\x8b" + SECRET.encode(), "gzip"),
+        ("notes.txt", SECRET.encode(), "suffix"),
+        ("sub", "directory", "suffix"),
+        ("sub.dat", "directory", "is a directory"),
+    ],
+)
+def test_bad_files_exit_1_and_are_not_quoted(
+    run: Run, tmp_path: Path, command: str, name: str, content: bytes | str | None, said: str
+) -> None:
+    path = tmp_path / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "directory":
+        path.mkdir()
+    more = ["-o", tmp_path / "r.parquet", "--keep", 0.9] if command == "randomize" else ["--min-support", 0.1]
+    result = run(command, path, *more)
+    assert result.code == 1
+    assert said in result.err
+    assert str(path) in result.err
+    assert SECRET not in result.err
+    assert result.out == ""
+    assert not (tmp_path / "r.parquet").exists()
+
+
+def test_no_records(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "none.parquet"
+    bk.Baskets([], items=["milk"]).write(path)
+    result = run("mine", path, "--min-support", 0.1)
+    assert (result.code, result.out) == (1, "")
+    assert "no records" in result.err
+
+
+def test_too_many_candidates_says_what_to_change(run: Run, study: Study) -> None:
+    result = run("mine", study.reports, "--min-support", 0.001, "--max-candidates", 10)
+    assert (result.code, result.out) == (1, "")
+    assert "hint: " in result.err
+
+
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_output_into_a_missing_directory_is_refused_before_any_work(
+    run: Run, study: Study, tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bosket.mining.mine", lambda *_, **__: pytest.fail("it has begun to work"))
+    path = tmp_path / "missing" / ("x.csv" if option == "-o" else "x.html")
+    result = run("mine", study.baskets, "--min-support", 0.1, option, path)
+    assert result.code == 1
+    assert "there is no directory" in result.err
+
+
+def test_no_command_replaces_its_own_input(run: Run, study: Study, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.parquet"
+    bk.Baskets.read(study.baskets).write(raw)
+    before = raw.read_bytes()
+    (tmp_path / "link.parquet").symlink_to(raw)
+    for path in (raw, tmp_path / "link.parquet"):
+        assert run("randomize", raw, "-o", path, "--keep", 0.9).code == 2
+        assert run("mine", raw, "--min-support", 0.5, "-o", path).code == 2
+    assert raw.read_bytes() == before
+
+
+def test_ctrl_c_is_one_line_and_keeps_the_old_file(
+    run: Run, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    old = tmp_path / "old.csv"
+    old.write_text("precious")
+    with monkeypatch.context() as patch:
+        patch.setattr("bosket.mining.mine", interrupted)
+        result = run("mine", study.reports, "--min-support", 0.1, "-o", old)
+    assert result.code == 130
+    assert result.err.endswith("bosket: interrupted\n")
+    assert "Traceback" not in result.err
+    with monkeypatch.context() as patch:
+        patch.setattr("bosket.cli.tables.write_text", interrupted)
+        assert run("mine", study.reports, "--min-support", 0.1, "-o", old).code == 130
+    assert old.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def test_a_bug_keeps_its_traceback(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("bosket.mining.mine", broken)
+    with pytest.raises(ZeroDivisionError):
+        main(["mine", str(study.baskets), "--min-support", "0.1"])
+
+
+DRIVER = """
+import os, signal, sys
+import bosket.mining
+from bosket.cli import main
+
+mine = bosket.mining.mine
+
+def interrupted(data, **options):
+    options["on_progress"] = lambda state: os.kill(os.getpid(), signal.SIGINT)
+    return mine(data, **options)
+
+bosket.mining.mine = interrupted
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_real_sigint_in_the_middle_of_mining(study: Study) -> None:
+    command = [sys.executable, "-c", DRIVER, "mine", str(study.reports), "--min-support", "0.01", "--progress"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in done.stderr
+    assert done.stderr.rstrip().endswith("bosket: interrupted")
+    assert done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_that_is_full_or_closed(study: Study) -> None:
+    command = [sys.executable, "-m", "bosket.cli", "mine", str(study.baskets), "--min-support", "0.1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "bosket: Cannot write to standard output: No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert done.returncode == 141
+    assert "bosket: " not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_progress_and_logs_go_to_standard_error_when_asked(run: Run, study: Study) -> None:
+    quiet = run("mine", study.reports, "--min-support", 0.1, "--format", "csv")
+    assert "\x1b" not in quiet.err
+    assert "candidates" not in quiet.err
+    loud = run("mine", study.reports, "--min-support", 0.1, "--format", "csv", "-v", "--progress")
+    assert "mining" in loud.err
+    assert "bosket.mining.apriori: size 1: 20 candidates" in loud.err
+    assert loud.out == quiet.out
+    assert "candidates" not in run("mine", study.reports, "--min-support", 0.1).err
