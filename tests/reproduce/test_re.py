@@ -25,14 +25,14 @@ def test_factors_have_the_shares_of_table_1() -> None:
 def test_quality_by_hand() -> None:
     truth = bk.mine(bk.Baskets([["a", "b"]] * 4 + [["c"]] * 4 + [[]] * 2), min_support=0.4)
     found = bk.mine(bk.Baskets([["a", "b"]] * 5 + [["d"]] * 5), min_support=0.4)
-    rows = re.quality(truth, found)
+    rows = re.quality(truth, found, 2)
     assert [(row.size, row.true, row.false_positives, row.false_negatives) for row in rows] == [
         (1, 3, 1, 1),
         (2, 1, 0, 0),
         (0, 4, 1, 1),
     ]
     assert rows[0].deviation == pytest.approx(25)
-    nothing = re.quality(truth, bk.mine(bk.Baskets([["d"]]), min_support=1.0))
+    nothing = re.quality(truth, bk.mine(bk.Baskets([["d"]]), min_support=1.0), 2)
     assert nothing[0].deviation is None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bosket.cli.console import Work, say
 from bosket.cli.files import check_output, write_json
-from bosket.cli.options import Commands, add_command, add_seed, whole
+from bosket.cli.options import Commands, add_command, add_seed, not_negative, whole
 from bosket.cli.tables import print_table
 
 
@@ -20,6 +20,9 @@ def add_parser(commands: Commands) -> None:
         "--records", type=whole("records", 1), default=1_000_000, metavar="N", help="default 1,000,000"
     )
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the figures to a .json file")
+    command.add_argument(
+        "--slack", type=not_negative("slack"), default=0.0, metavar="X", help="default 0, which the paper seems to use"
+    )
     add_seed(command, default=7, help="of baskets and coins (default 7); a simulation, which protects nobody")
 
 
@@ -29,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
     from bosket.reproduce import re as paper
 
     with Work(options).step("reproducing RE"):
-        result = paper.run(data=options.data, records=options.records, seed=options.seed, tell=say)
+        result = paper.run(data=options.data, records=options.records, seed=options.seed, slack=options.slack, tell=say)
     for table in result["tables"]:
         _show(table, result["paper"][table["data"]])
     if result["missing"]:
