@@ -53,7 +53,7 @@ def test_errors_fall_as_factors_rise(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.data
 def test_microsoft_web_data() -> None:
-    """msweb three times over at 0.6%: 68, 167, 122, 62, 3 frequent itemsets; errors fall from S1 to S3 at every level."""
+    """msweb three times over at 0.6%: 68, 167, 122, 62, 3 frequent itemsets; errors fall at every level."""
     try:
         find("msweb_train.dat.gz")
     except bk.DataError:
