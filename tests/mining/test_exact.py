@@ -215,6 +215,14 @@ def test_the_limit_holds_size_by_size(way: str) -> None:
         assert limit < caught.value.number <= sizes[caught.value.level - 1]
 
 
+def test_a_deep_itemset_is_refused_for_its_subsets_at_once(way: str) -> None:
+    """Each record misses one item, so nothing is perfect: the search reaches a set of 20 before any size is full."""
+    records = [set(range(30)) - {left_out} for left_out in range(30)]
+    with pytest.raises(TooManyCandidatesError) as caught:
+        mine(records, 30, 1, max_itemsets=math.comb(19, 9))
+    assert (caught.value.level, caught.value.number) == (8, math.comb(20, 8))
+
+
 def test_the_limit_counts_only_the_sizes_asked_for(way: str) -> None:
     levels = mine([range(12)] * 3, 12, 3, max_size=3, max_itemsets=math.comb(12, 3))
     assert [len(counts) for _, counts in levels] == [12, 66, 220]

@@ -199,7 +199,7 @@ def _search(
 ) -> list[_Trace]:
     n_frequent = len(index.counts)
     widest = _widest(limit)
-    cap = widest if max_size is None else min(max_size, widest)
+    cap = widest + 1 if max_size is None else min(max_size, widest + 1)  # one more, so as to meet what is too wide
     is_cut = max_size is not None and max_size <= widest
     limits = Limits(min_count, cap, np.iinfo(np.int64).max if is_cut else widest, _BUDGET)
     cuts = _balanced(index)

@@ -46,11 +46,11 @@ def mine(
 
     >>> import bosket as bk
     >>> baskets = bk.Baskets([["milk", "bread"], ["milk"], ["bread", "milk", "beer"]])
-    >>> bk.mine(baskets, min_support=0.6).to_frame()[["support", "itemsets", "size"]]
-        support       itemsets  size
-    0  0.666667        (bread)     1
-    1  1.000000         (milk)     1
-    2  0.666667  (bread, milk)     2
+    >>> for itemset, support in bk.mine(baskets, min_support=0.6):
+    ...     print(sorted(itemset), round(support, 3))
+    ['bread'] 0.667
+    ['milk'] 1.0
+    ['bread', 'milk'] 0.667
     """
     search = Search(
         min_support=check_fraction("min_support", min_support),
