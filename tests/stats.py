@@ -1,6 +1,7 @@
 """Statistical assertions with a stated false-alarm rate and shown power.
 
-A test that looks at chance passes a right program except once in 1e9 runs, and says which wrong program it would catch:
+A test that looks at chance says which wrong program it would catch.  Either assertion fails for a right program about
+once in 1e9 fresh seeds, given n so large that truth and wrong alternative lie about twelve standard errors apart:
 ``assert_plausible(p_value(sample, truth)); assert_rejected(p_value(sample, wrong))``.
 """
 

@@ -8,18 +8,42 @@ import itertools
 import math
 import os
 import pickle
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from bosket.errors import ParameterError
-from bosket.random_kernels import NEED, PRECISION, xor_bernoulli_block
+from bosket.random_kernels import EAGER, LEVELS, NEED, PRECISION, RUN, xor_bernoulli_block
 from bosket.randomness import Randomness, Secure, Seeded, Thresholds, realised
 from tests.stats import assert_plausible, assert_rejected, binomial, chi_square
 
 ONE = 1 << PRECISION
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+
+@pytest.fixture(autouse=True)
+def _forks_are_wanted() -> Iterator[None]:
+    """Newer Pythons warn of a fork beside threads; here it is the very thing under test."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        yield
+
+
+def flip(block: Words, ones: Thresholds, zeros: Thresholds, random: Words, eager: int) -> tuple[int, int]:
+    result = xor_bernoulli_block(
+        block, 0, ones.planes, zeros.planes, ones.always, zeros.always, ones.lanes, random, eager
+    )
+    return int(result[0]), int(result[1])
 
 
 @given(st.integers(0, ONE), st.integers(0, ONE - 1), st.integers(0, 63), st.booleans())
@@ -33,9 +57,124 @@ def test_comparison_is_exact(threshold: int, uniform: int, lane: int, bit: bool)
             random[level] = np.uint64((u >> (PRECISION - 1 - level) & 1) << lane)
         block = np.array([1 << lane if bit else 0], np.uint64)
         ones, zeros = (thresholds, nothing) if bit else (nothing, thresholds)
-        xor_bernoulli_block(block, 0, ones.planes, zeros.planes, ones.always, zeros.always, ones.lanes, random)
+        flip(block, ones, zeros, random, EAGER)
         flipped = bool(int(block[0]) >> lane & 1) != bit
         assert flipped == (u < threshold)
+
+
+def flips_by_hand(
+    block: list[int], ones: list[int], zeros: list[int], n_words: int, random: list[int], eager: int
+) -> tuple[list[int], int, int]:
+    """The whole layout in plain integers: which random word serves which word of the block at which level.
+
+    Each lane takes its bits of U from its word's random words in turn, and is flipped if U < T.
+    """
+    columns = n_words * max(1, RUN // n_words)
+    result, done, used = list(block), 0, 0
+    while done < len(block) and used + NEED <= len(random):
+        n = min(RUN, columns - done % columns, len(block) - done)
+        drawn: list[list[int]] = [[] for _ in range(n)]
+        thresholds = [
+            {
+                lane: (ones if block[done + j] >> lane & 1 else zeros)[64 * ((done + j) % n_words) + lane]
+                for lane in range(64)
+                if 64 * ((done + j) % n_words) + lane < len(ones)
+            }
+            for j in range(n)
+        ]
+
+        def is_open(j: int, drawn: list[list[int]] = drawn, thresholds: list[dict[int, int]] = thresholds) -> bool:
+            """Whether some lane's bits of U so far are still those of its T."""
+            level = len(drawn[j])
+            return any(
+                all((word >> lane & 1) == (2 * t >> (LEVELS - 1 - at) & 1) for at, word in enumerate(drawn[j][:level]))
+                for lane, t in thresholds[j].items()
+            )
+
+        waiting = list(range(n))
+        for level in range(LEVELS):
+            if level >= eager:
+                waiting = [j for j in waiting if is_open(j)]
+            for q, j in enumerate(waiting):
+                drawn[j].append(random[used + q])
+            used += len(waiting)
+        for j in range(n):
+            for lane, t in thresholds[j].items():
+                seen = len(drawn[j])
+                u = sum((word >> lane & 1) << (LEVELS - 1 - at) for at, word in enumerate(drawn[j]))
+                is_below = u < (2 * t >> (LEVELS - seen) << (LEVELS - seen))
+                if is_below or t == ONE:
+                    result[done + j] ^= 1 << lane
+        done += n
+    return result, done, used
+
+
+@pytest.mark.parametrize("eager", [EAGER, LEVELS])
+@pytest.mark.parametrize("n_lanes", [1, 70, 197, 64 * 100, 64 * RUN, 64 * RUN + 67])
+def test_kernel_is_the_layout_in_plain_integers(n_lanes: int, eager: int) -> None:
+    """Narrow rows that are tiled, rows wider than a run, probabilities down to 2**-53: bit for bit, word for word."""
+    rng = np.random.default_rng(n_lanes)
+    grid = [0, 1, 0.5, 0.25, 0.3, 0.9, 1e-3, 2**-53, 1 - 2**-53, 2**-9, 3 * 2**-12]
+    ones, zeros = Thresholds(rng.choice(grid, n_lanes)), Thresholds(rng.choice(grid, n_lanes))
+    n_rows = -(-300 // ones.n_words) + 1
+    block = rng.integers(0, 1 << 64, (n_rows, ones.n_words), dtype=np.uint64) & ones.lanes
+    random = rng.integers(0, 1 << 64, 4 * NEED, dtype=np.uint64)
+    set_t, clear_t = ((thresholds.probability * ONE).astype(int).tolist() for thresholds in (ones, zeros))
+    expected = flips_by_hand(block.ravel().tolist(), set_t, clear_t, ones.n_words, random.tolist(), eager)
+    flat = block.ravel().copy()
+    done, used = flip(flat, ones.tiled(RUN), zeros.tiled(RUN), random, eager)
+    assert (flat.tolist(), done, used) == expected
+
+
+def test_wide_rows_follow_their_own_probabilities() -> None:
+    """9000 lanes, more than a run holds, each against its own p: the sum of squared z against chi-square.
+
+    At n = 3000, lanes that took the p of others (0.1 for 0.3 in one lane of a thousand) would be caught.
+    """
+    n, n_lanes = 3000, 9000
+    p = np.random.default_rng(6).choice([0.1, 0.3, 0.5, 0.9], n_lanes)
+    bits = Seeded(6).bernoulli(Thresholds(p), n)
+    counts = np.unpackbits(bits.view(np.uint8).reshape(n, -1), axis=1, bitorder="little").sum(axis=0)[:n_lanes]
+
+    def p_value(of: Floats) -> float:
+        return float(stats.chi2.sf(((counts - n * of) ** 2 / (n * of * (1 - of))).sum(), n_lanes))
+
+    assert_plausible(p_value(p))
+    wrong = p.copy()
+    wrong[np.flatnonzero(p == 0.3)[:9]] = 0.1
+    assert_rejected(p_value(wrong))
+
+
+def test_small_calls_always_do_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a lane is decided, together with the report, would tell the truth; on a device it must not show in time."""
+    seen: list[tuple[int, int]] = []
+
+    def spy(block: Words, done: int, *rest: Any) -> Any:
+        result = xor_bernoulli_block(block, done, *rest)
+        seen.append((block.size, int(result[1])))
+        return result
+
+    monkeypatch.setattr("bosket.randomness.xor_bernoulli_block", spy)
+    for seed in range(20):
+        Seeded(seed).bernoulli(Thresholds(np.full(100, 0.75)), 3)
+    assert set(seen) == {(6, 6 * LEVELS)}
+
+
+def test_bits_that_would_be_copied_are_refused() -> None:
+    """Flipping a copy would hand the raw bits back unrandomized: the worst that could happen."""
+    thresholds = Thresholds(np.full(128, 0.5))
+    wide = np.zeros((100, 3), np.uint64)
+    for bits in (
+        wide[:, :2],
+        np.asfortranarray(wide[:, :2]),
+        wide,
+        np.zeros((100, 2), np.int64),
+        np.zeros(2, np.uint64),
+    ):
+        with pytest.raises(ValueError, match="words"):
+            Seeded(1).xor_bernoulli(bits, when_set=thresholds, when_clear=thresholds)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="fit"):
+        Seeded(1).xor_bernoulli(wide[:, :2].copy(), when_set=thresholds, when_clear=Thresholds(np.full(127, 0.5)))
 
 
 def test_realised_probability_is_the_double_asked_for() -> None:
@@ -46,9 +185,9 @@ def test_realised_probability_is_the_double_asked_for() -> None:
 
 
 def test_bits_follow_their_own_probabilities() -> None:
-    """Each lane has its own law; off by 0.01 would be caught.  False alarm 1e-9 a lane, 150 lanes."""
+    """Each lane has its own law; off by 0.01 would be caught.  False alarm 1e-9 a lane, 150 lanes, both ways."""
     p = np.linspace(0, 1, 150)
-    n = 200_000
+    n = 400_000
     bits = Seeded(1).bernoulli(Thresholds(p), n)
     lanes = np.unpackbits(bits.view(np.uint8).reshape(n, -1), axis=1, bitorder="little")
     assert not lanes[:, 150:].any(), "bits past the last lane must stay clear"
@@ -91,8 +230,8 @@ def test_keystream_bytes_are_uniform() -> None:
 
 
 def test_flips_depend_on_the_bit_only_as_told() -> None:
-    """Set and clear bits have their own thresholds; n = 200 000 tells 0.2 from 0.21."""
-    n = 200_000
+    """Set and clear bits have their own thresholds; n = 400 000 tells 0.2 from 0.21."""
+    n = 400_000
     truth = np.full((n, 1), 0x5555555555555555, np.uint64)
     rng = Seeded(3)
     noisy = truth.copy()
@@ -180,13 +319,42 @@ def _draw_in_fork(rng: Secure) -> bytes:
     return data
 
 
-def test_streams_of_a_key_do_not_overlap() -> None:
-    """Stream i starts 2**64 blocks after stream i - 1: no word of a long draw reappears in the next stream's
-    beginning.
-    """
+def test_streams_are_aes_from_their_own_counter() -> None:
+    """Stream i is AES-256 of the blocks i * 2**64, i * 2**64 + 1, ...: by the block cipher itself, in any pieces."""
+    key = hashlib.sha256(b"bosket.Seeded:9").digest()
+    cipher = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()
     rng = Seeded(9)
-    first, second = rng.stream().words(1 << 16), rng.stream().words(1 << 16)
-    assert np.intersect1d(first, second).size == 0
+    for number in range(3):
+        expected = b"".join(cipher.update(((number << 64) + block).to_bytes(16, "big")) for block in range(50))
+        stream = rng.stream()
+        assert b"".join(stream.words(n).tobytes() for n in (1, 3, 64, 32)) == expected
+
+
+def test_a_stream_does_not_cross_a_fork() -> None:
+    stream = Secure().stream()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            stream.words(4)
+            os.write(write, b"drew")
+        except RuntimeError:
+            os.write(write, b"refused")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 16) == b"refused"
+    os.close(read)
+    os.close(write)
+    stream.words(4)
+
+
+def test_threads_of_a_forked_child_never_share_a_stream() -> None:
+    """Two threads that both notice the fork: each goes on with a key of its own, or they share one and its counter."""
+    rng = Secure()
+    rng._state = (-1, bytes(32), itertools.count())  # as it looks in a child
+    with ThreadPoolExecutor(8) as pool:
+        draws = list(pool.map(lambda _: rng.stream().words(2).tobytes(), range(2000)))
+    assert len(set(draws)) == len(draws)
 
 
 def test_seeded_says_what_it_is() -> None:

@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 
 PRECISION = 53
+LEVELS = 54  # an even number, since levels are done in pairs: below the last bit a threshold goes on with a 0
 EAGER = 8  # levels done for every word of a run, without a branch; one word in five is undecided after them
 RUN = 128  # words in a run
-NEED = RUN * PRECISION  # random words that a run can use at most
+NEED = RUN * LEVELS  # random words that a run can use at most
 
 
 @njit(cache=True, nogil=True)
@@ -23,14 +24,15 @@ def xor_bernoulli_block(
     clear_always: Any,
     lanes: Any,
     random: Any,
+    eager: int,
 ) -> tuple[int, int]:
     """Flip the words of ``block`` from ``done`` on, until it ends or ``random`` might run out.
 
     Returns how far it came and how many random words it used.  Word i holds the lanes of column i mod n_columns; row
     ``level`` of the planes holds one bit of every threshold, the most significant first.  ``below`` collects the lanes
-    with U < T: at the first level where U and T differ, T has the 1.  The words still undecided after the eager levels
-    are listed and the list is thinned out level by level: no branch depends on a single random word, since those would
-    be mispredicted half the time.
+    with U < T: at the first level where U and T differ, T has the 1.  ``eager`` levels, an even number, are done for
+    every word.  The words still undecided then are listed and the list is thinned out level by level: no branch
+    depends on a single random word, since it would be mispredicted half the time.
     """
     n_columns = lanes.size
     undecided = np.empty(RUN, np.uint64)
@@ -45,7 +47,7 @@ def xor_bernoulli_block(
         lane = lanes[first : first + n]
         undecided[:n] = lane
         below[:n] = 0
-        for level in range(0, EAGER, 2):  # two levels a pass: half the loads and stores
+        for level in range(0, eager, 2):  # two levels a pass: half the loads and stores
             ones, ones2 = set_planes[level, first : first + n], set_planes[level + 1, first : first + n]
             zeros, zeros2 = clear_planes[level, first : first + n], clear_planes[level + 1, first : first + n]
             u, u2 = random[used : used + n], random[used + n : used + 2 * n]
@@ -64,8 +66,8 @@ def xor_bernoulli_block(
         for j in range(n):
             waiting[m] = j
             m += undecided[j] != 0
-        level = EAGER
-        while m > 0 and level < PRECISION:
+        level = eager
+        while m > 0 and level < LEVELS:
             ones, zeros = set_planes[level, first : first + n], clear_planes[level, first : first + n]
             still = 0
             for q in range(m):

@@ -8,7 +8,9 @@ byte for byte, is meant for simulation, protects nobody, and everything it touch
 Bernoulli bits are drawn 64 at a time.  A probability is an integer threshold T over ``2**PRECISION``; a lane is set
 when a uniform PRECISION-bit number U is below T.  U and T are compared bit by bit from the top, 64 lanes in one word,
 drawing a random word only while some lane is undecided: about eight words for 64 exact bits.  Every step decides an
-undecided lane with probability 1/2 whatever its threshold, so the work done tells nothing about threshold or data.
+undecided lane with probability 1/2 whatever its threshold, so the work done tells nothing by itself; *together with
+the report* it could, since where a lane is decided says which bit of its threshold decided it.  Small calls, such as a
+person's own record, therefore always do all the work; the timing of large batches is outside any guarantee.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import copy
 import hashlib
 import itertools
 import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +28,7 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from bosket.checks import check_integer
-from bosket.random_kernels import PRECISION, RUN, xor_bernoulli_block
+from bosket.random_kernels import EAGER, LEVELS, PRECISION, RUN, xor_bernoulli_block
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
@@ -36,18 +40,40 @@ Words = npt.NDArray[np.uint64]
 _ONE = 1 << PRECISION
 _BUFFER_WORDS = 1 << 16
 _ZEROS = bytes(8 * _BUFFER_WORDS)
+_SMALL = 1 << 12  # words up to which all levels are done, so that time does not depend on chance
 _BLOCK_WORDS = 1 << 18  # words of output per stream: fixed, so that Seeded does not depend on the number of cores
+
+
+class _Forks:
+    """How often this process has been born by a fork: a keystream must not live on in both parent and child."""
+
+    number = 0
+    _is_watching = False
+
+    @classmethod
+    def watch(cls) -> None:
+        if not cls._is_watching and hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=cls._forked)
+            cls._is_watching = True
+
+    @classmethod
+    def _forked(cls) -> None:
+        cls.number += 1
 
 
 class Stream:
     """One keystream of pseudo-random 64-bit words."""
 
-    def __init__(self, key: bytes, number: int) -> None:
+    def __init__(self, key: bytes, number: int, *, forks: int | None = None) -> None:
+        """``forks`` is the generation of the process that may use it; None lets every one (a seeded stream repeats)."""
         start = number.to_bytes(8, "big") + bytes(8)
         self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(start)).encryptor()
+        self._forks = forks
 
     def fill(self, words: Words) -> None:
         """Overwrite ``words`` (contiguous) with the next words of the stream."""
+        if self._forks is not None and self._forks != _Forks.number:
+            raise RuntimeError("A secure keystream must not be used on both sides of a fork.")
         view = words.view(np.uint8).data
         for start, stop in slices(len(view), len(_ZEROS)):
             self._encryptor.update_into(_ZEROS[: stop - start], view[start:stop])
@@ -58,22 +84,18 @@ class Stream:
         return words
 
 
-class Randomness:
+class Randomness(ABC):
     """Keystreams of one key; see :class:`Secure` and :class:`Seeded`."""
 
     is_secure: bool = False
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
-        self._numbers = itertools.count()
-
+    @abstractmethod
     def stream(self) -> Stream:
         """The next unused stream."""
-        return Stream(self._key, next(self._numbers))
 
+    @abstractmethod
     def describe(self) -> str:
         """How this chance came about, for the files it produces."""
-        raise NotImplementedError
 
     def bernoulli(self, thresholds: Thresholds, n_rows: int) -> Words:
         """``n_rows`` rows of independent bits, lane i set with probability ``thresholds.probability[i]``."""
@@ -87,6 +109,13 @@ class Randomness:
         ``bits`` has one row of packed lanes per record; lanes past the last one are left alone.
         """
         n_words = when_set.n_words
+        if bits.dtype != np.uint64 or not bits.flags.c_contiguous or bits.ndim != 2:
+            raise ValueError(
+                "Bits to flip must be a contiguous table of 64-bit words: a copy would be flipped instead."
+            )
+        if not bits.shape[1] == n_words == when_clear.n_words or when_set.n_lanes != when_clear.n_lanes:
+            raise ValueError(f"Rows of {bits.shape[1]} words do not fit the thresholds of {when_set.n_lanes} lanes.")
+        eager = LEVELS if bits.size <= _SMALL else EAGER
         rows_per_block = max(1, _BLOCK_WORDS // max(1, n_words))
         ones, zeros = when_set.tiled(RUN), when_clear.tiled(RUN)
         parts = [(start, stop, self.stream()) for start, stop in slices(len(bits), rows_per_block)]
@@ -99,7 +128,7 @@ class Randomness:
             while done < block.size:
                 stream.fill(buffer[left:])
                 done, used = xor_bernoulli_block(
-                    block, done, ones.planes, zeros.planes, ones.always, zeros.always, ones.lanes, buffer
+                    block, done, ones.planes, zeros.planes, ones.always, zeros.always, ones.lanes, buffer, eager
                 )
                 left = len(buffer) - used
                 buffer[:left] = buffer[used:].copy()
@@ -136,20 +165,26 @@ class Randomness:
 class Secure(Randomness):
     """Keystreams under a fresh 256-bit key from the operating system.
 
-    A copy in another process would repeat the stream, so a fork gets a new key before its first draw, and pickling or
-    copying makes a new generator rather than a twin.
+    A copy in another process would repeat the stream, so a fork gets a new key before its first draw, a stream opened
+    before it refuses to go on, and pickling or copying makes a new generator rather than a twin.
     """
 
     is_secure = True
 
     def __init__(self) -> None:
-        super().__init__(os.urandom(32))
-        self._process = os.getpid()
+        _Forks.watch()
+        self._state = self._fresh()
+
+    @staticmethod
+    def _fresh() -> tuple[int, bytes, Iterator[int]]:
+        return _Forks.number, os.urandom(32), itertools.count()
 
     def stream(self) -> Stream:
-        if os.getpid() != self._process:
-            self.__init__()  # type: ignore[misc]  # start over: this process must not share the parent's key
-        return super().stream()
+        state = self._state  # read once: another thread may be replacing it, and then either key will do
+        if state[0] != _Forks.number:
+            self._state = state = self._fresh()
+        forks, key, numbers = state
+        return Stream(key, next(numbers), forks=forks)
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()
@@ -162,11 +197,18 @@ class Secure(Randomness):
 
 
 class Seeded(Randomness):
-    """Keystreams that depend on ``seed`` alone: for simulation and tests.  Protects nobody."""
+    """Keystreams that depend on ``seed`` alone: for simulation and tests.  Protects nobody.
+
+    A copy, or a pickle, starts again at the first stream.
+    """
 
     def __init__(self, seed: int) -> None:
         self.seed = check_integer("seed", seed, least=0, of="Seeded")
-        super().__init__(hashlib.sha256(b"bosket.Seeded:%d" % self.seed).digest())
+        self._key = hashlib.sha256(b"bosket.Seeded:%d" % self.seed).digest()
+        self._numbers = itertools.count()
+
+    def stream(self) -> Stream:
+        return Stream(self._key, next(self._numbers))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.seed,)
@@ -198,7 +240,11 @@ class Thresholds:
         self.lanes: Words = pack_lanes(lanes)
         self.always: Words = pack_lanes(padded == _ONE)
         levels = np.arange(PRECISION - 1, -1, -1, dtype=np.uint64)[:, None]
-        self.planes: Words = pack_lanes((padded >> levels) & np.uint64(1) != 0)  # (PRECISION, n_words), top bit first
+        planes = pack_lanes((padded >> levels) & np.uint64(1) != 0)
+        blank = np.zeros((LEVELS - PRECISION, self.n_words), np.uint64)  # T below the last bit: no U is less there
+        self.planes: Words = np.concatenate([planes, blank])  # (LEVELS, n_words), top bit first
+        for array in (self.probability, self.lanes, self.always, self.planes):
+            array.flags.writeable = False
 
     def tiled(self, n_columns: int) -> Thresholds:
         """The same lanes for several rows side by side, so that narrow rows keep the vector units busy."""
