@@ -36,9 +36,9 @@ def variance(value: Floats, second: Floats, n_records: int, *, sampling: bool) -
     return second - (value * value / n_records if sampling else value)
 
 
-def standard_error(variance: Floats) -> Floats:
-    """The root of a variance estimate, taken as 0 where the estimate came out negative."""
-    result: Floats = np.sqrt(np.maximum(variance, 0.0))
+def standard_error(variance: Floats, least: Floats | float = 0.0) -> Floats:
+    """The root of a variance estimate, or of the least that the truth can be where the estimate came out below it."""
+    result: Floats = np.sqrt(np.maximum(variance, least))
     return result
 
 
@@ -52,8 +52,12 @@ class Estimates:
 
     value: Floats
     variance: Floats
+    least_variance: Floats
+    """No data set could have a smaller variance: ``stderr`` does not go below it, the unbiased ``variance`` may."""
     n_records: int
     sampling: bool
+    randomness: str | None
+    """How the reports were randomized; None for raw data."""
     covariance_of: Callable[[], Floats]
 
     @cached_property
@@ -63,10 +67,13 @@ class Estimates:
 
     @property
     def stderr(self) -> Floats:
-        return standard_error(self.variance)
+        return standard_error(self.variance, self.least_variance)
 
     def interval(self, level: float = 0.95) -> Floats:
-        """Normal intervals, a (low, high) row each: value -+ z stderr, not clipped."""
+        """Normal intervals, a (low, high) row each: value -+ z stderr, not clipped.
+
+        For itemsets named in advance, and where some twenty reports or more show the whole itemset.
+        """
         reach = normal_quantile(level) * self.stderr
         return np.stack([self.value - reach, self.value + reach], axis=1)
 
@@ -77,4 +84,5 @@ class Estimates:
         source = "coins and sampling" if self.sampling else "coins alone"
         shown = ", ".join(f"{v:.4g} ± {e:.2g}" for v, e in zip(self.value[:5], self.stderr[:5], strict=True))
         more = ", ..." if len(self) > 5 else ""
-        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source})"
+        note = f", {self.randomness}" if self.randomness not in (None, "secure") else ""
+        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source}{note})"

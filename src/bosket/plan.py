@@ -61,7 +61,10 @@ class Plan:
 
     @cached_property
     def guarantee(self) -> LocalGuarantee:
-        return self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
+        promise = self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
+        if self.domain.is_declared:
+            return promise
+        return promise.noting("the domain was read off the data, so the plan tells which items occur: declare it")
 
     @cached_property
     def json(self) -> str:

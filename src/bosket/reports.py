@@ -59,7 +59,8 @@ class Reports:
 
     @property
     def guarantee(self) -> LocalGuarantee:
-        return self.plan.guarantee
+        promise = self.plan.guarantee
+        return promise.noting(f"these reports are {self.randomness}") if self.is_simulation else promise
 
     @property
     def is_simulation(self) -> bool:

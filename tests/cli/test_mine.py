@@ -57,7 +57,10 @@ def test_csv_and_json_parse_back(
         text = path.read_text() if to_file else result.out
         if format == "csv":
             same(read_csv(text), truth)
-            assert "about: version" in result.err
+            if to_file:
+                about_is_complete(json.loads((tmp_path / "out.csv.about.json").read_text()), study)
+            else:
+                assert "about: version" in result.err
             continue
         value = json.loads(text)
         assert value["schema"] == f"bosket.{kind}/1"

@@ -106,9 +106,12 @@ def test_sparse_zeros_and_duplicates_do_not_count() -> None:
     assert matrix.nnz == 5  # the argument is left alone
 
 
-def test_domain_is_sorted_or_else_in_order_of_appearance() -> None:
+def test_domain_is_sorted_and_never_in_order_of_appearance() -> None:
+    """The domain is published: its first label must not be known to be in the first record."""
     assert Baskets([["c", "a"], ["b"]]).domain.labels == ("a", "b", "c")
-    assert Baskets([["c", 1], ["b"]]).domain.labels == ("c", 1, "b")
+    assert Baskets([["c", 1], ["b"]]).domain.labels == (1, "b", "c")
+    assert not Baskets([["c"]]).domain.is_declared
+    assert Baskets([["c"]], items=["c", "d"]).domain.is_declared
     assert Baskets([["c", "a"]], items=["c", "b", "a"]).domain.labels == ("c", "b", "a")
 
 

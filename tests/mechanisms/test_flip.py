@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -291,3 +294,95 @@ class TestParameters:
         assert one != bk.Flip(keep=0.9)
         with pytest.raises(TypeError):
             one.keep["a"] = 0.1  # type: ignore[index]
+
+
+class TestLeastVariance:
+    @given(st.lists(st.tuples(keeps, keeps), min_size=1, max_size=4))
+    def test_closed_form_is_the_least_over_all_patterns(self, parameters: list[tuple[float, float]]) -> None:
+        assume(all(abs(p - r) > 0.2 for p, r in parameters))
+        channel = channel_of(*zip(*parameters, strict=True))
+        rows = np.arange(len(parameters), dtype=np.int32)[None, :]
+        least = channel.least_variances(rows)
+        assert least == pytest.approx(Channel.least_variances(channel, rows), rel=1e-9, abs=1e-9)
+        assert least >= 0
+
+    def test_an_unlucky_sample_is_not_taken_for_certainty(self) -> None:
+        """Fifty reports that show neither item: the unbiased variance is negative, the standard error is not."""
+        plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+        found = bk.estimate(bk.Reports(plan, np.zeros((50, 1), np.uint64), randomness="secure"), [{"a", "b"}])
+        assert found.variance[0] < 0
+        assert found.stderr[0] == pytest.approx(
+            math.sqrt(plan.channel.least_variances(np.array([[0, 1]], np.int32))[0] / 50)
+        )
+        assert found.stderr[0] > 0
+
+
+class TestHonesty:
+    def test_belief_counts_all_reports(self) -> None:
+        """Five reports of one bit at keep 0.75, all saying yes: 5% becomes 92.7%, and the card says so."""
+        guarantee = bk.Flip(keep=0.75).guarantee(["hiv"], reports=5)
+        yes, no = 0.75**5 * 0.05, 0.25**5 * 0.95
+        assert guarantee.posterior(0.05) == pytest.approx(yes / (yes + no))
+        assert "92.75%" in guarantee.card()
+        assert "all 5 reports" in guarantee.card()
+
+    def test_a_domain_read_off_the_data_is_noted(self) -> None:
+        observed = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"], ["b"]]))
+        assert "read off the data" in str(observed.guarantee)
+        declared = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"], ["b"]]), domain=["a", "b"])
+        assert "read off the data" not in str(declared.guarantee)
+        assert "read off the data" in str(bk.Plan.from_json(observed.plan.json).guarantee)
+
+    def test_a_simulation_says_so_wherever_it_is_seen(self) -> None:
+        reports = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"]] * 100), rng=bk.Seeded(1))
+        found = bk.mine(reports, min_support=0.5)
+        estimates = bk.estimate(reports, [{"a"}])
+        for text in (reports.guarantee.card(), repr(reports), repr(found), repr(estimates), estimates.randomness):
+            assert "protects nobody" in str(text)
+        secure = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"]] * 100))
+        assert "protects nobody" not in secure.guarantee.card() + repr(bk.mine(secure, min_support=0.5))
+
+    @pytest.mark.parametrize("keep", [0.5001, 0.51, 0.9, 0.3, 1 / 3])
+    def test_epsilon_is_never_below_the_truth(self, keep: float) -> None:
+        """Against the exact ratio of the realised probabilities, in rational arithmetic and 50 digits."""
+        channel = bk.Flip(keep=keep).channel(bk.Domain(["a"]))
+        p, r = (Fraction(float(x[0])) for x in (channel.present, channel.absent))
+        gamma = max(p / r, r / p, (1 - p) / (1 - r), (1 - r) / (1 - p))
+        with localcontext() as context:
+            context.prec = 50
+            exact = (Decimal(gamma.numerator) / Decimal(gamma.denominator)).ln()
+        for m, times in ((1, 1), (7, 14)):
+            guarantee = bk.Flip(keep=keep).guarantee(range(20), max_size=m)
+            assert Decimal(guarantee.item.epsilon) >= exact
+            assert Decimal(guarantee.record.epsilon) >= exact * min(20, 2 * m) or m == 1
+            assert guarantee.record.epsilon == pytest.approx(float(exact) * (2 if m == 1 else times), rel=1e-12)
+
+    def test_numbers_on_the_card_are_rounded_up(self) -> None:
+        assert "gamma 9:" in bk.Flip(keep=0.9).guarantee(["a"]).card()
+        assert "gamma 3:" in bk.Flip(keep=0.75).guarantee(["a"]).card()
+        assert "epsilon 2.198" in bk.Flip(keep=0.9).guarantee(["a"]).card()  # 2.1972...
+        huge = bk.Flip(keep=0.9).guarantee(range(1000))
+        assert "over 1e307" in huge.card()
+        assert huge.to_json()["record"]["gamma"] == "over 1e307"  # type: ignore[index]
+
+    def test_nearly_equal_probabilities_are_singular(self) -> None:
+        """keep and 1 - keep_absent that differ by rounding alone."""
+        reports = bk.Flip(keep=0.059, keep_absent=0.941).randomize(bk.Baskets([["a"]] * 100))
+        with pytest.raises(bk.SingularChannelError):
+            bk.estimate(reports, [{"a"}])
+
+    def test_the_order_of_a_mapping_does_not_matter(self) -> None:
+        one, other = bk.Flip(keep={"a": 0.7, "b": 0.8, 3: 0.9}), bk.Flip(keep={3: 0.9, "b": 0.8, "a": 0.7})
+        domain = bk.Domain(["a", "b", 3])
+        assert one == other
+        assert bk.Plan(domain, one).digest == bk.Plan(domain, other).digest
+
+    def test_plans_and_reports_can_be_pickled(self) -> None:
+        reports = bk.Flip(keep={"a": 0.7}, default=0.9).randomize(bk.Baskets([["a"], ["b"]]))
+        assert pickle.loads(pickle.dumps(reports)) == reports
+
+    def test_what_estimates_rest_on_cannot_be_changed(self) -> None:
+        channel = bk.Flip(keep=0.9).channel(bk.Domain(["a"]))
+        for array in (channel.present, channel.absent):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0.5

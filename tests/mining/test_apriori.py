@@ -162,6 +162,13 @@ def test_min_support_outside_its_range(min_support: object) -> None:
     assert caught.value.parameter == "min_support"
 
 
+def test_exact_results_have_no_error_at_all() -> None:
+    """1 of 49: a count that does not survive division and multiplication."""
+    frame = bk.mine(bk.Baskets([["a"]] + [["b"]] * 48), min_support=0.01).to_frame()
+    assert frame["stderr"].tolist() == [0.0, 0.0]
+    assert frame["low"].tolist() == frame["high"].tolist() == frame["support"].tolist()
+
+
 def test_degenerate_data() -> None:
     with pytest.raises(bk.DataError, match="no records"):
         bk.mine(bk.Baskets([], items=["a"]), min_support=0.1)

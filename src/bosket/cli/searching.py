@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bosket.cli.console import Work, say
-from bosket.cli.files import STANDARD_INPUT, check_output, read_data
+from bosket.cli.files import STANDARD_INPUT, check_output, read_data, write_json
 from bosket.cli.tables import SUFFIXES, Kind, print_text, write_file
 from bosket.errors import ParameterError
 from bosket.reporting.text import count_text
@@ -97,13 +97,17 @@ def deliver(
     if options.output is not None:
         write_file(chosen, kind, options.output)
         say(f"wrote {count_text(len(chosen), 'row')} to {options.output}")
+        if _is_csv(options):  # CSV has no place for what made it
+            beside = options.output.with_name(f"{options.output.name}.about.json")
+            write_json(frame.attrs["about"], beside)
+            say(f"wrote what made them to {beside}")
     elif is_table:
         show(chosen)
     else:
         print_text(chosen, kind, options.format)
     if len(chosen) < len(frame):
         say(f"{len(frame) - len(chosen):,} more; --top N shows more of them, --format csv or -o FILE all")
-    if _is_csv(options):
+    if options.output is None and _is_csv(options):
         say(f"about: {_about_line(frame.attrs['about'])}")
 
 
@@ -114,7 +118,6 @@ def best(frame: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def _is_csv(options: argparse.Namespace) -> bool:
-    """CSV has no place for what made it."""
     return bool(options.format == "csv" if options.output is None else options.output.suffix.lower() == ".csv")
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bosket.counting import kernels
 from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.errors import DataError
 from bosket.threads import n_threads, parallel_map, slices
 
 _BLOCK_WORDS = 256  # 2 KiB of a column
@@ -40,6 +41,8 @@ class Bitmaps:
         self.columns = columns
         self.strata = tuple(int(stratum) for stratum in strata)
         self.n_records = int(sum(stratum_records))
+        if self.n_records >= 1 << 32:
+            raise DataError("At most 2^32 - 1 records can be counted at once.", hint="Count shards and add the counts.")
         self._records = np.asarray(stratum_records, np.int64)
         self._row_of: npt.NDArray[np.int32] | None = None
         if items is not None:

@@ -34,7 +34,7 @@ class Baskets:
 
     ``records`` is any iterable of iterables of labels.  Repeated items in a record count once; an empty record is a
     record.  ``items`` declares the domain, and a record with any other item is refused.  Without it the domain is
-    the items seen, sorted where they can be compared, else in order of first appearance.
+    the items seen, sorted (by type and representation where they cannot be compared).
 
     >>> baskets = Baskets([["milk", "bread"], ["beer"], []])
     >>> baskets

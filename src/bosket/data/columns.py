@@ -28,6 +28,10 @@ class Columns:
     values: tuple[Column, ...]
     source: Source
 
+    def called(self, at: int) -> str:
+        """A column in a message: by name in a frame, by number in a file, whose header may be a record by mistake."""
+        return f"column {at + 1}" if self.source.path is not None else f"column {self.names[at]!r}"
+
 
 def is_list(column: Column) -> bool:
     """Whether the column holds lists; a plain Python one is judged by its first value."""

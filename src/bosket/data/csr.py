@@ -65,7 +65,7 @@ def checked(indptr: npt.ArrayLike, indices: npt.ArrayLike, domain: Domain) -> Cs
 
 
 def _owned(values: npt.NDArray[Any], dtype: type[np.int64 | np.int32]) -> npt.NDArray[Any]:
-    return values.astype(dtype, order="C", copy=bool(values.flags.writeable))
+    return values.astype(dtype, order="C")  # always a copy: a read-only view may have a base that is not
 
 
 def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:
@@ -121,14 +121,17 @@ def is_missing(label: object) -> bool:
 
 
 def domain_of(labels: Iterable[Hashable]) -> tuple[Domain, ItemIds]:
-    """The domain of some labels, sorted where they can be compared, and the item id of each label given."""
+    """The domain of some labels, sorted, and the item id of each label given.
+
+    Never in order of first appearance: the domain is published, and its first label would be in the first record.
+    """
     given = [plain(label) for label in labels]
-    distinct = list(dict.fromkeys(given))
+    distinct = list(set(given))
     try:
-        distinct.sort()  # type: ignore[call-arg]  # labels that cannot be compared stay as they first came
+        distinct.sort()  # type: ignore[call-arg]  # refused by labels that cannot be compared
     except TypeError:
-        distinct = list(dict.fromkeys(given))
-    domain = Domain(distinct)
+        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+    domain = Domain(distinct, is_declared=False)
     return domain, np.array([domain.index[label] for label in given], np.int32)
 
 

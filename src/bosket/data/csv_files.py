@@ -40,7 +40,21 @@ def read(content: bytes, path: Path, layout: Layout | None) -> Csr:
     layout = layout or detect(columns)
     if layout == "one-hot":
         return to_csr(Columns(_whole_names(names), columns.values, source), layout)
+    _check_is_header(columns)
     return to_csr(Columns(names, (*columns.values[:-1], _whole_labels(columns.values[-1])), source), layout)
+
+
+def _check_is_header(columns: Columns) -> None:
+    """Refuse a long file whose first line is plainly a record: it would be lost."""
+    is_number = any(re.match(_WHOLE, str(name)) for name in columns.names)
+    if is_number or any(
+        pc.any(pc.equal(column, name)).as_py() for name, column in zip(columns.names, columns.values, strict=True)
+    ):
+        raise columns.source.error(
+            "looks like a record, not a header",
+            line=1,
+            hint="Give the file a first line such as record,item.",
+        )
 
 
 def _header(content: bytes, source: Source) -> tuple[str, ...]:

@@ -27,9 +27,12 @@ class Domain:
     """An ordered, immutable set of item labels (any hashable)."""
 
     labels: tuple[Hashable, ...]
+    is_declared: bool
 
-    def __init__(self, labels: Iterable[Hashable]) -> None:
+    def __init__(self, labels: Iterable[Hashable], *, is_declared: bool = True) -> None:
+        """``is_declared=False`` marks labels read off data: they tell which items occur, and guarantees say so."""
         self.labels = tuple(labels)
+        self.is_declared = is_declared
         if len(self.index) != len(self.labels):
             seen: set[Hashable] = set()
             twice = next(label for label in self.labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]  # set.add returns None
@@ -72,13 +75,17 @@ class Domain:
 
     def to_json(self) -> dict[str, Any]:
         """The domain as plain JSON values; labels keep their types."""
-        return {"kind": "items", "items": [label_to_json(label) for label in self.labels]}
+        return {
+            "kind": "items",
+            "items": [label_to_json(label) for label in self.labels],
+            "declared": self.is_declared,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         if value.get("kind") != "items":
             raise DataError(f"The domain of a plan must be of kind 'items', got {value.get('kind')!r}.")
-        return cls(label_from_json(label) for label in value["items"])
+        return cls((label_from_json(label) for label in value["items"]), is_declared=bool(value["declared"]))
 
 
 def as_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:

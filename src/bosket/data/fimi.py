@@ -30,7 +30,7 @@ def read(content: bytes, path: Path, _layout: Layout | None) -> Csr:
     if bad:
         raise file_source(path).error("must hold whole numbers from 0, with spaces between", line=bad)
     labels, indices = _ranked(values)
-    return canonical(indptr, indices, Domain(labels.tolist()))
+    return canonical(indptr, indices, Domain(labels.tolist(), is_declared=False))
 
 
 def _ranked(values: Offsets) -> tuple[Offsets, ItemIds]:

@@ -85,11 +85,11 @@ def one_hot(columns: Columns) -> Csr:
     """A column per item, a row per record: 0 and 1, or false and true; a missing value is 0."""
     domain = Domain(columns.names)
     rows, n_records = [np.empty(0, np.int64)], 0
-    for name, column in zip(columns.names, columns.values, strict=True):
+    for at, column in enumerate(columns.values):
         present = presence(column, columns.source)
         bad = np.flatnonzero(present < 0)
         if bad.size:
-            must = f"Column {name!r} must hold 0 or 1, false or true, or nothing"
+            must = f"C{columns.called(at)[1:]} must hold 0 or 1, false or true, or nothing"
             raise columns.source.row_error(must, int(bad[0]), hint="Is this the long layout?  Pass layout='long'.")
         rows.append(np.flatnonzero(present))
         n_records = present.size
@@ -104,7 +104,7 @@ def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Cs
     if records.size:
         n_records = int(records.max()) + 1
         if records.min() < 0:
-            must = f"Column {columns.names[at_record]!r} must say which record the item belongs to"
+            must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
             raise columns.source.row_error(must, int(np.argmin(records)))
     codes, labels = factorize(columns.values[at_item], columns.source)
     domain, rank = domain_of(labels)
@@ -154,16 +154,16 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
             f"must have one column of lists, got {len(places)}",
             hint="Baskets.from_frame takes the name of the column, as item=.",
         )
-    column, name = columns.values[places[0]], columns.names[places[0]]
+    column, name = columns.values[places[0]], columns.called(places[0])
     if isinstance(column, list):
         return from_records([() if is_absent(record) else record for record in column], None)
     if not is_list(column):
-        raise columns.source.error(f"must hold lists in column {name!r}")
+        raise columns.source.error(f"must hold lists in {name}")
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
     codes, labels = factorize(pc.list_flatten(column), columns.source)
     if codes.size and codes.min() < 0:
-        must = f"Column {name!r} must hold lists of items, none of them missing"
+        must = f"C{name[1:]} must hold lists of items, none of them missing"
         raise columns.source.row_error(must, int(records[np.argmin(codes)]))
     domain, rank = domain_of(labels)
     return from_pairs(records, rank[codes], sizes.size, domain)

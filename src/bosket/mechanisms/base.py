@@ -58,16 +58,26 @@ class Channel(ABC):
                 raise self.singular(itemset) from None
         return weights
 
+    def record_variances(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        """Variance of the weight of one record under the coins, for every pattern x that it may truly show.
+
+        sum over y of M[x, y] w[y]^2 - [x is full].
+        """
+        w = self.weights(np.array([itemset], np.int32), stratum)[0]
+        variances: Floats = self.transition(itemset, stratum) @ (w * w)
+        variances[-1] -= 1.0
+        return variances
+
     def variance(self, itemset: tuple[int, ...], cells: npt.ArrayLike, stratum: int = 0) -> float:
         """Variance of the support count under the coins alone, if so many records truly showed each pattern.
 
-        sum over x of cells[x] (sum over y of M[x, y] w[y]^2 - [x is full]); usable before any data exist.
+        Usable before any data exist.
         """
-        truth = np.asarray(cells, float)
-        w = self.weights(np.array([itemset], np.int32), stratum)[0]
-        second = self.transition(itemset, stratum) @ (w * w)
-        second[-1] -= 1.0
-        return float(truth @ second)
+        return float(np.asarray(cells, float) @ self.record_variances(itemset, stratum))
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """The smallest variance that one record can bring to each itemset's estimate, whatever it truly shows."""
+        return np.array([self.record_variances(tuple(itemset), stratum).min() for itemset in itemsets.tolist()])
 
     def singular(self, itemset: Iterable[int]) -> SingularChannelError:
         """The error to raise when reports on these items do not depend on the truth."""

@@ -10,6 +10,7 @@ product of [[1 - r, r], [1 - p, p]], and the weight of a report is the product o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -25,13 +26,16 @@ from bosket.errors import ParameterError
 from bosket.mechanisms.base import Channel, Floats, Mechanism, Strata, as_domain
 from bosket.moment_kernels import product_weights
 from bosket.privacy import Amplification, LocalGuarantee
-from bosket.privacy.product import worst_log_ratio
+from bosket.privacy.product import outward, worst_log_ratio
 from bosket.randomness import Randomness, Thresholds
 
 if TYPE_CHECKING:
     from typing import Self
 
 Keep = float | Mapping[Any, float]
+
+SINGULAR = 1e-9
+"""Where p and r are closer than this, a report says nothing: rounding of 1 - keep alone can keep them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class Flip(Mechanism):
         channel = self.channel(domain)
         present, absent = channel.log_ratios()
         item = Amplification(
-            worst_log_ratio(present, absent, 1) if n == 1 else float(np.maximum(present, absent).max()),
+            outward(float(np.maximum(present, absent).max())),
             "two records that differ in one item and nothing else",
         )
         over = "one item" if n == 1 else f"{n} items"
@@ -121,22 +125,24 @@ class Flip(Mechanism):
         sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
         notes = [
             "the item line holds the other items fixed; where items go together, the record line is what counts",
-            "probabilities are those realised by the random bits, not those asked for",
+            "the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256",
         ]
         if max_size is not None and m < n:
-            notes.append(f"records of more than {m} items are outside this promise and must be refused")
+            notes.append(f"records of more than {m} items are outside this promise; a plan with max_size refuses them")
         return LocalGuarantee(
             mechanism=str(self),
             item=item,
             record=record,
             person=record.repeated(reports, f"a person who sends {sends}; {size}"),
+            reports=reports,
             assumptions=tuple(notes),
         )
 
     def to_json(self) -> dict[str, Any]:
         def plain(value: Keep | None) -> Any:
             if isinstance(value, Mapping):
-                return {"items": [[label_to_json(item), number] for item, number in value.items()]}
+                pairs = [[label_to_json(item), number] for item, number in value.items()]
+                return {"items": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}  # whatever the mapping's order
             return value
 
         return {"keep": plain(self.keep), "keep_absent": plain(self.keep_absent), "default": self.default}
@@ -149,6 +155,10 @@ class Flip(Mechanism):
             return value
 
         return cls(keep=rich(value["keep"]), keep_absent=rich(value["keep_absent"]), default=value["default"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.keep, self.keep_absent, self.default)
+        return type(self), tuple(dict(field) if isinstance(field, Mapping) else field for field in fields)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Flip) and self.to_json() == other.to_json()
@@ -183,6 +193,7 @@ class FlipChannel(Channel):
         self._insert = Thresholds(1.0 - keep_absent)
         self.present: Floats = 1.0 - self._lose.probability
         self.absent: Floats = self._insert.probability
+        self.present.flags.writeable = False
 
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         rng.xor_bernoulli(bits, when_set=self._lose, when_clear=self._insert)
@@ -199,19 +210,43 @@ class FlipChannel(Channel):
         """The product form of the inverse, in one compiled pass."""
         used = np.unique(itemsets)
         determinant = self.present - self.absent
-        if not determinant[used].all():
-            raise self.singular(used[determinant[used] == 0.0].tolist())
-        with np.errstate(divide="ignore", invalid="ignore"):  # items not used may be singular
+        is_singular = np.abs(determinant) < SINGULAR
+        if is_singular[used].any():
+            raise self.singular(used[is_singular[used]].tolist())
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # items not used may be singular
             shown = (1.0 - self.absent) / determinant
             hidden = -self.absent / determinant
         weights = np.empty((len(itemsets), 1 << itemsets.shape[1]))
         product_weights(shown, hidden, itemsets, weights)
         return weights
 
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """The generic minimum over patterns, by factors: E[w^2 | x] is a product over the items.
+
+        With one = E[w^2 | present] and none = E[w^2 | absent] of an item, a record that has all items brings the
+        product of the ones less 1; any other at least the product of the smaller of the two, with one item absent.
+        """
+        p, r = self.present[itemsets], self.absent[itemsets]
+        square = (p - r) ** 2
+        one = (p * (1 - r) ** 2 + (1 - p) * r**2) / square
+        none = r * (1 - r) / square
+        smaller = np.minimum(one, none)
+        switched = none / np.where(smaller > 0, smaller, 1.0)  # the price of taking an item as absent
+        lacking = smaller.prod(axis=1) * np.where((smaller == 0).any(axis=1), 1.0, switched.min(axis=1, initial=np.inf))
+        full = one.prod(axis=1) - 1.0
+        least: Floats = np.maximum(np.minimum(full, np.where(np.isinf(lacking), full, lacking)), 0.0)
+        return least
+
     def log_ratios(self) -> tuple[Floats, Floats]:
         """For each item, the largest ln Pr(y | present) / Pr(y | absent) over reports y, and the other way round."""
         p, r = self.present, self.absent
         with np.errstate(divide="ignore", invalid="ignore"):
-            shown = np.where(p == r, 0.0, np.log(p) - np.log(r))
-            hidden = np.where(p == r, 0.0, np.log1p(-p) - np.log1p(-r))
+            shown = np.where(p == r, 0.0, _log_ratio(p, r))
+            hidden = np.where(p == r, 0.0, _log_ratio(1 - p, 1 - r))
         return np.maximum(shown, hidden), np.maximum(-shown, -hidden)
+
+
+def _log_ratio(a: Floats, b: Floats) -> Floats:
+    """ln a / b, without cancellation where they are close: 1 - p and a - b are exact for our multiples of 2**-53."""
+    result: Floats = np.where(np.abs(a - b) < 0.5 * b, np.log1p((a - b) / b), np.log(a) - np.log(b))
+    return result

@@ -26,3 +26,6 @@ class IdentityChannel(Channel):
         weights = np.zeros((len(itemsets), 1 << itemsets.shape[1]))
         weights[:, -1] = 1.0
         return weights
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        return np.zeros(len(itemsets))

@@ -17,6 +17,7 @@ from bosket.errors import DataError
 from bosket.estimates import Floats, normal_quantile, standard_error, variance
 from bosket.mechanisms.base import Channel
 from bosket.mining.apriori import Level, least_count
+from bosket.mining.support import least_variances
 
 
 class FrequentItemsets:
@@ -82,6 +83,10 @@ class FrequentItemsets:
     def _labels(self) -> npt.NDArray[np.object_]:
         return as_objects(self.domain.labels)
 
+    def least_variances(self, rows: ItemsetRows) -> Floats:
+        """The smallest variance of each support count that any data set of this size could have."""
+        return least_variances(self.channel, self.strata, self.stratum_records, rows)
+
     def support(self, itemset: Iterable[Hashable]) -> float:
         """The estimated support of an itemset that was kept."""
         row = np.array([self.domain.itemset(itemset)], np.int32)
@@ -95,11 +100,12 @@ class FrequentItemsets:
     def to_frame(self, *, level: float = 0.95, sampling: bool = False) -> pd.DataFrame:
         """One row per frequent itemset, smallest first.
 
-        support   the unbiased estimate, not clipped to [0, 1]
+        support   the estimate, not clipped to [0, 1]; unbiased for an itemset named in advance, but those that pass a
+                  limit are the luckier ones, the more so the nearer to it
         itemsets  frozenset of labels
         size      number of items
         stderr    standard error of support: of the coins alone, or of sampling too
-        low, high normal interval at ``level``
+        low, high normal interval at ``level``, likewise for an itemset named in advance
         observed  the fraction of reports that hold the itemset, before any estimation
         """
         z = normal_quantile(level)
@@ -107,9 +113,11 @@ class FrequentItemsets:
         keeps = [self.reported(part) for part in self.levels]
         parts = [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
         names = [name for part, keep in parts for name in self.names(_take(part.items, keep))]
-        support = _join([_take(part.value, keep) for part, keep in parts]) / n
+        value = _join([_take(part.value, keep) for part, keep in parts])
         second = _join([_take(part.second, keep) for part, keep in parts])
-        stderr = standard_error(variance(support * n, second, n, sampling=sampling)) / n
+        least = _join([self.least_variances(_take(part.items, keep)) for part, keep in parts])
+        support = value / n
+        stderr = standard_error(variance(value, second, n, sampling=sampling), least) / n
         observed = _join([_take(part.observed.sum(axis=0), keep) for part, keep in parts]) / n
         sizes = np.repeat([part.items.shape[1] for part, _ in parts], [int(keep.sum()) for _, keep in parts])
         frame = pd.DataFrame(
@@ -145,7 +153,9 @@ class FrequentItemsets:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
-        return f"FrequentItemsets({sizes}; min_support={self.min_support:g}, {self.n_records} records)"
+        randomness = self.about.get("randomness")
+        note = f", {randomness}" if randomness not in (None, "secure") else ""
+        return f"FrequentItemsets({sizes}; min_support={self.min_support:g}, {self.n_records} records{note})"
 
 
 def _take(values: Any, keep: npt.NDArray[np.bool_]) -> Any:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,9 @@ from bosket.threads import slices
 
 if TYPE_CHECKING:
     from bosket.mining.result import FrequentItemsets
+
+SURE = 2.0
+"""Standard errors that a denominator must lie above 0."""
 
 _CELLS = 1 << 20  # cells held at once
 
@@ -54,11 +58,15 @@ def association_rules(
     level: float = 0.95,
     sampling: bool = False,
 ) -> pd.DataFrame:
-    """All rules whose ``metric`` is at least ``min_threshold``, best first, any sizes on either side.
+    """All rules whose ``metric`` is at least ``min_threshold``, any sizes on either side.
 
     Columns: mlxtend's names first (antecedents, consequents, antecedent support, consequent support, support,
-    confidence, lift), then for each measure m: m_stderr, m_low, m_high.  Values are not clipped.  A measure that
-    divides by an estimated support at or below 0 is NaN, and such a rule passes no threshold on it.
+    confidence, lift), then for each measure m: m_stderr, m_low, m_high.  Sorted by the low end of the metric's
+    interval, the surest first.  Values are not clipped, ratios of estimates are slightly biased, and nothing is
+    corrected for selection: of many rules the best looking are the luckiest.
+
+    A ratio whose denominator is less than two standard errors above 0 means nothing: confidence or lift is NaN then,
+    and such a rule passes no threshold on it.  A standard error is NaN where its variance estimate came out negative.
     """
     check_choice("metric", metric, MEASURES)
     check_real("min_threshold", min_threshold)
@@ -76,7 +84,7 @@ def association_rules(
         columns[f"{name}_stderr"] = error
         columns[f"{name}_low"] = joined[name] - z * error
         columns[f"{name}_high"] = joined[name] + z * error
-    frame = pd.DataFrame(columns).sort_values(metric, ascending=False, kind="stable", ignore_index=True)
+    frame = pd.DataFrame(columns).sort_values(f"{metric}_low", ascending=False, kind="stable", ignore_index=True)
     source = "coins and sampling" if sampling else "coins alone"
     frame.attrs["about"] = {
         **found.about,
@@ -126,6 +134,13 @@ class Family:
     def cells(self) -> Cells:
         return cells_of(self.found.table.subset_supports(self.rows))
 
+    def least(self, chosen: npt.NDArray[np.int64], masks: list[int]) -> Floats:
+        """The smallest variances that these support fractions could have: shape (n, m)."""
+        parts = [
+            self.found.least_variances(np.ascontiguousarray(self.rows[chosen][:, members(mask)])) for mask in masks
+        ]
+        return np.stack(parts, axis=1) / self.found.n_records**2
+
     def covariance(self, chosen: npt.NDArray[np.int64], masks: list[int]) -> Floats:
         """Covariance of the support fractions of these subsets, for the chosen itemsets: shape (n, m, m)."""
         n, m = self.found.n_records, len(masks)
@@ -147,26 +162,33 @@ def _split(
     """The rules antecedent => the rest (patterns of the items of a row) that pass the threshold."""
     consequent = family.full ^ antecedent
     masks = [family.full, antecedent, consequent]
-    support = family.values[:, masks] / family.found.n_records
-    passed = np.flatnonzero(MEASURES[metric].value(*_positive(support)) >= threshold)
-    support = support[passed]
+    x, a, c = (family.values[:, masks] / family.found.n_records).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        passed = np.flatnonzero(MEASURES[metric].value(x, a, c) >= threshold)
+    x, a, c = x[passed], a[passed], c[passed]
     covariance = family.covariance(passed, masks)
+    error = standard_error(np.diagonal(covariance, axis1=1, axis2=2), family.least(passed, masks))
     names = family.found.names
     result: dict[str, list[frozenset[Hashable]] | Floats] = {
         "antecedents": names(family.rows[passed][:, members(antecedent)]),
         "consequents": names(family.rows[passed][:, members(consequent)]),
-        "antecedent support": support[:, 1],
-        "consequent support": support[:, 2],
+        "antecedent support": a,
+        "consequent support": c,
+        "support": x,
+        "support_stderr": error[:, 0],
     }
-    x, a, c = _positive(support)
-    for name, measure in MEASURES.items():
-        slope = np.stack(measure.gradient(x, a, c), axis=1)
-        result[name] = measure.value(x, a, c)
-        result[f"{name}_stderr"] = standard_error(np.einsum("ni,nij,nj->n", slope, covariance, slope))
+    sure_a = np.where(a > SURE * error[:, 1], a, np.nan)
+    sure_c = np.where(c > SURE * error[:, 2], c, np.nan)
+    for name in ("confidence", "lift"):
+        slope = np.stack(MEASURES[name].gradient(x, sure_a, sure_c), axis=1)
+        spread = np.einsum("ni,nij,nj->n", slope, covariance, slope)
+        result[name] = MEASURES[name].value(x, sure_a, sure_c)
+        result[f"{name}_stderr"] = np.sqrt(np.where(spread < -1e-15, np.nan, np.maximum(spread, 0.0)))
+    if metric != "support":
+        defined = ~np.isnan(np.asarray(result[metric], float))
+        result = {key: _pick(values, defined) for key, values in result.items()}
     return result
 
 
-def _positive(support: Floats) -> tuple[Floats, Floats, Floats]:
-    """Supports of X, A and C, with NaN for a side that cannot be divided by."""
-    x, a, c = support.T
-    return x, np.where(a > 0, a, np.nan), np.where(c > 0, c, np.nan)
+def _pick(values: list[frozenset[Hashable]] | Floats, chosen: npt.NDArray[np.bool_]) -> Any:
+    return list(compress(values, chosen)) if isinstance(values, list) else values[chosen]

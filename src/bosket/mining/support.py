@@ -45,6 +45,16 @@ def moments(channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cell
     return Moments(value, second)
 
 
+def least_variances(
+    channel: Channel, strata: Sequence[int], stratum_records: npt.NDArray[np.int64], itemsets: ItemsetRows
+) -> Floats:
+    """The smallest variance of each support count that any data set of this size could have."""
+    least = np.zeros(len(itemsets))
+    for stratum, records in zip(strata, stratum_records, strict=True):
+        least += records * channel.least_variances(itemsets, stratum)
+    return least
+
+
 def product_sums(
     channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: Cells, masks: Iterable[int]
 ) -> Floats:

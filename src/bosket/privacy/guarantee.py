@@ -8,7 +8,7 @@ differential privacy with the same neighbouring relation.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from bosket.checks import check_integer, check_probability
 
@@ -48,7 +48,9 @@ class LocalGuarantee:
     item: Amplification
     record: Amplification
     person: Amplification
-    assumptions: tuple[str, ...] = field(default=())
+    reports: int = 1
+    """How many reports of the same record ``person`` covers."""
+    assumptions: tuple[str, ...] = ()
 
     @property
     def epsilon(self) -> float:
@@ -61,18 +63,23 @@ class LocalGuarantee:
         return self.record.gamma
 
     def posterior(self, prior: float) -> float:
-        """Worst posterior of any property of a record with this prior, for an observer with any knowledge of people."""
-        return self.record.posterior(prior)
+        """Worst posterior of any property of a record with this prior, for one who sees all the person's reports."""
+        return self.person.posterior(prior)
+
+    def noting(self, *notes: str) -> LocalGuarantee:
+        """The same promise with more said about it."""
+        return replace(self, assumptions=(*self.assumptions, *notes))
 
     def card(self) -> str:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
         lines = [f"Privacy of {self.mechanism}"]
         for name, part in (("item", self.item), ("record", self.record), ("person", self.person)):
-            gamma = _up(part.gamma) if math.isfinite(part.gamma) or math.isinf(part.epsilon) else "over 1e307"
-            lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {gamma}: {part.unit}")
-        whole, single = _percent_up(self.posterior(0.05)), _percent_up(self.item.posterior(0.05))
-        lines.append(f"  belief in any property of a record goes from 5% to at most {whole}")
-        lines.append(f"  belief in one item, all others being known, goes from 5% to at most {single}")
+            lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {_gamma(part)}: {part.unit}")
+        item = self.item.repeated(self.reports, "")
+        seen = "the report" if self.reports == 1 else f"all {self.reports} reports"
+        whole, single = _percent_up(self.posterior(0.05)), _percent_up(item.posterior(0.05))
+        lines.append(f"  by {seen} belief in any property of a record goes from 5% to at most {whole}")
+        lines.append(f"  by {seen} belief in one item, all others being known, goes from 5% to at most {single}")
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
@@ -84,7 +91,11 @@ class LocalGuarantee:
         return {
             "mechanism": self.mechanism,
             **{
-                name: {"epsilon": _json_number(part.epsilon), "gamma": _json_number(part.gamma), "unit": part.unit}
+                name: {
+                    "epsilon": _json_number(part.epsilon),
+                    "gamma": part.gamma if math.isfinite(part.gamma) else _gamma(part),
+                    "unit": part.unit,
+                }
                 for name, part in (("item", self.item), ("record", self.record), ("person", self.person))
             },
             "assumptions": list(self.assumptions),
@@ -95,15 +106,24 @@ def _json_number(value: float) -> float | str:
     return value if math.isfinite(value) else "infinite"
 
 
+def _gamma(part: Amplification) -> str:
+    """gamma in words; a finite epsilon can have one beyond what a double holds."""
+    return "over 1e307" if math.isinf(part.gamma) and math.isfinite(part.epsilon) else _up(part.gamma)
+
+
 def _up(value: float, digits: int = 4) -> str:
-    """A number rounded up to so many significant digits."""
+    """A number rounded up to so many significant digits, but for an excess of less than a part in a billion."""
     if math.isinf(value):
         return "infinite (no guarantee)"
     if value <= 0:
         return "0"
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
-    return f"{math.ceil(value * scale * (1 - 1e-14)) / scale:.{digits}g}"
+    near = round(value * scale)
+    return (
+        f"{(near if math.isclose(value * scale, near, rel_tol=1e-9) else math.ceil(value * scale)) / scale:.{digits}g}"
+    )
 
 
 def _percent_up(probability: float) -> str:
-    return f"{math.ceil(probability * 1e4 * (1 - 1e-14)) / 1e2:g}%"
+    near = round(probability * 1e4)
+    return f"{(near if math.isclose(probability * 1e4, near, rel_tol=1e-9) else math.ceil(probability * 1e4)) / 1e2:g}%"

@@ -10,7 +10,10 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_OUTWARD = 1 + 1e-14  # logarithms and their sum carry a few units in the last place: err towards less privacy
+
+def outward(epsilon: float) -> float:
+    """A little more: logarithms and their sums are off by some units in the last place; err towards less privacy."""
+    return epsilon * (1 + 1e-14)
 
 
 def worst_log_ratio(present: Floats, absent: Floats, max_size: int) -> float:
@@ -27,7 +30,7 @@ def worst_log_ratio(present: Floats, absent: Floats, max_size: int) -> float:
     first, second = present[order], absent[order]
     gain = _sums_of_largest(first, max_size) + _sums_of_largest(second[::-1], max_size)[::-1]
     cut = int(np.argmax(gain))
-    return math.fsum([*_largest(first[:cut], max_size), *_largest(second[cut:], max_size)]) * _OUTWARD
+    return outward(math.fsum([*_largest(first[:cut], max_size), *_largest(second[cut:], max_size)]))
 
 
 def _largest(values: Floats, m: int) -> list[float]:

@@ -24,7 +24,11 @@ from bosket.reporting.text import (
 
 _ROWS = 100
 _BARS = 25
-UNBIASED = "Estimates are unbiased and not clipped: a support may come out below 0, a confidence above 1."
+NOT_CLIPPED = (
+    "Estimates are not clipped: a support may come out below 0, a confidence above 1. What passes a limit is luckier than "
+    "the rest, so values near the minimum, and the best of many, are too high on average; intervals are not corrected for "
+    "that."
+)
 EXACT = "These results come from raw baskets: they are exact, and nothing protects the people in them."
 SEEDED = "The reports were randomized with a seed: this is a simulation, and it protects nobody."
 
@@ -195,7 +199,7 @@ def _rules_beside_truth(rules: pd.DataFrame, comparison: Comparison) -> list[Blo
             f"Estimated confidence with its {level} interval, and the true confidence.",
         ),
         Table(
-            f"The same rules in numbers; {UNBIASED[0].lower()}{UNBIASED[1:]}",
+            f"The same rules in numbers; {NOT_CLIPPED[0].lower()}{NOT_CLIPPED[1:]}",
             ["rule", "support", "confidence", f"{level} interval", "truth", "holds it"],
             rows,
         ),
@@ -209,7 +213,7 @@ def _intervals(about: Mapping[str, Any]) -> str:
 def _opening(about: Mapping[str, Any]) -> list[Block]:
     if about["mechanism"] is None:
         return [Warning(EXACT)]
-    return [*([Warning(SEEDED)] if about["randomness"] != "secure" else []), Paragraph(UNBIASED)]
+    return [*([Warning(SEEDED)] if about["randomness"] != "secure" else []), Paragraph(NOT_CLIPPED)]
 
 
 def _privacy(guarantee: LocalGuarantee | None) -> Section:
