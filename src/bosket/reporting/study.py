@@ -25,9 +25,9 @@ from bosket.reporting.text import (
 _ROWS = 100
 _BARS = 25
 NOT_CLIPPED = (
-    "Estimates are not clipped: a support may come out below 0, a confidence above 1. What passes a limit is luckier than "
-    "the rest, so values near the minimum, and the best of many, are too high on average; intervals are not corrected for "
-    "that."
+    "Estimates are not clipped: a support may come out below 0, a confidence above 1. What passes a limit is luckier "
+    "than the rest, so values near the minimum, and the best of many, are too high on average; intervals are not "
+    "corrected for that."
 )
 EXACT = "These results come from raw baskets: they are exact, and nothing protects the people in them."
 SEEDED = "The reports were randomized with a seed: this is a simulation, and it protects nobody."
