@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosket.errors import DataError, TooManyCandidatesError
-from bosket.mining import exact_kernels as kernels
-from bosket.mining.exact_kernels import Descent, Index, Limits
+from bosket.mining import descent_kernels, index_kernels, trace_kernels
+from bosket.mining.exact_structures import PAUSED, Descent, Index, Limits
 from bosket.threads import parallel_map, slices
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -85,7 +85,7 @@ def exact_itemsets(
     if len(indptr) > np.iinfo(np.int32).max:
         raise DataError("At most 2^31 - 2 records can be mined at once.", hint="Count shards and add the counts.")
     limit = min(max_itemsets, _LARGEST_LIMIT)
-    counts = kernels.count_items(indices, n_items)
+    counts = index_kernels.count_items(indices, n_items)
     frequent = np.flatnonzero(counts >= min_count).astype(np.int32)
     item_of = frequent[np.argsort(counts[frequent], kind="stable")]
     if len(item_of) > limit:
@@ -108,7 +108,7 @@ def pairs_by_bitmaps(indptr: Counts, indices: Items, rank_of: Ranks, n_frequent:
     words = n_frequent * (n_frequent - 1) // 2 * ((len(indptr) + 62) // 64)
     lengths = np.diff(indptr)
     at_most = int(lengths @ (lengths - 1)) // 2
-    return at_most > words and int(kernels.count_pairs(indptr, indices, rank_of, n_frequent)) > words
+    return at_most > words and int(index_kernels.count_pairs(indptr, indices, rank_of, n_frequent)) > words
 
 
 def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> Index:
@@ -125,10 +125,10 @@ def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> In
         bitmaps=np.empty((0, 0), np.uint64),
     )
     if pairs_by_bitmaps(indptr, indices, rank_of, n_frequent):
-        bitmaps = np.zeros((n_frequent, kernels.padded(n_records)), np.uint64)
+        bitmaps = np.zeros((n_frequent, index_kernels.padded(n_records)), np.uint64)
 
         def pack(part: tuple[int, int]) -> None:
-            kernels.pack_chunk(indptr, indices, rank_of, *part, bitmaps)
+            index_kernels.pack_chunk(indptr, indices, rank_of, *part, bitmaps)
 
         parallel_map(pack, list(slices(n_records, 1 << 13)))
         return index._replace(bitmaps=bitmaps)
@@ -144,11 +144,11 @@ def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> In
 
     def follow(part: tuple[int, int]) -> None:
         for c in range(*part):
-            kernels.index_chunk(indptr, indices, rank_of, cuts[c], cuts[c + 1], first[c], last[c], index)
+            index_kernels.index_chunk(indptr, indices, rank_of, cuts[c], cuts[c + 1], first[c], last[c], index)
 
     parallel_map(follow, list(slices(len(cuts) - 1, _CHUNKS_A_PART)))
     index = index._replace(first=np.ascontiguousarray(first.T), last=np.ascontiguousarray(last.T))
-    kernels.measure_tails(index)
+    index_kernels.measure_tails(index)
     return index
 
 
@@ -224,7 +224,7 @@ def _search(
         rest = [
             later
             for part, trace in zip(now, new, strict=True)
-            if trace.status == kernels.PAUSED
+            if trace.status == PAUSED
             for later in part.rest(n_frequent, cap)
         ]
         traces += new
@@ -236,7 +236,7 @@ def _search(
 def _advance(index: Index, limits: Limits, room: Counts, part: _Part) -> _Trace:
     entries = np.empty(_TRACE + 8 * len(index.counts), np.int32)
     found = np.zeros(limits.cap + 1, np.int64)
-    status, used, part.arena = kernels.advance(index, limits, room, part.descent, part.arena, entries, found)
+    status, used, part.arena = descent_kernels.advance(index, limits, room, part.descent, part.arena, entries, found)
     return _Trace(part.key, entries[:used].copy(), found, status)
 
 
@@ -272,7 +272,7 @@ def _write(traces: Iterable[_Trace], item_of: Items) -> list[tuple[Items, Counts
 
     def write(part: tuple[int, int]) -> None:
         for i in range(*part):
-            kernels.expand(traces[i].entries, item_of, before[i].copy(), block, items, first, counts)
+            trace_kernels.expand(traces[i].entries, item_of, before[i].copy(), block, items, first, counts)
 
     rows = np.cumsum([trace.found.sum() for trace in traces])
     cuts = np.unique(np.searchsorted(rows, np.arange(0, rows[-1], _ROWS_A_PART)))

@@ -1,4 +1,4 @@
-"""Compiled loops of the exact search; `bosket.mining.exact` explains the algorithm and drives them.
+"""Compiled: the depth-first search itself; `bosket.mining.exact` explains the algorithm and drives it.
 
 Inside, an item is its *rank* among the frequent ones, 0 being the rarest.  A search writes a compact **trace**, a flat
 array with one entry for each node of its tree::
@@ -6,178 +6,19 @@ array with one entry for each node of its tree::
     size, rank, count, p, then the ranks of the p perfect extensions found here
 
 The node of ``size`` s is the item ``rank`` added to the last node of size s - 1.  A perfect extension occurs in every
-record of the node, hence goes with or without every set below it: it is written once, and multiplied out by `expand`.
-An entry with a negative size restores the path of a search that was paused, and stands for no itemset.
-
-Hot loops index with unsigned integers (``U``): numba need not look for negative ones.
+record of the node, hence goes with or without every set below it: it is written once, and multiplied out by
+`bosket.mining.trace_kernels.expand`.  An entry with a negative size restores the path of a search that was paused, and
+stands for no itemset.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
-
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-U = np.uint64
-
-DONE, PAUSED, OVERFLOW = 0, 1, 2
-
-
-class Index(NamedTuple):
-    """The records as the search reads them: by tails (sparse) or by bitmaps (dense); the other arrays are empty.
-
-    The *tail* of item r in a record is what follows r there, by rank, closed by ``n_frequent``.  The tails of r are
-    ``rows[tails[k] : tails[k] + lengths[k]]`` for k in ``first[r, c] : last[r, c]`` of every chunk c of records;
-    empty ones are left out.  ``walk[r]`` sums their lengths.  ``bitmaps[r]`` has a bit for each record.
-    """
-
-    counts: Array
-    first: Array
-    last: Array
-    tails: Array
-    lengths: Array
-    rows: Array
-    walk: Array
-    bitmaps: Array
-
-
-class Limits(NamedTuple):
-    """``cap`` is the largest size to find; an itemset longer than ``widest`` has too many subsets of some size."""
-
-    min_count: int
-    cap: int
-    widest: int
-    budget: int
-
-
-class Descent(NamedTuple):
-    """The open path of a depth-first search; frame d belongs to a node of size d + 1, frame 0 to the prefix item.
-
-    ``job`` is (prefix, stop before this prefix, open frame or -1, width at overflow).  The extensions of frame d still
-    to visit are k in ``turn[d] : stop[d]``, each with its ``item``, its ``count`` with the node, and the place ``at``
-    of its bitmap in the arena; those of the next frame come right after.  ``perfect[: n_perfect[d]]`` are the perfect
-    extensions gathered down to frame d.  The bitmaps of frame d have ``n_words[d]`` words, the one of the node itself
-    lies at ``node[d]``, and ``free[d]`` is where the arena is free for the frames below.
-    """
-
-    job: Array
-    item: Array
-    count: Array
-    at: Array
-    turn: Array
-    stop: Array
-    perfect: Array
-    n_perfect: Array
-    n_words: Array
-    node: Array
-    free: Array
-
-
-@intrinsic
-def popcount64(typing_context: Any, word: Any) -> Any:
-    """The number of set bits; LLVM makes vector instructions of a loop over it where the machine has them."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@njit(cache=True, nogil=True)
-def count_items(indices: Array, n_items: int) -> Array:
-    counts = np.zeros(n_items, np.int64)
-    for item in indices:
-        counts[U(item)] += 1
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def count_pairs(indptr: Array, indices: Array, rank_of: Array, n_frequent: int) -> int:
-    """Pairs of frequent items over all the records: what counting them horizontally would take."""
-    total = 0
-    for t in range(len(indptr) - 1):
-        length = 0
-        for k in range(indptr[t], indptr[t + 1]):
-            length += rank_of[indices[k]] < n_frequent
-        total += length * (length - 1) // 2
-    return total
-
-
-@njit(cache=True, nogil=True)
-def index_chunk(
-    indptr: Array, indices: Array, rank_of: Array, begin: int, end: int, first: Array, last: Array, index: Index
-) -> None:
-    """Tails of the records begin:end; transposing twice sorts each record by rank in linear time."""
-    n_frequent = U(len(first))
-    kept = np.empty(indptr[end] - indptr[begin] + 1, np.uint32)
-    top = np.empty(end - begin + 1, np.uint32)
-    at = np.empty(end - begin + 1, index.tails.dtype)
-    stop = np.empty(end - begin + 1, index.tails.dtype)
-    size = np.zeros(n_frequent + U(1), np.int64)
-    n_kept = n_rows = U(0)
-    position = U(indptr[begin] + begin)
-    for t in range(begin, end):
-        head = n_kept
-        highest = np.uint32(0)
-        for k in range(U(indptr[t]), U(indptr[t + 1])):
-            r = rank_of[U(indices[k])]
-            kept[n_kept] = r
-            size[r] += 1
-            if r < n_frequent:
-                n_kept += U(1)
-                highest = max(highest, r)
-        top[n_rows] = highest
-        at[n_rows] = position
-        stop[n_rows] = position + n_kept - head
-        if n_kept > head:
-            n_rows += U(1)
-            position += n_kept - head + U(1)
-    k = indptr[begin]
-    for r in range(n_frequent):
-        first[r] = last[r] = k
-        k += size[r]
-    i = U(0)
-    for t in range(n_rows):
-        for _ in range(stop[t] - at[t]):
-            r = kept[i]
-            k = last[r]
-            index.tails[k] = t
-            last[r] = k + (r != top[t])  # the tail of the highest item is empty: its slot is written over
-            i += U(1)
-    for r in range(n_frequent):
-        for k in range(first[r], last[r]):
-            t = index.tails[k]
-            position = U(at[t])
-            index.rows[position] = r
-            at[t] = position + U(1)
-            index.tails[k] = position + U(1)
-            index.lengths[k] = U(stop[t]) - position
-    for t in range(n_rows):
-        index.rows[at[t]] = top[t]
-        index.rows[U(at[t]) + U(1)] = n_frequent
-
-
-@njit(cache=True, nogil=True)
-def pack_chunk(indptr: Array, indices: Array, rank_of: Array, begin: int, end: int, bitmaps: Array) -> None:
-    """Set the bits of the records begin:end, where begin is a multiple of 64."""
-    for t in range(begin, end):
-        for k in range(indptr[t], indptr[t + 1]):
-            r = rank_of[indices[k]]
-            if r < len(bitmaps):
-                bitmaps[r, t >> 6] |= U(1) << U(t & 63)
-
-
-@njit(cache=True, nogil=True)
-def measure_tails(index: Index) -> None:
-    """Sum the lengths of the tails of each item."""
-    for r in range(len(index.walk)):
-        total = U(0)
-        for c in range(index.first.shape[1]):
-            total += index.lengths[index.first[r, c] : index.last[r, c]].sum()
-        index.walk[r] = total
+from bosket.counting.kernels import popcount
+from bosket.mining.exact_structures import DONE, OVERFLOW, PAUSED, Array, Descent, Index, Limits, U
+from bosket.mining.index_kernels import padded
 
 
 @njit(cache=True, nogil=True)
@@ -258,7 +99,7 @@ def _extend_by_bitmaps(index: Index, a: int, min_count: int, item: Array, count:
     for b in range(a + 1, n_frequent):
         n = U(0)
         for w in range(n_words):
-            n += popcount64(index.bitmaps[a, w] & index.bitmaps[b, w])
+            n += popcount(index.bitmaps[a, w] & index.bitmaps[b, w])
         if n >= U(min_count):
             item[m] = b
             count[m] = n
@@ -274,12 +115,6 @@ def _reserve(arena: Array, size: int) -> Array:
     for w in range(len(arena)):  # a loop, since numba takes seconds to compile an assignment of slices
         larger[w] = arena[w]
     return larger
-
-
-@njit(cache=True, nogil=True)
-def padded(n_records: int) -> int:
-    """Words of a bitmap: a multiple of four, since odd ends cost as much as whole vectors."""
-    return (n_records + 255) // 256 * 4
 
 
 @njit(cache=True, nogil=True)
@@ -299,7 +134,7 @@ def _compress(source: Array, node: int, n_words: int, at: Array, count: int, tar
     for w in range(n_words):
         word = source[node + w]
         while word != U(0):
-            records[t] = U(64 * w) + popcount64(~word & (word - U(1)))
+            records[t] = U(64 * w) + popcount(~word & (word - U(1)))
             word &= word - U(1)
             t += 1
     n_words = padded(count)
@@ -345,7 +180,7 @@ def _project_tails(index: Index, descent: Descent, tails: Array, offset: Array, 
     n_words = padded(index.counts[descent.job[0]])
     for i in range(m):
         descent.at[i] = offset[descent.item[i]] = i * n_words
-    hits = np.empty(descent.count[:m].sum() + 1, np.uint64)
+    hits = np.empty(descent.counts[:m].sum() + 1, np.uint64)
     n_hits = t = U(0)
     for b in tails:
         hits[n_hits] = U(offset[b]) << U(32) | t
@@ -396,7 +231,7 @@ def _admit(found: Array, room: Array, size: int, n_perfect: int, limits: Limits)
 @njit(cache=True, nogil=True)
 def _open(index: Index, descent: Descent, m: int) -> None:
     """Frame 0 from the m frequent extensions of the prefix; those in all of its records are perfect."""
-    item, count = descent.item, descent.count
+    item, count = descent.item, descent.counts
     top = n_perfect = 0
     for i in range(m):
         if count[i] == index.counts[descent.job[0]]:
@@ -452,7 +287,7 @@ def _grow(
                 other = arena[at[j] :]
                 n = U(0)
                 for w in range(n_words):
-                    n += popcount64(node[w] & other[w])
+                    n += popcount(node[w] & other[w])
                 if n == U(count[i]):
                     descent.perfect[n_perfect] = item[j]
                     n_perfect += 1
@@ -498,12 +333,12 @@ def advance(
             if work > limits.budget or used + 4 + n_frequent - a > len(trace):
                 return PAUSED, used, arena
             if n_words > 0:
-                m = _extend_by_bitmaps(index, a, limits.min_count, descent.item, descent.count)
+                m = _extend_by_bitmaps(index, a, limits.min_count, descent.item, descent.counts)
             else:
                 if len(tails) < index.walk[a] + 8:
                     tails = np.empty(2 * index.walk[a] + 8, np.uint32)
                 n_tails = _gather(index, a, tails)
-                m = _extend_by_tails(index, a, tails[:n_tails], limits.min_count, tally, descent.item, descent.count)
+                m = _extend_by_tails(index, a, tails[:n_tails], limits.min_count, tally, descent.item, descent.counts)
             work += n_tails + (n_frequent - a) * n_words
             _open(index, descent, m)
             n_perfect = descent.n_perfect[0]
@@ -522,59 +357,3 @@ def advance(
             return status, used, arena
         job[0] += 1
     return DONE, used, arena
-
-
-@njit(cache=True, nogil=True)
-def _insert(source: Array, begin: int, size: int, item: int, items: Array, at: int) -> None:
-    """Copy ``source[begin : begin + size]``, which increases, to ``items[at:]`` with ``item`` put in its place."""
-    n_below = U(0)
-    for k in range(U(size)):
-        other = source[U(begin) + k]
-        items[U(at) + k + U(other > item)] = other
-        n_below += U(other < item)
-    items[U(at) + n_below] = item
-
-
-@njit(cache=True, nogil=True)
-def expand(trace: Array, item_of: Array, row: Array, block: Array, items: Array, first: Array, counts: Array) -> None:
-    """Write the itemsets of a trace: those of size s from row ``row[s]`` on, of the rows from ``items[block[s]]``."""
-    cap = len(row) - 1
-    path = np.empty((cap + 1) * (cap + 1), np.int32)
-    perfect = np.empty(len(item_of), np.int32)
-    n_perfect = np.zeros(cap + 1, np.int64)
-    chosen = np.empty(cap + 1, np.int64)
-    at = 0
-    while at < len(trace):
-        size, item, count, new = abs(trace[at]), item_of[trace[at + 1]], trace[at + 2], trace[at + 3]
-        is_itemset = trace[at] > 0
-        n = n_perfect[size - 1]
-        for k in range(new):
-            perfect[n] = item_of[trace[at + 4 + k]]
-            n += 1
-        n_perfect[size] = n
-        at += 4 + new
-        _insert(path, (size - 1) * cap, size - 1, item, path, size * cap)
-        if not is_itemset:
-            continue
-        to = U(block[size] + row[size] * size)
-        for k in range(U(size)):
-            items[to + k] = path[U(size * cap) + k]
-        counts[first[size] + row[size]] = count
-        row[size] += 1
-        depth = turn = 0
-        while True:  # every choice among the perfect extensions, each made from the last one a size smaller
-            s = size + depth + 1
-            if turn < n and s <= cap:
-                _insert(
-                    items, block[s - 1] + (row[s - 1] - 1) * (s - 1), s - 1, perfect[turn], items, block[s] + row[s] * s
-                )
-                counts[first[s] + row[s]] = count
-                row[s] += 1
-                depth += 1
-                chosen[depth] = turn
-                turn += 1
-            elif depth > 0:
-                turn = chosen[depth] + 1
-                depth -= 1
-            else:
-                break
