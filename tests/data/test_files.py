@@ -20,6 +20,7 @@ from pyarrow import parquet
 from bosket.data import Baskets
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
+from tests.files import benchmark_file
 from tests.strategies import Records, baskets, numbers, records, texts
 
 COLUMNAR = [
@@ -368,9 +369,6 @@ def test_interrupted_writing_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [path]
 
 
-DATA = Path(os.environ.get("BOSKET_DATA", "data"))
-
-
 @pytest.mark.data
 @pytest.mark.parametrize(
     "name, n_records, n_items, longest, total",
@@ -382,10 +380,7 @@ DATA = Path(os.environ.get("BOSKET_DATA", "data"))
     ],
 )
 def test_published_figures(name: str, n_records: int, n_items: int, longest: int, total: int) -> None:
-    path = DATA / f"{name}.dat.gz"
-    if not path.exists():
-        pytest.skip(f"{path} is not here; set BOSKET_DATA")
-    data = Baskets.read(path)
+    data = Baskets.read(benchmark_file(f"{name}.dat.gz"))
     assert (data.n_records, data.n_items) == (n_records, n_items)
     assert (int(data.sizes.max()), data.indices.size) == (longest, total)
     assert np.count_nonzero(data.item_counts()) == n_items

@@ -10,7 +10,7 @@ import pytest
 
 import bosket as bk
 from bosket.reproduce import re
-from bosket.reproduce.datasets import find
+from tests.files import benchmark_file
 
 
 def test_factors_have_the_shares_of_table_1() -> None:
@@ -54,10 +54,7 @@ def test_errors_fall_as_factors_rise(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.data
 def test_microsoft_web_data() -> None:
     """msweb three times over at 0.6%: 68, 167, 122, 62, 3 frequent itemsets; errors fall at every level."""
-    try:
-        find("msweb_train.dat.gz")
-    except bk.DataError:
-        pytest.skip("msweb_train.dat.gz is not here; set BOSKET_DATA to the folder that holds it")
+    benchmark_file("msweb_train.dat.gz")
     web = re.read_msweb()
     assert web.n_records == 113_133
     assert bk.mine(web, min_support=0.006).sizes == {1: 68, 2: 167, 3: 122, 4: 62, 5: 3}
