@@ -13,7 +13,7 @@ import bosket
 ROOT = Path(bosket.__file__).parent
 HOUSE = [
     ["errors", "_version"],
-    ["checks", "threads"],
+    ["checks", "compiled", "threads"],
     ["random_kernels", "randomness", "moment_kernels", "estimates"],
     ["data"],
     ["counting"],

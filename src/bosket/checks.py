@@ -10,9 +10,12 @@ from typing import Any
 from bosket.errors import ParameterError
 
 
-def _fail(name: str, of: str | None, must: str, value: Any) -> ParameterError:
+def _fail(name: str, of: str | None, must: str, value: Any, hint: str | None = None) -> ParameterError:
     where = f" of {of}" if of else ""
-    return ParameterError(f"The '{name}' parameter{where} must {must}, got {value!r}.", parameter=name, value=value)
+    shown = repr(value) if len(repr(value)) <= 60 and "\n" not in repr(value) else f"a {type(value).__name__}"
+    return ParameterError(
+        f"The '{name}' parameter{where} must {must}, got {shown}.", parameter=name, value=value, hint=hint
+    )
 
 
 def check_probability(name: str, value: Any, *, of: str | None = None) -> float:
@@ -25,7 +28,9 @@ def check_probability(name: str, value: Any, *, of: str | None = None) -> float:
 def check_fraction(name: str, value: Any, *, of: str | None = None) -> float:
     """A real number in (0, 1], as a minimum support is."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
-        raise _fail(name, of, "lie in (0, 1]", value)
+        raise _fail(
+            name, of, "lie in (0, 1]", value, hint="It is a fraction of the records, not a count nor a percentage."
+        )
     return float(value)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from bosket.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def to_cells(supports: Any) -> None:
     """Turn each row of subset supports into exclusive cell counts, in place.
 
@@ -26,7 +27,7 @@ def to_cells(supports: Any) -> None:
             bit <<= 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_moments(cells: Any, weights: Any, first: Any, second: Any) -> None:
     """Add to first[r] the sum of w over the records counted in cells[r], to second[r] that of w squared."""
     n, size = cells.shape
@@ -42,7 +43,7 @@ def add_moments(cells: Any, weights: Any, first: Any, second: Any) -> None:
         second[r] += s2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def product_weights(present: Any, absent: Any, itemsets: Any, weights: Any) -> Any:
     """weights[r, f] = product over j of present[item j] where f has bit j, of absent[item j] where it has not."""
     n, k = itemsets.shape

@@ -17,9 +17,9 @@ import numpy as np
 from bosket.checks import check_integer
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, ParameterError
-from bosket.mechanisms.base import Channel, Mechanism
+from bosket.mechanisms.base import Channel, Mechanism, as_domain, check_baskets
 from bosket.privacy import LocalGuarantee
-from bosket.randomness import Randomness, Secure
+from bosket.randomness import Randomness, Secure, check_randomness
 
 if TYPE_CHECKING:
     from bosket.reports import Reports
@@ -49,6 +49,13 @@ class Plan:
     unit: PrivacyUnit = PrivacyUnit()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "domain", as_domain(self.domain))  # labels will do
+        if not isinstance(self.mechanism, Mechanism):
+            raise ParameterError(
+                f"The 'mechanism' parameter of Plan must be one such as Flip, got a {type(self.mechanism).__name__}.",
+                parameter="mechanism",
+                value=self.mechanism,
+            )
         if len(self.domain) == 0:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
@@ -111,13 +118,14 @@ class Plan:
         """
         from bosket.reports import Reports
 
+        check_baskets(data)
+        rng = Secure() if rng is None else check_randomness(rng)
         if data.domain != self.domain:
             data = data.with_domain(self.domain)
         limit = self.unit.max_size
         if limit is not None and int(data.sizes.max(initial=0)) > limit:
             first = int(np.argmax(data.sizes > limit)) + 1
             raise DataError(f"Record {first} has more items than the {limit} that the plan's guarantee allows for.")
-        rng = Secure() if rng is None else rng
         bits, strata = self.channel.randomize_bits(data.to_bits(), rng)
         return Reports(self, bits, strata=strata, randomness=rng.describe())
 

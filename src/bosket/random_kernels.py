@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from bosket.compiled import compiled
 
 PRECISION = 53
 LEVELS = 54  # an even number, since levels are done in pairs: below the last bit a threshold goes on with a 0
@@ -14,7 +15,7 @@ RUN = 128  # words in a run
 NEED = RUN * LEVELS  # random words that a run can use at most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def xor_bernoulli_block(
     block: Any,
     done: int,

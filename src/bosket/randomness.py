@@ -28,6 +28,7 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from bosket.checks import check_integer
+from bosket.errors import ParameterError
 from bosket.random_kernels import EAGER, LEVELS, PRECISION, RUN, xor_bernoulli_block
 from bosket.threads import parallel_map, slices
 
@@ -264,3 +265,15 @@ def realised(probability: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The probabilities that will be drawn when these are asked for."""
     result: npt.NDArray[np.float64] = np.rint(np.asarray(probability, float) * _ONE) / _ONE
     return result
+
+
+def check_randomness(value: object) -> Randomness:
+    """Only our own sources will do: others are not secure, or not marked as simulation."""
+    if not isinstance(value, Randomness):
+        raise ParameterError(
+            f"The 'rng' parameter must be Secure() or Seeded(number), got {value!r}.",
+            parameter="rng",
+            value=value,
+            hint="For a simulation write rng=bosket.Seeded(7).",
+        )
+    return value

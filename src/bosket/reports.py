@@ -6,9 +6,10 @@ the mechanism has strata, and in the schema's metadata the plan as JSON, its dig
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from bosket.counting.base import Words
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Domain
 from bosket.data.atomic import atomic_path
-from bosket.errors import DataError, PlanMismatchError
+from bosket.errors import DataError, ParameterError, PlanMismatchError
 from bosket.mechanisms.base import Channel, Strata
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
@@ -41,6 +42,32 @@ class Reports:
         for array in (self.bits, self.strata):
             if array is not None:
                 array.flags.writeable = False
+
+    @classmethod
+    def concat(cls, parts: Iterable[Reports]) -> Reports:
+        """Reports of one plan put together, as a collector does; those of another plan are refused."""
+        parts = list(parts)
+        if not parts:
+            raise DataError("There are no reports to put together.")
+        for part in parts[1:]:
+            if part.plan.digest != parts[0].plan.digest:
+                raise PlanMismatchError(
+                    f"Reports of plan {part.plan.digest[:12]} cannot be put together with those of plan "
+                    f"{parts[0].plan.digest[:12]}.",
+                )
+        strata = [part.strata for part in parts if part.strata is not None]
+        simulated = [part.randomness for part in parts if part.is_simulation]
+        return cls(
+            parts[0].plan,
+            np.concatenate([part.bits for part in parts]),
+            strata=np.concatenate(strata) if strata else None,
+            randomness=simulated[0] if simulated else "secure",
+        )
+
+    def __getitem__(self, chosen: slice | npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]) -> Reports:
+        """Some of the reports: by slice, by truth values, or by numbers."""
+        strata = None if self.strata is None else self.strata[chosen].copy()
+        return Reports(self.plan, self.bits[chosen].copy(), strata=strata, randomness=self.randomness)
 
     @property
     def n_records(self) -> int:
@@ -73,6 +100,8 @@ class Reports:
 
     def write(self, path: str | Path) -> None:
         """Write Parquet; an existing file is replaced only when the new one is complete."""
+        if Path(path).suffix.lower() != ".parquet":
+            raise DataError(f"Reports are written as Parquet: {path} must end in .parquet.", path=path)
         width = -(-len(self.domain) // 8)
         fields = [pa.field("report", pa.binary(width), nullable=False)]
         if self.strata is not None:
@@ -101,6 +130,13 @@ class Reports:
     def read(cls, path: str | Path, *, plan: Plan | None = None) -> Reports:
         """Read reports; with ``plan``, refuse those made under any other."""
         path = Path(path)
+        if plan is not None and not isinstance(plan, Plan):
+            raise ParameterError(
+                f"The 'plan' parameter must be a Plan, got a {type(plan).__name__}.",
+                parameter="plan",
+                value=plan,
+                hint="Read one with Plan.from_json(text).",
+            )
         with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
             metadata = {key.decode(): value.decode() for key, value in (file.schema_arrow.metadata or {}).items()}
             found = _plan_of(metadata, path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from bosket.compiled import compiled
 from bosket.counting.kernels import popcount
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def and_popcount(a: Any, b: Any, times: int) -> Any:
     """AND and count two rows that stay in the first-level cache, again and again."""
     total = np.uint64(0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from bosket.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hash(row: Any) -> Any:
     """Mix the items of a row (multiply and xor-shift, after Steele, Lea and Flood's SplitMix64)."""
     h = np.uint64(0x9E3779B97F4A7C15)
@@ -18,7 +19,7 @@ def _hash(row: Any) -> Any:
     return h
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _same(a: Any, b: Any) -> bool:
     for position in range(a.size):  # noqa: SIM110  # compiled
         if a[position] != b[position]:
@@ -26,7 +27,7 @@ def _same(a: Any, b: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def build(rows: Any, slots: Any) -> None:
     """Enter every row; ``slots`` holds -1 and has a power of two of places, at least twice the rows."""
     mask = np.uint64(slots.size - 1)
@@ -37,7 +38,7 @@ def build(rows: Any, slots: Any) -> None:
         slots[place] = r
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_row(rows: Any, slots: Any, row: Any) -> int:
     """Where ``row`` stands in ``rows``, or -1."""
     mask = np.uint64(slots.size - 1)
@@ -49,7 +50,7 @@ def find_row(rows: Any, slots: Any, row: Any) -> int:
         place = (place + np.uint64(1)) & mask
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find(rows: Any, slots: Any, queries: Any, positions: Any, found: Any) -> None:
     """found[q] is where queries[q, positions] stands in ``rows``, or -1."""
     row = np.empty(positions.size, rows.dtype)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from bosket.compiled import compiled
 
 _TILE = 16  # columns of a pair tile; 2 x 16 rows of a block fit the first-level cache
 
@@ -25,7 +27,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_columns(columns: Any, items: Any, starts: Any, stops: Any, stratum: Any, counts: Any) -> None:
     """Add to counts[stratum, c] the set bits of column items[c]."""
     for c in range(items.size):
@@ -37,7 +39,7 @@ def count_columns(columns: Any, items: Any, starts: Any, stops: Any, stratum: An
             counts[stratum[b], c] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_pairs(
     columns: Any, left: Any, right: Any, same: bool, starts: Any, stops: Any, stratum: Any, counts: Any
 ) -> None:
@@ -80,7 +82,7 @@ def count_pairs(
                                 into[i2, j2] += s11
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_groups(columns: Any, itemsets: Any, groups: Any, starts: Any, stops: Any, stratum: Any, counts: Any) -> None:
     """Add to counts[stratum, c] the records holding itemset c.
 
@@ -109,7 +111,7 @@ def count_groups(columns: Any, itemsets: Any, groups: Any, starts: Any, stops: A
                 into[c] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def group_starts(itemsets: Any) -> Any:
     """Where runs of rows equal in all but the last item begin, and the number of rows as a last entry."""
     n, k = itemsets.shape
@@ -128,7 +130,7 @@ def group_starts(itemsets: Any) -> Any:
     return result[: m + 1].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _transpose64(a: Any) -> None:
     """Transpose a 64 x 64 bit matrix in place (bit j of word i becomes bit i of word j), by halving blocks."""
     width = np.uint64(32)
@@ -146,7 +148,7 @@ def _transpose64(a: Any) -> None:
         mask ^= mask << width
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transpose_rows(rows: Any, order: Any, first_word: int, words: Any, columns: Any) -> None:
     """Write the bits of rows[order] into ``columns``, whose words from ``first_word`` on belong to these records.
 

@@ -7,7 +7,7 @@ would itself tell which items occur.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ class Domain:
 
     def __init__(self, labels: Iterable[Hashable], *, is_declared: bool = True) -> None:
         """``is_declared=False`` marks labels read off data: they tell which items occur, and guarantees say so."""
+        if isinstance(labels, str):
+            raise DataError("A domain must be a list of labels, got a string, each letter of which would be an item.")
         self.labels = tuple(labels)
         self.is_declared = is_declared
         if len(self.index) != len(self.labels):
@@ -45,6 +47,9 @@ class Domain:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.labels)
 
     @property
     def n_items(self) -> int:

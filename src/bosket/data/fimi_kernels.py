@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from bosket.compiled import compiled
 
 if TYPE_CHECKING:
     from bosket.data.csr import Offsets
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Text = npt.NDArray[np.uint8]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count(text: Text) -> tuple[int, int]:
     """How many lines and how many numbers there are; a last line may lack its newline."""
     lines, numbers = 0, 0
@@ -27,7 +28,7 @@ def count(text: Text) -> tuple[int, int]:
     return lines + (before != 10), numbers
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def parse(text: Text, indptr: Offsets, values: Offsets) -> int:
     """Fill ``indptr`` and ``values``; return the number of the first line that is not FIMI, or 0.
 
@@ -64,7 +65,7 @@ def parse(text: Text, indptr: Offsets, values: Offsets) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def render(indptr: Offsets, indices: ItemIds, labels: Offsets, start: int, stop: int) -> Text:
     """The records from ``start`` to ``stop`` as text."""
     size = stop - start

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from bosket.compiled import compiled
 
 if TYPE_CHECKING:
     from bosket.data.csr import Bits, Offsets
     from bosket.data.domain import ItemIds
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_canonical(indptr: Offsets, indices: ItemIds) -> bool:
     """Whether the ids increase strictly within every record."""
     for record in range(indptr.size - 1):
@@ -22,7 +23,7 @@ def is_canonical(indptr: Offsets, indices: ItemIds) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def canonicalize(indptr: Offsets, indices: ItemIds) -> tuple[Offsets, ItemIds]:
     """Sort each record (Shell sort: records are short) and drop repeated items."""
     out = indices.copy()
@@ -51,7 +52,7 @@ def canonicalize(indptr: Offsets, indices: ItemIds) -> tuple[Offsets, ItemIds]:
     return ends, out[:written]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def group_pairs(records: Offsets, items: ItemIds, n_records: int) -> tuple[Offsets, ItemIds]:
     """Rows from (record, item) pairs in any order, by a stable counting sort; item -1 adds nothing to its record."""
     indptr = np.zeros(n_records + 1, np.int64)
@@ -70,7 +71,7 @@ def group_pairs(records: Offsets, items: ItemIds, n_records: int) -> tuple[Offse
     return indptr, indices
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack(indptr: Offsets, indices: ItemIds, bits: Bits, start: int, stop: int) -> None:
     """Set bit i % 64 of word i // 64 for each item i of the records from ``start`` to ``stop``."""
     for record in range(start, stop):
@@ -79,7 +80,7 @@ def pack(indptr: Offsets, indices: ItemIds, bits: Bits, start: int, stop: int) -
             bits[record, item >> 6] |= np.uint64(1) << np.uint64(item & 63)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unpack(bits: Bits, indptr: Offsets, indices: ItemIds, start: int, stop: int) -> None:
     """Write the items of the records from ``start`` to ``stop`` to their places in ``indices``."""
     for record in range(start, stop):

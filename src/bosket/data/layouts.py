@@ -71,7 +71,7 @@ def detect(columns: Columns) -> Layout:
         return "one-hot"
     if all(is_boolean(column) for column in columns.values):
         return "one-hot"
-    if columns.names == LONG_NAMES:
+    if set(columns.names) == set(LONG_NAMES):
         return "long"
     if all(reads_as_one_hot(column, columns.source) for column in columns.values):
         raise columns.source.error(
@@ -124,6 +124,8 @@ def long_rows(indptr: Offsets, indices: ItemIds, first: int) -> tuple[Any, Any]:
 
 def _long_columns(columns: Columns, record: Hashable | None, item: Hashable | None) -> tuple[int, int]:
     names = columns.names
+    if record is None and item is None and set(LONG_NAMES) <= set(names):
+        record, item = LONG_NAMES  # our own names mean what they say, in whatever order
     if (record is None or item is None) and len(names) != 2:
         raise columns.source.error(
             f"must have two columns to be read as long, got {len(names)}",

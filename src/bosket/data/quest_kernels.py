@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from bosket.compiled import compiled
 
 IDLE_LIMIT = 100
 """A transaction ends when so many patterns in a row had nothing new to add to it."""
@@ -32,7 +33,7 @@ class State(NamedTuple):
     """The last transaction, counted from 1, that took each item."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_members(
     rng: np.random.Generator, offsets: npt.NDArray[np.int64], n_items: int, correlation: float
 ) -> npt.NDArray[np.int32]:
@@ -62,7 +63,7 @@ def draw_members(
     return members
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(
     rng: np.random.Generator,
     patterns: Patterns,
@@ -106,7 +107,7 @@ def fill(
     return ends.size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def corrupted(rng: np.random.Generator, patterns: Patterns, held: npt.NDArray[np.int32]) -> int:
     """Draw a pattern by weight and put into ``held`` what corruption leaves of it."""
     pattern = np.searchsorted(patterns.cumulative, rng.random(), side="right")

@@ -132,9 +132,18 @@ class Mechanism(ABC):
         """
         from bosket.plan import Plan  # the one call up the house: a plan is this mechanism with a domain
 
-        if not isinstance(data, Baskets):
-            raise DataError(f"Baskets can be randomized, a {type(data).__name__} cannot.")
+        check_baskets(data)
         return Plan(as_domain(data if domain is None else domain), self).randomize(data, rng=rng)
+
+
+def check_baskets(data: object) -> None:
+    """Refuse what is not raw baskets, with a word on how to make some."""
+    if not isinstance(data, Baskets):
+        name = type(data).__name__
+        hint = (
+            "Reports are randomized already." if name == "Reports" else "Make Baskets(...) or Baskets.from_frame(...)."
+        )
+        raise DataError(f"Baskets can be randomized, a {name} cannot.", hint=hint)
 
 
 def as_domain(value: Domain | Baskets | Iterable[Hashable]) -> Domain:

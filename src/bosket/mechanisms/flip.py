@@ -57,7 +57,9 @@ class Flip(Mechanism):
         for field in ("keep", "keep_absent", "default"):
             value = getattr(self, field)
             if isinstance(value, Mapping):
-                checked = {item: check_probability(field, number, of="Flip") for item, number in value.items()}
+                checked = {
+                    item: check_probability(field, number, of=f"Flip for {item!r}") for item, number in value.items()
+                }
                 object.__setattr__(self, field, MappingProxyType(checked))
             elif value is not None or field == "keep":
                 object.__setattr__(self, field, check_probability(field, value, of="Flip"))
@@ -86,6 +88,7 @@ class Flip(Mechanism):
                     f"The '{field}' parameter of Flip must name items of the domain, got {item!r}.",
                     parameter=field,
                     value=item,
+                    hint="Mind the type: 25 and '25' are different labels; .dat files have whole numbers.",
                 )
         if default is None and len(value) < len(domain):
             raise ParameterError(
@@ -166,12 +169,15 @@ class Flip(Mechanism):
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         def short(value: Keep) -> str:
             if isinstance(value, Mapping):
                 numbers = sorted(set(value.values()))
                 spread = f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
-                return f"{{{len(value)} items: {spread}}}"
+                return f"{{{len(value)} item{'' if len(value) == 1 else 's'}: {spread}}}"
             return f"{value:g}"
 
         parts = [f"keep={short(self.keep)}"]

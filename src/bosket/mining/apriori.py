@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.table import SupportTable
+from bosket.errors import TooManyCandidatesError
 from bosket.estimates import Floats, standard_error, variance
 from bosket.mechanisms.base import Channel
 from bosket.mining.candidates import next_candidates
@@ -29,7 +30,7 @@ from bosket.threads import parallel_map, slices
 
 log = logging.getLogger(__name__)
 
-_CELLS = 1 << 19  # cells estimated in one piece: a few MiB
+_CELLS = 1 << 17  # cells estimated in one piece: a MiB for each array of them
 
 Progress = Callable[["LevelProgress"], None]
 
@@ -86,11 +87,8 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
         started = time.perf_counter()
         observed = counter.supports(candidates, on_progress=_at_size(search.on_progress, size, len(candidates)))
         counted = time.perf_counter()
-        estimate = _estimate(channel, counter.strata, candidates, observed, table)
-        least = least_variances(channel, counter.strata, table.empty[:, 0], candidates)
-        noise = variance(estimate.value, estimate.second, counter.n_records, sampling=False)
-        slack = search.slack * standard_error(noise, least)
-        keep = estimate.value >= least_count(search.min_support, counter.n_records) - slack
+        estimate, error = _estimate(channel, counter, candidates, observed, table)
+        keep = estimate.value >= least_count(search.min_support, counter.n_records) - search.slack * error
         level = Level(candidates[keep], observed[:, keep], estimate.value[keep], estimate.second[keep])
         log.info(
             "size %d: %d candidates, %d kept, %.2f s counting, %.2f s estimating",
@@ -102,7 +100,12 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
         table.add(level.items, level.observed)
         if size == search.max_size:
             break
-        candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)
+        try:
+            candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)
+        except TooManyCandidatesError as problem:
+            typical = float(np.median(error)) / counter.n_records
+            problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."
+            raise
     return levels
 
 
@@ -111,18 +114,22 @@ def _at_size(tell: Progress | None, size: int, total: int) -> Callable[[int], No
 
 
 def _estimate(
-    channel: Channel, strata: tuple[int, ...], itemsets: ItemsetRows, observed: Counts, table: SupportTable
-) -> Moments:
-    """Estimates of all candidates of one size, in pieces on all cores."""
+    channel: Channel, counter: Counter, itemsets: ItemsetRows, observed: Counts, table: SupportTable
+) -> tuple[Moments, Floats]:
+    """Estimates of all candidates of one size and their standard errors, in pieces on all cores."""
     n, k = itemsets.shape
-    value, second = np.empty(n), np.empty(n)
+    records = table.empty[:, 0]
+    value, second, error = (np.empty(n) for _ in range(3))
 
     def piece(part: tuple[int, int]) -> None:
         start, stop = part
         rows = itemsets[start:stop]
         cells = cells_of(table.subset_supports(rows, own=observed[:, start:stop]))
-        found = moments(channel, strata, rows, cells)
+        found = moments(channel, counter.strata, rows, cells)
+        noise = variance(found.value, found.second, counter.n_records, sampling=False)
+        least = least_variances(channel, counter.strata, records, rows)
         value[start:stop], second[start:stop] = found.value, found.second
+        error[start:stop] = standard_error(noise, least)
 
-    parallel_map(piece, list(slices(n, max(1, (_CELLS >> k) // len(strata)))))
-    return Moments(value, second)
+    parallel_map(piece, list(slices(n, max(1, (_CELLS >> k) // len(counter.strata)))))
+    return Moments(value, second), error

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from bosket.compiled import compiled
 from bosket.counting.index_kernels import find_row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def join(rows: Any, slots: Any, groups: Any, first_group: int, last_group: int, limit: int, out: Any) -> int:
     """Join itemsets that share all but their last item; keep a union when all its subsets one smaller are in ``rows``.
 

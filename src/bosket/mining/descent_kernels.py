@@ -14,14 +14,14 @@ stands for no itemset.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bosket.compiled import compiled
 from bosket.counting.kernels import popcount
 from bosket.mining.exact_structures import DONE, OVERFLOW, PAUSED, Array, Descent, Index, Limits, U
 from bosket.mining.index_kernels import padded
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather(index: Index, a: int, buffer: Array) -> np.int64:
     """Copy the tails of ``a`` one after the other, so that the loops to come run over a flat array in cache.
 
@@ -42,7 +42,7 @@ def _gather(index: Index, a: int, buffer: Array) -> np.int64:
     return np.int64(n)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sort(values: Array) -> None:
     """Shell's sort: for the few, and compiled at once where numpy's takes seconds."""
     gap = 1
@@ -59,7 +59,7 @@ def _sort(values: Array) -> None:
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _extend_by_tails(
     index: Index, a: int, tails: Array, min_count: int, tally: Array, item: Array, count: Array
 ) -> int:
@@ -91,7 +91,7 @@ def _extend_by_tails(
     return m
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _extend_by_bitmaps(index: Index, a: int, min_count: int, item: Array, count: Array) -> int:
     """Count every pair with ``a`` by AND and popcount over all the records."""
     n_frequent, n_words = index.bitmaps.shape
@@ -107,7 +107,7 @@ def _extend_by_bitmaps(index: Index, a: int, min_count: int, item: Array, count:
     return m
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _reserve(arena: Array, size: int) -> Array:
     if size <= len(arena):
         return arena
@@ -117,7 +117,7 @@ def _reserve(arena: Array, size: int) -> Array:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_worth_compressing(count: int, n_extensions: int, n_words: int) -> bool:
     """Moving ``count`` bits an extension costs about 1 ns each; the tests below, m^2 / 2 at least, save 0.1 ns a word.
 
@@ -126,7 +126,7 @@ def _is_worth_compressing(count: int, n_extensions: int, n_words: int) -> bool:
     return 2 * padded(count) <= n_words and 4 * count <= n_extensions * n_words
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _compress(source: Array, node: int, n_words: int, at: Array, count: int, target: Array, begin: int) -> None:
     """Keep the records of the node alone: its bit and those at ``at`` become bitmaps one after the other."""
     records = np.empty(count, np.uint64)
@@ -149,7 +149,7 @@ def _compress(source: Array, node: int, n_words: int, at: Array, count: int, tar
         at[i] = to
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _project_bitmaps(index: Index, descent: Descent, arena: Array) -> Array:
     """Bitmaps of frame 0 from those of all the records: those of the prefix alone if that is worth it."""
     a, m, n_words = descent.job[0], descent.stop[0], index.bitmaps.shape[1]
@@ -173,7 +173,7 @@ def _project_bitmaps(index: Index, descent: Descent, arena: Array) -> Array:
     return arena
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _project_tails(index: Index, descent: Descent, tails: Array, offset: Array, arena: Array) -> Array:
     """The same from the tails of the prefix.  No branch depends on the data until the hits are together."""
     m, n_frequent = descent.stop[0], len(index.counts)
@@ -197,7 +197,7 @@ def _project_tails(index: Index, descent: Descent, tails: Array, offset: Array, 
     return arena
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _settle(descent: Descent, depth: int, n_words: int, begin: int, arena: Array) -> None:
     """The bitmaps of a frame lie from ``begin``: its extensions', then the node's, which has all of the records."""
     node = begin + (descent.stop[depth] - descent.turn[depth]) * n_words
@@ -205,7 +205,7 @@ def _settle(descent: Descent, depth: int, n_words: int, begin: int, arena: Array
     descent.n_words[depth], descent.node[depth], descent.free[depth] = n_words, node, node + n_words
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _note(trace: Array, used: int, size: int, rank: int, count: int, perfect: Array) -> int:
     trace[used] = size
     trace[used + 1] = rank
@@ -216,7 +216,7 @@ def _note(trace: Array, used: int, size: int, rank: int, count: int, perfect: Ar
     return used + 4 + len(perfect)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _admit(found: Array, room: Array, size: int, n_perfect: int, limits: Limits) -> bool:
     """Count a node with every choice among its perfect extensions; False if there is no room for them."""
     ways = 1
@@ -228,7 +228,7 @@ def _admit(found: Array, room: Array, size: int, n_perfect: int, limits: Limits)
     return size + n_perfect <= limits.widest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _open(index: Index, descent: Descent, m: int) -> None:
     """Frame 0 from the m frequent extensions of the prefix; those in all of its records are perfect."""
     item, count = descent.item, descent.counts
@@ -244,7 +244,7 @@ def _open(index: Index, descent: Descent, m: int) -> None:
     descent.stop[0], descent.n_perfect[0] = top, n_perfect
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _restore(descent: Descent, trace: Array) -> int:
     """Note the path down to the open frame, so that every trace can be read on its own."""
     used = known = 0
@@ -257,7 +257,7 @@ def _restore(descent: Descent, trace: Array) -> int:
     return used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grow(
     descent: Descent, arena: Array, limits: Limits, room: Array, trace: Array, used: int, found: Array
 ) -> tuple[int, int, int, Array]:
@@ -315,7 +315,7 @@ def _grow(
     return DONE, used, work, arena
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def advance(
     index: Index, limits: Limits, room: Array, descent: Descent, arena: Array, trace: Array, found: Array
 ) -> tuple[int, int, Array]:

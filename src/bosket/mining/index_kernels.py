@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bosket.compiled import compiled
 from bosket.mining.exact_structures import Array, Index, U
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_items(indices: Array, n_items: int) -> Array:
     counts = np.zeros(n_items, np.int64)
     for item in indices:
@@ -16,7 +16,7 @@ def count_items(indices: Array, n_items: int) -> Array:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_pairs(indptr: Array, indices: Array, rank_of: Array, n_frequent: int) -> int:
     """Pairs of frequent items over all the records: what counting them horizontally would take."""
     total = 0
@@ -28,7 +28,7 @@ def count_pairs(indptr: Array, indices: Array, rank_of: Array, n_frequent: int) 
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def index_chunk(
     indptr: Array, indices: Array, rank_of: Array, begin: int, end: int, first: Array, last: Array, index: Index
 ) -> None:
@@ -82,7 +82,7 @@ def index_chunk(
         index.rows[U(at[t]) + U(1)] = n_frequent
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_chunk(indptr: Array, indices: Array, rank_of: Array, begin: int, end: int, bitmaps: Array) -> None:
     """Set the bits of the records begin:end, where begin is a multiple of 64."""
     for t in range(begin, end):
@@ -92,7 +92,7 @@ def pack_chunk(indptr: Array, indices: Array, rank_of: Array, begin: int, end: i
                 bitmaps[r, t >> 6] |= U(1) << U(t & 63)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def measure_tails(index: Index) -> None:
     """Sum the lengths of the tails of each item."""
     for r in range(len(index.walk)):
@@ -102,7 +102,7 @@ def measure_tails(index: Index) -> None:
         index.walk[r] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def padded(n_records: int) -> int:
     """Words of a bitmap: a multiple of four, since odd ends cost as much as whole vectors."""
     return (n_records + 255) // 256 * 4

@@ -25,6 +25,7 @@ from bosket.mining.support import cells_of, least_variances, moments, product_su
 from bosket.reports import Reports
 
 _LARGEST_UNION = 16
+_HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
 
 
 def mine(
@@ -64,7 +65,7 @@ def mine(
         on_progress=on_progress,
     )
     if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.")
+        raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
     if data.n_records == 0:
         raise DataError("There are no records to mine.")
     if isinstance(data, Baskets):
@@ -136,7 +137,9 @@ def estimate(data: Reports | Baskets, itemsets: Iterable[Iterable[Hashable]], *,
     people too.
     """
     if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
+        raise DataError(
+            f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.", hint=_HOW_TO_MAKE
+        )
     if data.n_records == 0:
         raise DataError("There are no records to estimate from.")
     wanted = [data.domain.itemset(_not_a_string(itemset)) for itemset in itemsets]

@@ -16,6 +16,7 @@ from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.estimates import Floats, normal_quantile, standard_error, variance
 from bosket.mechanisms.base import Channel
+from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, least_count
 from bosket.mining.support import least_variances
 
@@ -68,6 +69,13 @@ class FrequentItemsets:
 
     def __len__(self) -> int:
         return sum(self.sizes.values())
+
+    def __contains__(self, itemset: object) -> bool:
+        """Whether an itemset, given by its labels, is among the frequent ones."""
+        try:
+            return self.support(itemset) >= least_count(self.min_support, self.n_records) / self.n_records  # type: ignore[arg-type]  # refused below if it is no itemset
+        except (DataError, TypeError):
+            return False
 
     def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
         """Frequent itemsets with their estimated supports."""
@@ -137,6 +145,12 @@ class FrequentItemsets:
             "stderr": "coins and sampling" if sampling else "coins alone",
         }
         return frame
+
+    def source_of_error(self, sampling: bool) -> str:
+        """What standard errors cover, in words."""
+        if sampling:
+            return "coins and sampling"
+        return "none: the data are exact" if isinstance(self.channel, IdentityChannel) else "coins alone"
 
     def rules(
         self,

@@ -85,7 +85,7 @@ def association_rules(
         columns[f"{name}_low"] = joined[name] - z * error
         columns[f"{name}_high"] = joined[name] + z * error
     frame = pd.DataFrame(columns).sort_values(f"{metric}_low", ascending=False, kind="stable", ignore_index=True)
-    source = "coins and sampling" if sampling else "coins alone"
+    source = found.source_of_error(sampling)
     frame.attrs["about"] = {
         **found.about,
         "metric": metric,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bosket.compiled import compiled
 from bosket.mining.exact_structures import Array, U
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _insert(source: Array, begin: int, size: int, item: int, items: Array, at: int) -> None:
     """Copy ``source[begin : begin + size]``, which increases, to ``items[at:]`` with ``item`` put in its place."""
     n_below = U(0)
@@ -19,7 +19,7 @@ def _insert(source: Array, begin: int, size: int, item: int, items: Array, at: i
     items[U(at) + n_below] = item
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expand(trace: Array, item_of: Array, row: Array, block: Array, items: Array, first: Array, counts: Array) -> None:
     """Write the itemsets of a trace: those of size s from row ``row[s]`` on, of the rows from ``items[block[s]]``."""
     cap = len(row) - 1

@@ -73,13 +73,16 @@ class LocalGuarantee:
     def card(self) -> str:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
         lines = [f"Privacy of {self.mechanism}"]
-        for name, part in (("item", self.item), ("record", self.record), ("person", self.person)):
+        person = [("person", self.person)] if self.reports > 1 else []
+        for name, part in [("item", self.item), ("record", self.record), *person]:
             lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {_gamma(part)}: {part.unit}")
+        if not person:
+            lines.append("  person  the same as the record: one report each")
         item = self.item.repeated(self.reports, "")
         seen = "the report" if self.reports == 1 else f"all {self.reports} reports"
         whole, single = _percent_up(self.posterior(0.05)), _percent_up(item.posterior(0.05))
-        lines.append(f"  by {seen} belief in any property of a record goes from 5% to at most {whole}")
-        lines.append(f"  by {seen} belief in one item, all others being known, goes from 5% to at most {single}")
+        lines.append(f"  who sees {seen} may come to believe any property of a record that had 5% with up to {whole},")
+        lines.append(f"  and the presence of one item that had 5%, knowing all the others, with up to {single}")
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
