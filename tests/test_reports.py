@@ -201,3 +201,39 @@ def test_an_interrupted_write_leaves_the_old_file(
 def test_reports_cannot_be_changed(reports: bk.Reports) -> None:
     with pytest.raises(ValueError, match="read-only"):
         reports.bits[0, 0] = 0
+
+
+def test_reports_of_one_plan_can_be_put_together_and_taken_apart(reports: bk.Reports) -> None:
+    half = len(reports) // 2
+    assert bk.Reports.concat([reports[:half], reports[half:]]) == reports
+    chosen = np.arange(len(reports)) % 3 == 0
+    assert reports[chosen].n_records == int(chosen.sum())
+    plan = reports.plan
+    collected = bk.Reports.concat(plan.randomize(bk.Baskets([["a"]], items=["a", "b", "c"])) for _ in range(5))
+    assert collected.n_records == 5
+    assert not collected.is_simulation
+    assert bk.Reports.concat([collected, reports]).is_simulation, "one seeded part spoils the whole"
+    with pytest.raises(bk.PlanMismatchError):
+        bk.Reports.concat([reports, bk.Flip(keep=0.9).randomize(bk.Baskets([["a"]]))])
+    with pytest.raises(bk.DataError, match="no reports"):
+        bk.Reports.concat([])
+
+
+def test_wrong_types_are_told_in_words(tmp_path: Path, reports: bk.Reports) -> None:
+    baskets = bk.Baskets([["a"]])
+    for rng in (7, np.random.default_rng(1), bk.Seeded):
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.Flip(keep=0.9).randomize(baskets, rng=rng)  # type: ignore[arg-type]
+        assert caught.value.parameter == "rng"
+        assert "Seeded(7)" in str(caught.value.hint)
+    assert bk.Plan(["a", "b"], bk.Flip(keep=0.9)).domain.labels == ("a", "b")  # type: ignore[arg-type]  # labels will do
+    with pytest.raises(bk.ParameterError):
+        bk.Plan(bk.Domain(["a"]), 0.9)  # type: ignore[arg-type]
+    with pytest.raises(bk.DataError):
+        reports.plan.randomize([["a"]])  # type: ignore[arg-type]
+    with pytest.raises(bk.ParameterError):
+        bk.Reports.read(tmp_path / "r.parquet", plan="plan.json")  # type: ignore[arg-type]
+    with pytest.raises(bk.DataError, match="parquet"):
+        reports.write(tmp_path / "r.csv")
+    with pytest.raises(bk.DataError, match="string"):
+        bk.Domain("abc")

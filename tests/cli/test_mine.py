@@ -22,7 +22,7 @@ def itemsets(study: Study) -> pd.DataFrame:
 
 @pytest.fixture
 def rules(study: Study) -> pd.DataFrame:
-    return bk.mine(bk.Reports.read(study.reports), min_support=0.1).rules(min_threshold=0.5)
+    return bk.mine(bk.Reports.read(study.reports), min_support=0.1).rules()
 
 
 def same(found: pd.DataFrame, truth: pd.DataFrame) -> None:
@@ -219,3 +219,20 @@ def test_report_pages(run: Run, study: Study, groceries: Path, tmp_path: Path, c
     assert "&lt;script&gt;" in text
     assert "$x$" in text
     assert "exact" in text
+
+
+def test_several_files_of_one_plan(run: Run, study: Study, tmp_path: Path) -> None:
+    reports = bk.Reports.read(study.reports)
+    half = len(reports) // 2
+    reports[:half].write(tmp_path / "one.parquet")
+    reports[half:].write(tmp_path / "two.parquet")
+    result = run("mine", tmp_path / "one.parquet", tmp_path / "two.parquet", "--min-support", 0.1, "--format", "csv")
+    assert result.code == 0
+    assert result.out == run("mine", study.reports, "--min-support", 0.1, "--format", "csv").out
+    assert run("mine", study.reports, study.baskets, "--min-support", 0.1).code == 1
+
+
+def test_nothing_found_says_what_to_do(run: Run, study: Study) -> None:
+    result = run("rules", study.reports, "--min-support", 0.9, "--min-threshold", 0.99)
+    assert result.code == 0
+    assert "lower --min-support" in result.err

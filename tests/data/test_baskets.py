@@ -223,3 +223,12 @@ def test_numbers_of_records_beyond_the_last_are_an_index_error() -> None:
             data[number]
     with pytest.raises(ParameterError):
         data.repeat(0)
+
+
+def test_a_slice_of_baskets_is_baskets() -> None:
+    data = Baskets([["a", "b"], [], ["c"], ["b", "c"]])
+    assert list(data[1:]) == list(data)[1:]
+    assert list(data[::-2]) == list(data)[::-2]
+    assert data[:0].n_records == 0
+    assert data[1:].domain == data.domain
+    assert list(data.domain) == ["a", "b", "c"]

@@ -307,7 +307,7 @@ def test_unknown_suffixes_are_told_the_known_ones(tmp_path: Path, name: str) -> 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name, layout", [("x.dat", "long"), ("x.csv", "list"), ("x.parquet", "wide")])
+@pytest.mark.parametrize("name, layout", [("x.dat", "long"), ("x.csv", "wide"), ("x.parquet", "wide")])
 def test_layouts_that_a_format_does_not_have(tmp_path: Path, name: str, layout: Any) -> None:
     for attempt in (Baskets.read, Baskets([[1]]).write):
         with pytest.raises(ParameterError) as caught:
@@ -384,3 +384,36 @@ def test_published_figures(name: str, n_records: int, n_items: int, longest: int
     assert (data.n_records, data.n_items) == (n_records, n_items)
     assert (int(data.sizes.max()), data.indices.size) == (longest, total)
     assert np.count_nonzero(data.item_counts()) == n_items
+
+
+def test_a_record_a_line(tmp_path: Path) -> None:
+    """The list layout of CSV: no header, blank lines are empty records, only when asked for."""
+    path = tmp_path / "baskets.csv"
+    path.write_text('milk,bread\n\n"beer, dark",,milk\n')
+    data = Baskets.read(path, layout="list")
+    assert list(data) == [("bread", "milk"), (), ("beer, dark", "milk")]
+    data.write(tmp_path / "again.csv", layout="list")
+    assert Baskets.read(tmp_path / "again.csv", layout="list") == data
+    path.write_text("3,1\n2\n")
+    assert list(Baskets.read(path, layout="list")) == [(1, 3), (2,)]
+    with pytest.raises(DataError) as caught:
+        Baskets.read(path)
+    assert "layout='list'" in str(caught.value.hint)
+    with pytest.raises(DataError, match="empty label"):
+        Baskets([[""]]).write(path, layout="list")
+
+
+@pytest.mark.parametrize("text", ["record,item\nann,milk\nann,beer\n", "item,record\nmilk,ann\nbeer,ann\n"])
+def test_our_own_names_mean_what_they_say(tmp_path: Path, text: str) -> None:
+    """Taken by place, the people would become the items, and the plan would publish them."""
+    (tmp_path / "x.csv").write_text(text)
+    assert list(Baskets.read(tmp_path / "x.csv")) == [("beer", "milk")]
+
+
+@pytest.mark.parametrize("text", ["1,SECRET\n1,bread\n", "ann,SECRET\nann,bread\n", "SECRET,milk,beer\nx,y,z\n"])
+def test_a_record_in_the_place_of_the_header_is_refused_and_not_shown(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        Baskets.read(path)
+    assert "SECRET" not in said(caught.value)

@@ -119,6 +119,30 @@ def test_slack_finds_more() -> None:
     assert caught[0] < caught[1] <= caught[2]
 
 
+def test_only_some_items() -> None:
+    """The same estimates as of all items, without the others; an erased item can so be left out."""
+    baskets, reports = noisy()
+    for data in (baskets, reports):
+        whole = dict(bk.mine(data, min_support=0.05))
+        some = dict(bk.mine(data, min_support=0.05, items=range(0, 30, 2)))
+        assert some == {itemset: s for itemset, s in whole.items() if all(item % 2 == 0 for item in itemset)}  # type: ignore[operator]
+        assert max(map(len, some)) >= 2
+    erased = bk.Flip(keep={0: 0.5}, default=0.9).randomize(baskets, rng=bk.Seeded(1))
+    with pytest.raises(bk.SingularChannelError) as caught:
+        bk.mine(erased, min_support=0.1)
+    assert "items=" in str(caught.value.hint)
+    assert len(bk.mine(erased, min_support=0.1, items=range(1, 30)))
+
+
+def test_membership() -> None:
+    found = bk.mine(bk.Baskets([["a", "b"], ["a"], ["a", "b"]]), min_support=0.6)
+    assert {"a"} in found
+    assert ["b", "a"] in found
+    assert {"c"} not in found
+    assert {"a", "b", "c"} not in found
+    assert 5 not in found
+
+
 def test_max_size_cuts_and_nothing_else() -> None:
     _, reports = noisy()
     whole = dict(bk.mine(reports, min_support=0.08))

@@ -167,7 +167,7 @@ def _about_rules(rules: pd.DataFrame, shown: pd.DataFrame) -> str:
 def _show_sizes(comparison: Comparison) -> None:
     columns = ["size", "frequent", "found", "missed", "false", "covered"]
     rows = [[f"{row[name]:,}" for name in columns] for _, row in comparison.by_size().iterrows()]
-    headings = ["items", "truly frequent", "found", "missed", "false", "95% intervals that hold"]
+    headings = ["items", "truly frequent", "found", "missed", "false", "95% intervals that hold, of truly frequent"]
     print_table("Frequent itemsets by size", headings, rows, text_columns=0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,13 @@ def read_baskets(path: str, *, input_format: str | None, layout: Layout | None) 
     return Baskets.from_csr(csr.indptr, csr.indices, csr.domain)
 
 
-def read_data(path: str, *, input_format: str | None, layout: Layout | None) -> Reports | Baskets:
-    """Reports if the file holds some, else raw baskets."""
+def read_data(paths: Sequence[str], *, input_format: str | None, layout: Layout | None) -> Reports | Baskets:
+    """Reports if the file holds some, else raw baskets; several files must be reports of one plan."""
     from bosket.reports import Reports, is_report_file
 
+    if len(paths) > 1:
+        return Reports.concat(Reports.read(path) for path in paths)
+    path = paths[0]
     if path != STANDARD_INPUT and is_report_file(path):
         return Reports.read(path)
     return read_baskets(path, input_format=input_format, layout=layout)

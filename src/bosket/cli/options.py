@@ -82,7 +82,12 @@ def add_input(command: argparse.ArgumentParser) -> None:
 
 def add_search(command: argparse.ArgumentParser) -> None:
     """What to mine and how to show it: the same for itemsets and for rules."""
-    command.add_argument("data", metavar="DATA", help="a file of reports, or of raw baskets; '-' for standard input")
+    command.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="a file of reports (or several of one plan), or of raw baskets; '-' for standard input",
+    )
     command.add_argument(
         "--min-support", type=fraction("min_support"), required=True, metavar="S", help="a fraction in (0, 1]"
     )

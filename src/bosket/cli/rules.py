@@ -25,7 +25,7 @@ def add_parser(commands: Commands) -> None:
         "--metric", default="confidence", help="the measure to select and order by (default confidence)"
     )
     command.add_argument(
-        "--min-threshold", type=real("min_threshold"), default=0.5, metavar="T", help="its least value (default 0.5)"
+        "--min-threshold", type=real("min_threshold"), default=0.8, metavar="T", help="its least value (default 0.8)"
     )
 
 

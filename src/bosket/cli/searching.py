@@ -24,7 +24,7 @@ _ROWS_OF_A_TABLE = 20
 
 def check_outputs(options: argparse.Namespace) -> None:
     """Refuse what could not be written before any work is done."""
-    inputs = [None if options.data == STANDARD_INPUT else options.data]
+    inputs = [path for path in options.data if path != STANDARD_INPUT]
     if options.output is not None:
         check_output(options.output, suffixes=SUFFIXES, inputs=inputs)
         if options.format is not None and options.output.suffix.lower() != f".{options.format}":
@@ -43,12 +43,13 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
     from bosket.mining import mine
     from bosket.reports import Reports
 
-    with work.step(f"reading {options.data}"):
+    shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
+    with work.step(f"reading {shown}"):
         data = read_data(options.data, input_format=options.input_format, layout=options.layout)
     guarantee = data.guarantee if isinstance(data, Reports) else None
     if isinstance(data, Reports):
         say(
-            f"{options.data}: {count_text(data.n_records, 'report')} over {count_text(len(data.domain), 'item')}, "
+            f"{shown}: {count_text(data.n_records, 'report')} over {count_text(len(data.domain), 'item')}, "
             f"{data.plan.mechanism}, plan {data.plan.digest[:12]}"
         )
         for line in data.guarantee.card().splitlines():
@@ -58,7 +59,7 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
             say(f"  warning: the reports are {data.randomness}")
     else:
         say(
-            f"{options.data}: raw baskets, {count_text(data.n_records, 'record')} over "
+            f"{shown}: raw baskets, {count_text(data.n_records, 'record')} over "
             f"{count_text(data.n_items, 'item')}; the result is exact and protects nobody"
         )
     with work.levels("mining") as on_progress:
@@ -105,6 +106,8 @@ def deliver(
         show(chosen)
     else:
         print_text(chosen, kind, options.format)
+    if not len(frame):
+        say("hint: nothing passed; a lower --min-support, or for rules a lower --min-threshold, lets more through.")
     if len(chosen) < len(frame):
         say(f"{len(frame) - len(chosen):,} more; --top N shows more of them, --format csv or -o FILE all")
     if options.output is None and _is_csv(options):

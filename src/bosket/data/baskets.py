@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -180,8 +180,20 @@ class Baskets:
     def __len__(self) -> int:
         return self.n_records
 
-    def __getitem__(self, record: int) -> tuple[Hashable, ...]:
-        """The labels of one record; numbers below 0 count from the end."""
+    @overload
+    def __getitem__(self, record: int) -> tuple[Hashable, ...]: ...
+
+    @overload
+    def __getitem__(self, record: slice) -> Self: ...
+
+    def __getitem__(self, record: int | slice) -> tuple[Hashable, ...] | Self:
+        """The labels of one record (numbers below 0 count from the end), or the baskets of a slice."""
+        if isinstance(record, slice):
+            chosen = np.arange(self.n_records)[record]
+            sizes = self.sizes[chosen]
+            indptr = np.concatenate([[0], np.cumsum(sizes)])
+            places = np.repeat(self.indptr[:-1][chosen] - indptr[:-1], sizes) + np.arange(indptr[-1])
+            return self._of(canonical(indptr.astype(np.int64), self.indices[places], self.domain))
         number = operator.index(record)
         at = number + self.n_records if number < 0 else number
         if not 0 <= at < self.n_records:

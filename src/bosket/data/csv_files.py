@@ -13,6 +13,7 @@ import io
 import re
 from collections.abc import Hashable, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +23,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bosket.data.columns import Columns
-from bosket.data.csr import Csr
+from bosket.data.csr import Csr, from_records
 from bosket.data.layouts import Layout, detect, long_rows, to_csr
 from bosket.data.sources import Source, file_source
 from bosket.errors import DataError
@@ -35,6 +36,8 @@ _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 def read(content: bytes, path: Path, layout: Layout | None) -> Csr:
     """The records of a CSV file with a header."""
     source = file_source(path, partial(_line_of, content))
+    if layout == "list":
+        return _read_lists(content, source)
     names = _header(content, source)
     columns = Columns(names, _columns(content, len(names), source), source)
     layout = layout or detect(columns)
@@ -42,6 +45,20 @@ def read(content: bytes, path: Path, layout: Layout | None) -> Csr:
         return to_csr(Columns(_whole_names(names), columns.values, source), layout)
     _check_is_header(columns)
     return to_csr(Columns(names, (*columns.values[:-1], _whole_labels(columns.values[-1])), source), layout)
+
+
+def _read_lists(content: bytes, source: Source) -> Csr:
+    """A record a line, no header; a blank line is an empty record, an empty cell nothing."""
+    _check_text(content, source)
+    rows: list[list[str]] | None = None
+    with contextlib.suppress(csv.Error):
+        rows = [[cell for cell in row if cell] for row in _reader(content)]
+    if rows is None:
+        raise source.error("cannot be read as CSV")
+    labels = {label for row in rows for label in row}
+    if labels and all(re.match(_WHOLE, label) for label in labels):
+        return from_records(([int(label) for label in row] for row in rows), None)
+    return from_records(rows, None)
 
 
 def _check_is_header(columns: Columns) -> None:
@@ -57,8 +74,8 @@ def _check_is_header(columns: Columns) -> None:
         )
 
 
-def _header(content: bytes, source: Source) -> tuple[str, ...]:
-    """The names in the first row, after making sure that all of it is text and every quote is closed."""
+def _check_text(content: bytes, source: Source) -> None:
+    """Make sure that all of it is text and every quote is closed."""
     if b"\0" in content:
         raise source.error("is not text", line=content.count(b"\n", 0, content.index(b"\0")) + 1)
     bad = None
@@ -72,6 +89,11 @@ def _header(content: bytes, source: Source) -> tuple[str, ...]:
         bad = _open_quote(content)
         if bad is not None:
             raise source.error("has a quote that is not closed as it should be", line=bad)
+
+
+def _header(content: bytes, source: Source) -> tuple[str, ...]:
+    """The names in the first row."""
+    _check_text(content, source)
     names: tuple[str, ...] = ()
     with contextlib.suppress(csv.Error):  # a name of more than 100 kB
         names = tuple(next(_rows(content), (0, []))[1])
@@ -84,8 +106,12 @@ def _header(content: bytes, source: Source) -> tuple[str, ...]:
 
 def _rows(content: bytes, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Rows with the line they end at, blank lines left out, as Arrow does."""
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""), strict=strict)
+    reader = _reader(content, strict=strict)
     return ((reader.line_num, row) for row in reader if row)
+
+
+def _reader(content: bytes, *, strict: bool = False) -> Any:
+    return csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""), strict=strict)
 
 
 def _line_of(content: bytes, row: int) -> int | None:
@@ -132,7 +158,8 @@ def _columns(content: bytes, n_columns: int, source: Source) -> tuple[Any, ...]:
     with contextlib.suppress(pa.ArrowException):  # its message would quote the row
         table = arrow_csv.read_csv(pa.BufferReader(content if content.endswith(b"\n") else content + b"\n"), **options)
     if bad:  # Arrow counts the header as row 1
-        raise source.row_error(f"Every row must have {n_columns} values, as the header has", bad[0] - 2)
+        hint = "A record a line, without a header, is layout='list' (--layout list)."
+        raise source.row_error(f"Every row must have {n_columns} values, as the header has", bad[0] - 2, hint=hint)
     if table is None:
         raise source.error("cannot be read as CSV")
     return tuple(table.columns)
@@ -169,6 +196,8 @@ def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout) -> None:
     names = [str(label) for label in labels]
     if layout == "one-hot":
         _write_one_hot(csr, names, file, path)
+    elif layout == "list":
+        _write_lists(csr, names, file, path)
     else:
         _write_long(csr, names, file, quote=is_text)
 
@@ -194,6 +223,14 @@ def _write_long(csr: Csr, names: list[str], file: IO[bytes], *, quote: bool) -> 
         records, items = long_rows(indptr, csr.indices[indptr[0] : indptr[-1]], start + 1)
         table = pa.table({"record": records, "item": labels.take(items)})
         arrow_csv.write_csv(table, file, options)
+
+
+def _write_lists(csr: Csr, names: list[str], file: IO[bytes], path: Path) -> None:
+    if "" in names:
+        raise DataError(f"Cannot write {path}: an empty label would be nothing in a list.", path=path)
+    quoted = np.array(_quoted(names), object)
+    for start, stop in pairwise(csr.indptr.tolist()):
+        file.write(",".join(quoted[csr.indices[start:stop]]).encode() + b"\n")
 
 
 def _write_one_hot(csr: Csr, names: list[str], file: IO[bytes], path: Path) -> None:

@@ -4,8 +4,8 @@
 ``.dat``       FIMI: a record a line, non-negative whole numbers with spaces between.  The domain is the numbers
                that occur, sorted, so items that no record holds are lost, as is any other kind of label.
 ``.csv``       with a header.  ``"long"`` (the default to write): columns ``record`` and ``item``, an empty item for
-               an empty record.  ``"one-hot"``: a column of 0 and 1 per item.  Labels that are all whole numbers are
-               read as such.
+               an empty record.  ``"one-hot"``: a column of 0 and 1 per item.  ``"list"``, only when asked for: a record
+               a line, no header.  Labels that are all whole numbers are read as such.
 ``.parquet``   ``"list"`` (the default to write): a column ``items`` of lists; also ``"long"`` and ``"one-hot"``.
                The domain travels in the metadata, so labels keep their types, and items that no record holds remain.
 =============  ====================================================================================================
@@ -39,7 +39,7 @@ class _Format(NamedTuple):
 
 FORMATS = {
     ".dat": _Format(("list",), fimi.read, fimi.write),
-    ".csv": _Format(("long", "one-hot"), csv_files.read, csv_files.write),
+    ".csv": _Format(("long", "one-hot", "list"), csv_files.read, csv_files.write),
     ".parquet": _Format(("list", "long", "one-hot"), parquet_files.read, parquet_files.write),
 }
 

@@ -30,6 +30,10 @@ from bosket.errors import ParameterError
 
 Layout: TypeAlias = Literal["one-hot", "long", "list"]
 LAYOUTS: tuple[Layout, ...] = ("one-hot", "long", "list")
+_OTHER_LAYOUTS = (
+    "Read as one-hot. Columns record and item are layout='long', a record a line is layout='list' (--layout on the "
+    "command line); cells are parted by commas."
+)
 LONG_NAMES = ("record", "item")
 """The column names our own long files have; they settle the layout."""
 
@@ -76,7 +80,7 @@ def detect(columns: Columns) -> Layout:
     if all(reads_as_one_hot(column, columns.source) for column in columns.values):
         raise columns.source.error(
             "has two columns of 0 and 1, which may be two items, or record numbers and items",
-            hint="Pass layout='one-hot' or layout='long'.",
+            hint="Pass layout='one-hot' or layout='long' (--layout on the command line).",
         )
     return "long"
 
@@ -90,7 +94,7 @@ def one_hot(columns: Columns) -> Csr:
         bad = np.flatnonzero(present < 0)
         if bad.size:
             must = f"C{columns.called(at)[1:]} must hold 0 or 1, false or true, or nothing"
-            raise columns.source.row_error(must, int(bad[0]), hint="Is this the long layout?  Pass layout='long'.")
+            raise columns.source.row_error(must, int(bad[0]), hint=_OTHER_LAYOUTS)
         rows.append(np.flatnonzero(present))
         n_records = present.size
     items = np.repeat(np.arange(domain.n_items, dtype=np.int32), [len(part) for part in rows[1:]])
@@ -129,7 +133,7 @@ def _long_columns(columns: Columns, record: Hashable | None, item: Hashable | No
     if (record is None or item is None) and len(names) != 2:
         raise columns.source.error(
             f"must have two columns to be read as long, got {len(names)}",
-            hint="Baskets.from_frame takes the names of the columns, as record= and item=.",
+            hint="Call them record and item; Baskets.from_frame also takes their names, as record= and item=.",
         )
     if record is None:
         record = names[0] if item is None or item == names[1] else names[1]

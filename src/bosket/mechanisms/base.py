@@ -86,7 +86,7 @@ class Channel(ABC):
         return SingularChannelError(
             f"Nothing can be estimated about {shown}: the reports do not depend on the truth there.",
             items=labels,
-            hint="A keep of 1/2 for both present and absent items erases them; choose other values before collecting.",
+            hint="A keep of 1/2 for present and absent items erases them; mine(..., items=...) goes on without them.",
         )
 
 

@@ -67,6 +67,8 @@ class Search:
     slack: float = 1.0
     max_size: int | None = None
     max_candidates: int = 10_000_000
+    items: tuple[int, ...] | None = None
+    """Look at these only."""
     on_progress: Progress | None = None
 
 
@@ -80,7 +82,8 @@ def least_count(min_support: float, n_records: int) -> float:
 def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]:
     """The itemsets to extend, size by size; those at or above min_support are the frequent ones."""
     table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
-    candidates: ItemsetRows = np.arange(len(channel.domain), dtype=np.int32)[:, None]
+    items = range(len(channel.domain)) if search.items is None else search.items
+    candidates: ItemsetRows = np.array(items, np.int32)[:, None]
     levels: list[Level] = []
     while len(candidates):
         size = candidates.shape[1]

@@ -35,6 +35,7 @@ def mine(
     max_size: int | None = None,
     slack: float = 1.0,
     max_candidates: int = 10_000_000,
+    items: Iterable[Hashable] | None = None,
     on_progress: Progress | None = None,
 ) -> FrequentItemsets:
     """Frequent itemsets of randomized reports, or of raw baskets exactly.
@@ -43,6 +44,7 @@ def mine(
     max_size        look no further than itemsets of this size
     slack           extend itemsets down to min_support - slack standard errors
     max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets)
+    items           look at these items only (all, if not given)
     on_progress     called with a LevelProgress as the work goes on
 
     Of many noisy estimates those above a limit are the luckier ones: among reported itemsets near min_support,
@@ -57,15 +59,16 @@ def mine(
     ['milk'] 1.0
     ['bread', 'milk'] 0.667
     """
+    if not isinstance(data, Reports | Baskets):
+        raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
     search = Search(
         min_support=check_fraction("min_support", min_support),
         slack=check_not_negative("slack", slack),
         max_size=None if max_size is None else check_integer("max_size", max_size, least=1),
         max_candidates=check_integer("max_candidates", max_candidates, least=1),
+        items=None if items is None else data.domain.itemset(items),
         on_progress=on_progress,
     )
-    if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
     if data.n_records == 0:
         raise DataError("There are no records to mine.")
     if isinstance(data, Baskets):
@@ -90,9 +93,13 @@ def mine_counter(counter: Counter, channel: Channel, search: Search, *, about: d
 def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
     tell = search.on_progress
     n = baskets.n_records
+    indptr, indices = baskets.indptr, baskets.indices
+    if search.items is not None:
+        chosen = np.isin(indices, search.items)
+        indptr, indices = np.concatenate([[0], np.cumsum(chosen)])[indptr], indices[chosen]
     levels = exact_itemsets(
-        baskets.indptr,
-        baskets.indices,
+        indptr,
+        indices,
         baskets.n_items,
         min_count=max(1, math.ceil(least_count(search.min_support, n))),
         max_size=search.max_size,

@@ -139,7 +139,10 @@ def simulation_page(
             ("records, each randomized on its own", f"{about['n_records']:,}"),
             ("frequent itemsets found", f"{n_found:,} of {n_frequent:,}"),
             ("reported by mistake", f"{int(sizes['false'].sum()):,}"),
-            (f"{level} intervals that hold the truth", f"{comparison.covered / max(1, n_frequent):.1%}"),
+            (
+                f"{level} intervals that hold, of truly frequent",
+                f"{comparison.covered / max(1, n_frequent):.1%}",
+            ),
         ]
     )
     truth = Picture(
@@ -156,7 +159,7 @@ def simulation_page(
     columns = ["frequent", "found", "missed", "false", "covered"]
     counts = Table(
         "Frequent itemsets by size",
-        ["items", "truly frequent", "found", "missed", "false", f"{level} intervals that hold"],
+        ["items", "truly frequent", "found", "missed", "false", f"{level} intervals that hold, of truly frequent"],
         [[str(row["size"]), *(f"{row[name]:,}" for name in columns)] for _, row in sizes.iterrows()],
         text_columns=0,
     )
