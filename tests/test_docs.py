@@ -1,0 +1,35 @@
+"""The README and the tutorial run as they are printed, and the pages they link to exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_test_that_the_theory_names_exists() -> None:
+    """A claim names its test; a test that was renamed must not leave the claim behind."""
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
+    for page in (ROOT / "docs").rglob("*.md"):
+        for name in re.findall(r"\b(test_[a-z0-9_]+|Test[A-Z][A-Za-z]+)\b(?!\.py)", page.read_text()):
+            assert re.search(rf"(def|class) {name}\b", tests), f"{page.name} names {name}"
