@@ -261,12 +261,6 @@ def pack_lanes(lanes: npt.NDArray[np.bool_]) -> Words:
     return np.packbits(lanes, axis=-1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
-def realised(probability: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The probabilities that will be drawn when these are asked for."""
-    result: npt.NDArray[np.float64] = np.rint(np.asarray(probability, float) * _ONE) / _ONE
-    return result
-
-
 def check_randomness(value: object) -> Randomness:
     """Only our own sources will do: others are not secure, or not marked as simulation."""
     if not isinstance(value, Randomness):
