@@ -24,6 +24,7 @@ from pyarrow import csv as arrow_csv
 
 from bosket.data.columns import Columns
 from bosket.data.csr import Csr, from_records
+from bosket.data.domain import is_text
 from bosket.data.layouts import Layout, detect, long_rows, to_csr
 from bosket.data.sources import Source, file_source
 from bosket.errors import DataError
@@ -186,7 +187,7 @@ def _whole_labels(column: Any) -> Any:
 def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout) -> None:
     """Write records whose labels are all strings or all whole numbers."""
     labels = csr.domain.labels
-    is_text = all(isinstance(label, str) and "\0" not in label and _is_utf8(label) for label in labels)
+    is_text = all(isinstance(label, str) and "\0" not in label and is_text(label) for label in labels)
     if not is_text and not all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
         raise DataError(
             f"Cannot write {path}: the items of a CSV file must be all strings or all whole numbers.",
@@ -200,14 +201,6 @@ def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout) -> None:
         _write_lists(csr, names, file, path)
     else:
         _write_long(csr, names, file, quote=is_text)
-
-
-def _is_utf8(label: str) -> bool:
-    try:
-        label.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
-        return False
-    return True
 
 
 def _quoted(names: list[str]) -> list[str]:

@@ -104,7 +104,7 @@ def label_to_json(label: Hashable) -> Any:
     """Strings, whole numbers and booleans stand for themselves; a tuple becomes ``{"tuple": [...]}``."""
     if isinstance(label, np.generic):
         label = label.item()
-    if isinstance(label, str) and not _is_text(label):
+    if isinstance(label, str) and not is_text(label):
         raise DataError("A label with half a surrogate pair is not text and cannot be written down.")
     if isinstance(label, str | bool | int):
         return label
@@ -118,7 +118,8 @@ def label_to_json(label: Hashable) -> Any:
     )
 
 
-def _is_text(label: str) -> bool:
+def is_text(label: str) -> bool:
+    """Whether a string can be written down: half a surrogate pair cannot."""
     try:
         label.encode()
     except UnicodeEncodeError:
