@@ -187,8 +187,8 @@ def _whole_labels(column: Any) -> Any:
 def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout) -> None:
     """Write records whose labels are all strings or all whole numbers."""
     labels = csr.domain.labels
-    is_text = all(isinstance(label, str) and "\0" not in label and is_text(label) for label in labels)
-    if not is_text and not all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
+    are_texts = all(isinstance(label, str) and "\0" not in label and is_text(label) for label in labels)
+    if not are_texts and not all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
         raise DataError(
             f"Cannot write {path}: the items of a CSV file must be all strings or all whole numbers.",
             path=path,
@@ -200,7 +200,7 @@ def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout) -> None:
     elif layout == "list":
         _write_lists(csr, names, file, path)
     else:
-        _write_long(csr, names, file, quote=is_text)
+        _write_long(csr, names, file, quote=are_texts)
 
 
 def _quoted(names: list[str]) -> list[str]:
