@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -24,15 +26,26 @@ class ItemsetIndex:
     def find(self, itemsets: ItemsetRows, positions: Positions | None = None) -> npt.NDArray[np.int64]:
         """Where each itemset (or its items at ``positions``) stands in the list; -1 if it does not."""
         if positions is None:
-            positions = np.arange(itemsets.shape[1])
+            positions = members((1 << itemsets.shape[1]) - 1)
         found = np.empty(len(itemsets), np.int64)
         index_kernels.find(self.rows, self.slots, itemsets, positions, found)
         return found
 
 
+@lru_cache(maxsize=1 << 16)
 def members(mask: int) -> Positions:
     """The positions of the set bits of a pattern."""
-    return np.array([position for position in range(mask.bit_length()) if mask >> position & 1], np.int64)
+    positions = np.array([position for position in range(mask.bit_length()) if mask >> position & 1], np.int64)
+    positions.flags.writeable = False
+    return positions
+
+
+@lru_cache(maxsize=1 << 10)
+def patterns(k: int, size: int) -> tuple[Positions, Positions]:
+    """The patterns of k items that have so many, and the positions of each, a row per pattern."""
+    positions = np.array(list(combinations(range(k), size)), np.int64)
+    masks = (1 << positions).sum(axis=1)
+    return masks, positions
 
 
 @dataclass
@@ -60,14 +73,14 @@ class SupportTable:
         n, k = itemsets.shape
         result = np.empty((len(self.empty), n, 1 << k), np.int64)
         result[:, :, 0] = self.empty
-        for mask in range(1, 1 << k):
-            if own is not None and mask == (1 << k) - 1:
-                result[:, :, mask] = own
-                continue
-            index, counts = self._levels[mask.bit_count()]
-            place = index.find(itemsets, members(mask))
+        if own is not None:
+            result[:, :, -1] = own
+        for size in range(1, k + 1 if own is None else k):
+            masks, positions = patterns(k, size)
+            index, counts = self._levels[size]
+            place = index.find(itemsets[:, positions].reshape(-1, size))
             assert place.min(initial=0) >= 0, "the table must hold every subset"
-            result[:, :, mask] = counts[:, place]
+            result[:, :, masks] = counts[:, place].reshape(len(counts), n, len(masks))
         return result
 
 
