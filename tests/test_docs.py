@@ -21,10 +21,11 @@ def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+def test_links_lead_somewhere() -> None:
+    links = [(page, target) for page in PAGES for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())]
+    assert len(links) > 10
+    for page, target in links:
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_every_test_that_the_theory_names_exists() -> None:

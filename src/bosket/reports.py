@@ -34,6 +34,11 @@ class Reports:
     """What the collector holds: randomized records, and the plan they were made under."""
 
     def __init__(self, plan: Plan, bits: Words, *, strata: Strata | None = None, randomness: str) -> None:
+        words = -(-len(plan.domain) // 64)
+        if bits.dtype != np.uint64 or bits.ndim != 2 or bits.shape[1] != words:
+            raise DataError(f"Reports on {len(plan.domain)} items must be rows of {words} words of 64 bits.")
+        if strata is not None and len(strata) != len(bits):
+            raise DataError(f"Every report needs its stratum: {len(bits)} reports, {len(strata)} strata.")
         self.plan = plan
         self.bits = bits
         self.strata = strata

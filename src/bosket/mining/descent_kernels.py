@@ -18,7 +18,7 @@ import numpy as np
 from bosket.compiled import compiled
 from bosket.counting.kernels import popcount
 from bosket.mining.exact_structures import DONE, OVERFLOW, PAUSED, Array, Descent, Index, Limits, U
-from bosket.mining.index_kernels import padded
+from bosket.mining.record_kernels import padded
 
 
 @compiled

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bosket.errors import DataError, TooManyCandidatesError
-from bosket.mining import descent_kernels, index_kernels, trace_kernels
+from bosket.mining import descent_kernels, record_kernels, trace_kernels
 from bosket.mining.exact_structures import PAUSED, Descent, Index, Limits
 from bosket.threads import parallel_map, slices
 
@@ -85,7 +85,7 @@ def exact_itemsets(
     if len(indptr) > np.iinfo(np.int32).max:
         raise DataError("At most 2^31 - 2 records can be mined at once.", hint="Count shards and add the counts.")
     limit = min(max_itemsets, _LARGEST_LIMIT)
-    counts = index_kernels.count_items(indices, n_items)
+    counts = record_kernels.count_items(indices, n_items)
     frequent = np.flatnonzero(counts >= min_count).astype(np.int32)
     item_of = frequent[np.argsort(counts[frequent], kind="stable")]
     if len(item_of) > limit:
@@ -108,7 +108,7 @@ def pairs_by_bitmaps(indptr: Counts, indices: Items, rank_of: Ranks, n_frequent:
     words = n_frequent * (n_frequent - 1) // 2 * ((len(indptr) + 62) // 64)
     lengths = np.diff(indptr)
     at_most = int(lengths @ (lengths - 1)) // 2
-    return at_most > words and int(index_kernels.count_pairs(indptr, indices, rank_of, n_frequent)) > words
+    return at_most > words and int(record_kernels.count_pairs(indptr, indices, rank_of, n_frequent)) > words
 
 
 def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> Index:
@@ -125,10 +125,10 @@ def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> In
         bitmaps=np.empty((0, 0), np.uint64),
     )
     if pairs_by_bitmaps(indptr, indices, rank_of, n_frequent):
-        bitmaps = np.zeros((n_frequent, index_kernels.padded(n_records)), np.uint64)
+        bitmaps = np.zeros((n_frequent, record_kernels.padded(n_records)), np.uint64)
 
         def pack(part: tuple[int, int]) -> None:
-            index_kernels.pack_chunk(indptr, indices, rank_of, *part, bitmaps)
+            record_kernels.pack_chunk(indptr, indices, rank_of, *part, bitmaps)
 
         parallel_map(pack, list(slices(n_records, 1 << 13)))
         return index._replace(bitmaps=bitmaps)
@@ -144,11 +144,11 @@ def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> In
 
     def follow(part: tuple[int, int]) -> None:
         for c in range(*part):
-            index_kernels.index_chunk(indptr, indices, rank_of, cuts[c], cuts[c + 1], first[c], last[c], index)
+            record_kernels.index_chunk(indptr, indices, rank_of, cuts[c], cuts[c + 1], first[c], last[c], index)
 
     parallel_map(follow, list(slices(len(cuts) - 1, _CHUNKS_A_PART)))
     index = index._replace(first=np.ascontiguousarray(first.T), last=np.ascontiguousarray(last.T))
-    index_kernels.measure_tails(index)
+    record_kernels.measure_tails(index)
     return index
 
 

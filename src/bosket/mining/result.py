@@ -72,10 +72,13 @@ class FrequentItemsets:
 
     def __contains__(self, itemset: object) -> bool:
         """Whether an itemset, given by its labels, is among the frequent ones."""
-        try:
-            return self.support(itemset) >= least_count(self.min_support, self.n_records) / self.n_records  # type: ignore[arg-type]  # refused below if it is no itemset
-        except (DataError, TypeError):
+        if not isinstance(itemset, Iterable):
             return False
+        try:
+            count = self.support(itemset) * self.n_records
+        except (DataError, TypeError):  # not kept, not of the domain, or not hashable
+            return False
+        return count >= least_count(self.min_support, self.n_records) * (1 - 1e-12)
 
     def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
         """Frequent itemsets with their estimated supports."""
