@@ -69,6 +69,68 @@ def re_recursion(supports: npt.ArrayLike, p: Sequence[float], r: Sequence[float]
     return estimate(len(observed) - 1)
 
 
+Law = dict[frozenset[int], float]
+"""Every report of one record with its probability."""
+
+
+def _add(law: Law, report: frozenset[int], probability: float) -> None:
+    if probability > 0:
+        law[report] = law.get(report, 0.0) + probability
+
+
+def _subsets(items: frozenset[int]) -> Iterator[frozenset[int]]:
+    for size in range(len(items) + 1):
+        yield from map(frozenset, itertools.combinations(sorted(items), size))
+
+
+def select_a_size_law(truth: frozenset[int], n: int, kept: Sequence[float], rho: float) -> Law:
+    """Evfimievski et al. (2004), Definition 7, step by step."""
+    law: Law = {}
+    others = frozenset(range(n)) - truth
+    for j, chance in enumerate(kept):
+        choices = list(itertools.combinations(sorted(truth), j))
+        for choice, false in itertools.product(choices, _subsets(others)):
+            heads = rho ** len(false) * (1 - rho) ** (len(others) - len(false))
+            _add(law, frozenset(choice) | false, chance / len(choices) * heads)
+    return law
+
+
+def cut_and_paste_law(truth: frozenset[int], n: int, cutoff: int, rho: float) -> Law:
+    """Definition 8, step by step: whatever was not chosen, of the record or not, comes in with probability rho."""
+    law: Law = {}
+    for j in range(cutoff + 1):
+        choices = list(itertools.combinations(sorted(truth), min(j, len(truth))))
+        for choice in choices:
+            rest = frozenset(range(n)) - frozenset(choice)
+            for more in _subsets(rest):
+                heads = rho ** len(more) * (1 - rho) ** (len(rest) - len(more))
+                _add(law, frozenset(choice) | more, heads / len(choices) / (cutoff + 1))
+    return law
+
+
+def replace_law(truth: frozenset[int], n: int, p: float) -> Law:
+    """Section 2: each item goes with probability p, and as many different ones come from outside the record."""
+    law: Law = {}
+    others = sorted(frozenset(range(n)) - truth)
+    for stay in _subsets(truth):
+        gone = len(truth) - len(stay)
+        news = list(itertools.combinations(others, gone))
+        for new in news:
+            _add(law, stay | frozenset(new), (1 - p) ** len(stay) * p**gone / len(news))
+    return law
+
+
+def mixing_law(records: Sequence[frozenset[int]], own: int, others: int, keep: float) -> Law:
+    """Example 4.1 for one record of a data set: every draw of the others, every coin."""
+    law: Law = {}
+    draws = list(itertools.product(records, repeat=others))
+    for draw in draws:
+        union = records[own].union(*draw)
+        for report in _subsets(union):
+            _add(law, report, keep ** len(report) * (1 - keep) ** (len(union) - len(report)) / len(draws))
+    return law
+
+
 def brute_force_itemsets(
     records: Sequence[frozenset[int]], min_count: int, max_size: int | None = None
 ) -> dict[frozenset[int], int]:
@@ -91,6 +153,6 @@ def amplification(
     for s, t in itertools.permutations(records, 2):
         for report, probability in channel[s].items():
             if probability > 0:
-                other = channel[t][report]
+                other = channel[t].get(report, 0.0)
                 worst = max(worst, probability / other if other > 0 else float("inf"))
     return worst

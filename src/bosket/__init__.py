@@ -11,7 +11,7 @@ from bosket.errors import (
     TooManyCandidatesError,
 )
 from bosket.estimates import Estimates
-from bosket.mechanisms import Flip, Mechanism
+from bosket.mechanisms import CutAndPaste, Flip, Mechanism, Mixing, Replace, SelectASize
 from bosket.mining import FrequentItemsets, association_rules, estimate, mine
 from bosket.plan import Plan, PrivacyUnit
 from bosket.privacy import Amplification, LocalGuarantee
@@ -22,6 +22,7 @@ __all__ = [
     "Amplification",
     "Baskets",
     "BosketError",
+    "CutAndPaste",
     "DataError",
     "Domain",
     "Estimates",
@@ -29,13 +30,16 @@ __all__ = [
     "FrequentItemsets",
     "LocalGuarantee",
     "Mechanism",
+    "Mixing",
     "ParameterError",
     "Plan",
     "PlanMismatchError",
     "PrivacyUnit",
+    "Replace",
     "Reports",
     "Secure",
     "Seeded",
+    "SelectASize",
     "SingularChannelError",
     "TooManyCandidatesError",
     "__version__",

@@ -57,11 +57,17 @@ class PlanMismatchError(DataError):
 
 
 class SingularChannelError(BosketError):
-    """The report does not depend on the truth, so nothing can be estimated from it."""
+    """The report does not depend on the truth, so nothing can be estimated from it.
 
-    def __init__(self, message: str, *, items: tuple[Any, ...] = (), hint: str | None = None) -> None:
+    ``items`` are the ones that are erased, ``record_size`` the size of records in which it happens, where these matter.
+    """
+
+    def __init__(
+        self, message: str, *, items: tuple[Any, ...] = (), record_size: int | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.items = items
+        self.record_size = record_size
 
 
 class TooManyCandidatesError(BosketError):

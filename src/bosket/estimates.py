@@ -6,6 +6,8 @@ records, with S_A the sum of w_A:
     S_A                         unbiased for the support count of A
     sum w_A w_B - S_(A u B)     unbiased for Cov(S_A, S_B) under the coins alone: this very data set, randomized again
     sum w_A w_B - S_A S_B / N   the coins and the sampling of people from a population
+
+Where reports mix several people the truth lies between the two: a channel's ``own`` says where.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + check_between("level", level, 0, 1) / 2)
 
 
-def variance(value: Floats, second: Floats, n_records: int, *, sampling: bool) -> Floats:
-    """Unbiased variance of a support count S from the sums of w and w^2: of the coins, or of sampling people too.
+def variance(value: Floats, second: Floats, n_records: int, *, own: float) -> Floats:
+    """Variance of a support count S from the sums of w and w^2: second - own S - (1 - own) S^2 / N.
 
-    Not clipped: where the truth is next to 0 the estimate of the coins' variance can dip below 0.
+    ``own`` is the channel's (1 where every record is randomized on its own) for the coins alone, and 0 for the coins
+    and the sampling of people.  Not clipped: where the truth is next to 0 the estimate can dip below 0.
     """
-    return second - (value * value / n_records if sampling else value)
+    return second - own * value - (1 - own) * (value * value / n_records)
 
 
 def standard_error(variance: Floats, least: Floats | float = 0.0) -> Floats:

@@ -10,11 +10,11 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bosket.checks import check_integer
+from bosket.checks import check_choice, check_integer
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Channel, Mechanism, as_domain, check_baskets
@@ -29,15 +29,21 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """What one person puts in: ``reports`` records, each of at most ``max_size`` items (None: any number)."""
+    """What one person puts in: ``reports`` records, each of at most ``max_size`` items (None: any number).
+
+    ``longer`` says what happens to a record with more items: ``"refuse"`` it, or ``"sample"`` max_size of its items,
+    each choice equally likely, before it is randomized.  Supports are then those of the records as sampled.
+    """
 
     max_size: int | None = None
     reports: int = 1
+    longer: Literal["refuse", "sample"] = "refuse"
 
     def __post_init__(self) -> None:
         if self.max_size is not None:
             check_integer("max_size", self.max_size, least=1, of="PrivacyUnit")
         check_integer("reports", self.reports, least=1, of="PrivacyUnit")
+        check_choice("longer", self.longer, ("refuse", "sample"), of="PrivacyUnit")
 
 
 @dataclass(frozen=True)
@@ -60,28 +66,49 @@ class Plan:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
             )
+        if self.unit.longer == "sample" and self.max_size is None:
+            raise ParameterError(
+                "The 'longer' parameter of PrivacyUnit must come with a 'max_size' to sample down to.",
+                parameter="longer",
+                value=self.unit.longer,
+            )
         self.channel  # noqa: B018  # the parameters must fit the domain: fail now, not when people have answered
 
     @cached_property
     def channel(self) -> Channel:
         return self.mechanism.channel(self.domain)
 
+    @property
+    def max_size(self) -> int | None:
+        """The largest record that is randomized as it is: the unit's limit, or the largest size the mechanism takes."""
+        sizes = self.mechanism.record_sizes
+        limits = [limit for limit in (self.unit.max_size, None if sizes is None else max(sizes)) if limit is not None]
+        return min(limits, default=None)
+
     @cached_property
     def guarantee(self) -> LocalGuarantee:
         promise = self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
-        if self.domain.is_declared:
-            return promise
-        return promise.noting("the domain was read off the data, so the plan tells which items occur: declare it")
+        if self.unit.longer == "sample":
+            promise = promise.noting(
+                f"of a record with more than {self.max_size} items so many are drawn first, and supports are of these"
+            )
+        if not self.domain.is_declared:
+            promise = promise.noting(
+                "the domain was read off the data, so the plan tells which items occur: declare it"
+            )
+        return promise
 
     @cached_property
     def json(self) -> str:
         """Canonical JSON: sorted keys, no spaces, shortest decimal form of every number."""
-        value = {
+        value: dict[str, Any] = {
             "bosket_plan": VERSION,
             "domain": self.domain.to_json(),
             "mechanism": {"name": self.mechanism.name, **self.mechanism.to_json()},
             "unit": {"max_size": self.unit.max_size, "reports": self.unit.reports},
         }
+        if self.unit.longer != "refuse":
+            value["unit"]["longer"] = self.unit.longer
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
     @cached_property
@@ -107,14 +134,16 @@ class Plan:
             raise DataError(f"This is not the JSON of a bosket plan ({type(problem).__name__}).") from None
         return plan
 
-    def with_unit(self, *, max_size: int | None = None, reports: int = 1) -> Plan:
-        return replace(self, unit=PrivacyUnit(max_size, reports))
+    def with_unit(
+        self, *, max_size: int | None = None, reports: int = 1, longer: Literal["refuse", "sample"] = "refuse"
+    ) -> Plan:
+        return replace(self, unit=PrivacyUnit(max_size, reports, longer))
 
     def randomize(self, data: Baskets, *, rng: Randomness | None = None) -> Reports:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
 
-        An item that the plan does not know, or a record longer than it promises, is an error: nothing is dropped
-        silently.
+        An item that the plan does not know, or a record longer than it promises, is an error, unless the plan says
+        that longer records are sampled down: nothing is dropped silently.
         """
         from bosket.reports import Reports
 
@@ -122,11 +151,19 @@ class Plan:
         rng = Secure() if rng is None else check_randomness(rng)
         if data.domain != self.domain:
             data = data.with_domain(self.domain)
-        limit = self.unit.max_size
+        bits = data.to_bits()
+        limit = self.max_size
         if limit is not None and int(data.sizes.max(initial=0)) > limit:
-            first = int(np.argmax(data.sizes > limit)) + 1
-            raise DataError(f"Record {first} has more items than the {limit} that the plan's guarantee allows for.")
-        bits, strata = self.channel.randomize_bits(data.to_bits(), rng)
+            longer = np.flatnonzero(data.sizes > limit)
+            if self.unit.longer == "refuse":
+                raise DataError(
+                    f"Record {int(longer[0]) + 1} has more items than the {limit} that the plan allows for.",
+                    hint="Leave such records out, or make the plan with PrivacyUnit(longer='sample').",
+                )
+            part = bits[longer]
+            rng.keep_subset(part, np.full(len(part), limit, np.int64))
+            bits[longer] = part
+        bits, strata = self.channel.randomize_bits(bits, rng)
         return Reports(self, bits, strata=strata, randomness=rng.describe())
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled
+from bosket.compiled import compiled, popcount
 
 PRECISION = 53
 LEVELS = 54  # an even number, since levels are done in pairs: below the last bit a threshold goes on with a 0
@@ -89,3 +89,100 @@ def xor_bernoulli_block(
             x[j] ^= (below[j] | (x[j] & ones[j]) | (~x[j] & zeros[j])) & lane[j]
         i += n
     return i, used
+
+
+@compiled
+def _below(bound: Any, random: Any, used: int) -> tuple[Any, int]:
+    """A uniform number in [0, bound) and the words used so far; without bias, by rejection.
+
+    Returns -1 when the random words run out.
+    """
+    period = np.uint64(bound)
+    while used < random.size:
+        word = random[used]
+        used += 1
+        if word >= period or word >= (np.uint64(0) - period) % period:  # 2**64 mod bound words are too many
+            return np.int64(word % period), used
+    return -1, used
+
+
+@compiled
+def keep_subset_block(bits: Any, keep: Any, done: int, random: Any) -> tuple[int, int]:
+    """Of the set bits of each row, from row ``done`` on, keep keep[row], until the random words run out.
+
+    Selection sampling: with ``left`` items still to come and ``need`` still to be kept, the next one stays with
+    probability need / left.  A row is written only when it is complete, so that it can be begun again.
+    """
+    n_rows, n_words = bits.shape
+    chosen = np.empty(n_words, np.uint64)
+    one = np.uint64(1)
+    used = 0
+    row = done
+    while row < n_rows:
+        left = np.int64(0)
+        for w in range(n_words):
+            left += popcount(bits[row, w])
+        need = keep[row]
+        ran_out = False
+        for w in range(n_words):
+            word = bits[row, w]
+            kept = np.uint64(0)
+            while word != 0 and not ran_out:
+                lowest = word & (~word + one)
+                word ^= lowest
+                drawn, used = _below(left, random, used)
+                ran_out = drawn < 0
+                stays = drawn < need
+                kept |= lowest * np.uint64(stays)
+                need -= np.int64(stays)
+                left -= 1
+            chosen[w] = kept
+        if ran_out:
+            break
+        bits[row] = chosen
+        row += 1
+    return row, used
+
+
+@compiled
+def insert_lanes_block(bits: Any, avoid: Any, count: Any, n_lanes: int, done: int, random: Any) -> tuple[int, int]:
+    """Set count[row] lanes outside avoid[row] in each row, from row ``done`` on, until the random words run out."""
+    n_rows, n_words = bits.shape
+    taken = np.empty(n_words, np.uint64)
+    added = np.empty(n_words, np.uint64)
+    used = 0
+    row = done
+    while row < n_rows:
+        draws = np.int64(0)
+        for w in range(n_words):
+            taken[w] = avoid[row, w]
+            added[w] = 0
+            draws += popcount(avoid[row, w])
+        number = np.int64(0)
+        ran_out = False
+        while number < draws and not ran_out:
+            lane, used = _below(n_lanes, random, used)
+            if lane < 0:
+                ran_out = True
+            else:
+                w = lane >> 6
+                bit = np.uint64(1) << np.uint64(lane & 63)
+                if taken[w] & bit == 0:
+                    taken[w] |= bit
+                    added[w] |= bit * np.uint64(number < count[row])
+                    number += 1
+        if ran_out:
+            break
+        bits[row] |= added
+        row += 1
+    return row, used
+
+
+@compiled
+def row_sizes(bits: Any, sizes: Any) -> None:
+    """sizes[r] = the number of set bits of row r."""
+    for row in range(bits.shape[0]):
+        total = np.int64(0)
+        for word in bits[row]:
+            total += popcount(word)
+        sizes[row] = total

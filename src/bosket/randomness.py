@@ -20,7 +20,7 @@ import hashlib
 import itertools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,15 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from bosket.checks import check_integer
 from bosket.errors import ParameterError
-from bosket.random_kernels import EAGER, LEVELS, PRECISION, RUN, xor_bernoulli_block
+from bosket.random_kernels import (
+    EAGER,
+    LEVELS,
+    PRECISION,
+    RUN,
+    insert_lanes_block,
+    keep_subset_block,
+    xor_bernoulli_block,
+)
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ _ONE = 1 << PRECISION
 _BUFFER_WORDS = 1 << 16
 _ZEROS = bytes(8 * _BUFFER_WORDS)
 _SMALL = 1 << 12  # words up to which all levels are done, so that time does not depend on chance
+_BLOCK_ROWS = 1 << 14  # rows per stream where rows are worked on one by one
 _BLOCK_WORDS = 1 << 18  # words of output per stream: fixed, so that Seeded does not depend on the number of cores
 
 
@@ -147,6 +156,53 @@ class Randomness(ABC):
             words = stream.words(max(16, int(1.1 * (n - accepted.size))))
             accepted = np.concatenate([accepted, words[words <= np.uint64(limit)]])
         return (accepted[:n] % np.uint64(bound)).astype(np.int64)
+
+    def choose(self, cumulative: npt.NDArray[np.uint64], n: int) -> npt.NDArray[np.int64]:
+        """``n`` independent choices; number j has probability (cumulative[j] - cumulative[j - 1]) / 2**53.
+
+        The last entry is 2**53.
+        """
+        drawn = self.stream().words(n) >> np.uint64(64 - PRECISION)
+        return np.searchsorted(cumulative, drawn, side="right").astype(np.int64)
+
+    def keep_subset(self, bits: Words, keep: npt.NDArray[np.int64]) -> None:
+        """Of the set bits of every row keep so many, each choice of them equally likely, and clear the rest, in place.
+
+        The work depends on how many bits are set, not on how many are kept nor on which.
+        """
+        self._by_rows(bits, lambda part, stop, done, buffer: keep_subset_block(bits[:stop], keep, part + done, buffer))
+
+    def insert_lanes(self, bits: Words, avoid: Words, count: npt.NDArray[np.int64], n_lanes: int) -> None:
+        """Set count[row] more bits in every row, each choice of them outside ``avoid`` equally likely, in place.
+
+        As many are drawn as ``avoid`` has and the first count[row] taken, so the work does not tell the count.
+        """
+        self._by_rows(
+            bits,
+            lambda part, stop, done, buffer: insert_lanes_block(
+                bits[:stop], avoid, count, n_lanes, part + done, buffer
+            ),
+        )
+
+    def _by_rows(self, bits: Words, kernel: Callable[[int, int, int, Words], tuple[int, int]]) -> None:
+        """Run a kernel over blocks of rows, each with its own stream, feeding it random words until it is through.
+
+        ``kernel(start, stop, done, buffer)`` goes on from row start + done and returns the row it came to and how many
+        words it used.
+        """
+        if bits.dtype != np.uint64 or not bits.flags.c_contiguous or bits.ndim != 2:
+            raise ValueError("Bits to change must be a contiguous table of 64-bit words.")
+        parts = [(start, stop, self.stream()) for start, stop in slices(len(bits), _BLOCK_ROWS)]
+
+        def work(part: tuple[int, int, Stream]) -> None:
+            start, stop, stream = part
+            buffer = np.empty(max(_BUFFER_WORDS // 4, 16 * 64 * bits.shape[1]), np.uint64)
+            row = start
+            while row < stop:
+                stream.fill(buffer)
+                row, _ = kernel(start, stop, row - start, buffer)
+
+        parallel_map(work, parts)
 
     def subsets(self, n: int, size: int, count: int) -> npt.NDArray[np.int64]:
         """``count`` independent uniform subsets of range(n) of the given size, a sorted row each (Floyd's algorithm).

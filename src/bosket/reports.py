@@ -39,6 +39,7 @@ class Reports:
             raise DataError(f"Reports on {len(plan.domain)} items must be rows of {words} words of 64 bits.")
         if strata is not None and len(strata) != len(bits):
             raise DataError(f"Every report needs its stratum: {len(bits)} reports, {len(strata)} strata.")
+        plan.channel.check_strata(strata)
         self.plan = plan
         self.bits = bits
         self.strata = strata

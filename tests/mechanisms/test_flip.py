@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.mechanisms.base import Channel
+from bosket.mechanisms.base import RecordChannel
 from bosket.mechanisms.flip import FlipChannel
 from tests import oracles
 from tests.oracles import Floats, outcomes
@@ -59,7 +59,7 @@ def test_weights_closed_form_is_the_generic_inverse_and_unbiased(parameters: lis
     k = len(parameters)
     rows = np.arange(k, dtype=np.int32)[None, :]
     weights = channel.weights(rows)
-    np.testing.assert_allclose(weights, Channel.weights(channel, rows), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(weights, RecordChannel.weights(channel, rows), rtol=1e-9, atol=1e-9)
     p, r = realised(channel)
     for truth in itertools.product((0, 1), repeat=k):
         mean = sum(probability * weights[0, number(report)] for report, probability in outcomes(truth, p, r))
@@ -303,7 +303,7 @@ class TestLeastVariance:
         channel = channel_of(*zip(*parameters, strict=True))
         rows = np.arange(len(parameters), dtype=np.int32)[None, :]
         least = channel.least_variances(rows)
-        assert least == pytest.approx(Channel.least_variances(channel, rows), rel=1e-9, abs=1e-9)
+        assert least == pytest.approx(RecordChannel.least_variances(channel, rows), rel=1e-9, abs=1e-9)
         assert least >= 0
 
     def test_an_unlucky_sample_is_not_taken_for_certainty(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.mechanisms.flip import FlipChannel
 from bosket.reports import Reports
 from tests.oracles import Pattern, outcomes
 from tests.stats import assert_plausible, assert_rejected, binomial
@@ -36,7 +37,9 @@ def test_every_outcome_of_a_small_data_set(mechanism: bk.Mechanism, truth: tuple
     unbiased), and the variance predicted before any data is the same number.
     """
     plan = bk.Plan(bk.Domain(range(3)), mechanism)
-    p, r = plan.channel.present.tolist(), plan.channel.absent.tolist()  # type: ignore[attr-defined]
+    channel = plan.channel
+    assert isinstance(channel, FlipChannel)
+    p, r = channel.present.tolist(), channel.absent.tolist()
     n = len(truth)
     support = np.array([sum(all(t[i] for i in s) for t in truth) / n for s in SUBSETS])
     mean = np.zeros(len(SUBSETS))
@@ -57,7 +60,7 @@ def test_every_outcome_of_a_small_data_set(mechanism: bk.Mechanism, truth: tuple
         cells = np.zeros(1 << len(subset))
         for t in truth:
             cells[sum(t[item] << position for position, item in enumerate(subset))] += 1
-        assert plan.channel.variance(subset, cells) / n**2 == pytest.approx(spread[place, place], abs=1e-9)
+        assert channel.variance(subset, cells) / n**2 == pytest.approx(spread[place, place], abs=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=str)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled
-from bosket.counting.kernels import popcount
+from bosket.compiled import compiled, popcount
 
 
 @compiled

@@ -9,22 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from bosket.compiled import compiled
+from bosket.compiled import compiled, popcount
 
 _TILE = 16  # columns of a pair tile; 2 x 16 rows of a block fit the first-level cache
-
-
-@intrinsic
-def popcount(typing_context: Any, word: Any) -> Any:
-    """The number of set bits of a 64-bit word, as the machine's own instruction (vectorized where it can be)."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), generate
 
 
 @compiled

@@ -1,7 +1,22 @@
 """Ways to randomize records, each a channel with its inverse and its guarantee."""
 
-from bosket.mechanisms.base import Channel, Mechanism
+from bosket.mechanisms.base import Channel, Mechanism, RecordChannel
+from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.flip import Flip
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.mechanisms.mixing import Mixing
+from bosket.mechanisms.replace import Replace
+from bosket.mechanisms.select_a_size import CutAndPaste, SelectASize
 
-__all__ = ["Channel", "Flip", "IdentityChannel", "Mechanism"]
+__all__ = [
+    "Channel",
+    "CutAndPaste",
+    "ExchangeableChannel",
+    "Flip",
+    "IdentityChannel",
+    "Mechanism",
+    "Mixing",
+    "RecordChannel",
+    "Replace",
+    "SelectASize",
+]

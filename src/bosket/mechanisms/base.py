@@ -1,10 +1,11 @@
 """What a mechanism is: a channel from a person's record to the report that leaves them.
 
 A :class:`Mechanism` is a frozen value with a name and a JSON form; it speaks of items by label.  On a domain it
-becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records, states the
-transition probabilities of any few items, and gives the weights from which supports, variances and covariances are
-made. A subclass of Channel states ``transition`` once; ``weights`` and ``variance`` follow by the generic methods
-here.  A closed form may replace a generic method for speed, and is tested against it.
+becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records and gives the
+weights from which supports, variances and covariances are made.  One that randomizes record by record, as nearly all
+do, is a :class:`RecordChannel`: it states the transition probabilities of any few items once; ``weights`` and
+``variance`` follow by the generic methods here.  A closed form may replace a generic method for speed, and is tested
+against it.
 """
 
 from __future__ import annotations
@@ -27,26 +28,60 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Strata = npt.NDArray[np.int32]
+Cells = npt.NDArray[np.int64]
+"""Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
 
 
 class Channel(ABC):
-    """A mechanism on a domain."""
+    """A mechanism on a domain, as estimation sees it: weights of reports whose sum estimates a support count."""
 
     domain: Domain
+
+    own: float = 1.0
+    """How much of what is expected of a weight is the person's own doing, squared.
+
+    With i over records, sum of E[w_A | i] E[w_B | i] = own S_(A u B) + (1 - own) S_A S_B / N.  It is 1 for whatever
+    randomizes records one by one, since E[w_A | t] = [A in t] then; less where reports mix several people.
+    """
 
     @abstractmethod
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several."""
 
     @abstractmethod
-    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
-        """M[x, y] = Pr(report shows pattern y | truth shows pattern x); bit j of a pattern stands for the j-th item."""
-
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
         """w[r, y]: the weight of a report that shows pattern y of itemset r.  Shape (n, 2**k).
 
-        Solves M w = e_full, so that E[w | truth] = 1 if all items are there, else 0.
+        ``cells`` counts the reports of the stratum by pattern, in the same shape.  Unbiased estimators do not look at
+        it; one that is not linear gives its weights linearised there, so that their sum is the estimate.
         """
+
+    @abstractmethod
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """The smallest variance that one record can bring to each itemset's estimate, whatever it truly shows."""
+
+    def largest_itemset(self, strata: Iterable[int]) -> int | None:
+        """The size beyond which no itemset can be estimated from reports of these strata; None if there is none."""
+        return None
+
+    def check_strata(self, strata: Strata | None) -> None:
+        """Refuse reports whose strata this channel cannot have given."""
+        if strata is not None:
+            raise DataError("These reports name strata, which their mechanism does not have.")
+
+
+class RecordChannel(Channel):
+    """A channel that randomizes each record on its own, by a law that ``transition`` states."""
+
+    @abstractmethod
+    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        """M[x, y] = Pr(report shows pattern y | truth shows pattern x); bit j of a pattern stands for the j-th item.
+
+        A row of zeros stands for a pattern that no record of the stratum can show.
+        """
+
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+        """Solves M w = e_full, so that E[w | truth] = 1 if all items are there, else 0."""
         weights = np.empty((len(itemsets), 1 << itemsets.shape[1]))
         for row, itemset in zip(weights, itemsets.tolist(), strict=True):
             matrix = self.transition(tuple(itemset), stratum)
@@ -64,8 +99,9 @@ class Channel(ABC):
         sum over y of M[x, y] w[y]^2 - [x is full].
         """
         w = self.weights(np.array([itemset], np.int32), stratum)[0]
-        variances: Floats = self.transition(itemset, stratum) @ (w * w)
-        variances[-1] -= 1.0
+        matrix = self.transition(itemset, stratum)
+        variances: Floats = matrix @ (w * w)
+        variances[-1] -= matrix[-1].sum()
         return variances
 
     def variance(self, itemset: tuple[int, ...], cells: npt.ArrayLike, stratum: int = 0) -> float:
@@ -76,7 +112,6 @@ class Channel(ABC):
         return float(np.asarray(cells, float) @ self.record_variances(itemset, stratum))
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
-        """The smallest variance that one record can bring to each itemset's estimate, whatever it truly shows."""
         return np.array([self.record_variances(tuple(itemset), stratum).min() for itemset in itemsets.tolist()])
 
     def singular(self, itemset: Iterable[int]) -> SingularChannelError:
@@ -100,6 +135,14 @@ class Mechanism(ABC):
         super().__init_subclass__(**options)
         if "name" in cls.__dict__:
             Mechanism.registry[cls.name] = cls
+
+    needs_curator: ClassVar[bool] = False
+    """Whether someone has to see raw records to randomize them: then nobody can do it for themselves."""
+
+    @property
+    def record_sizes(self) -> frozenset[int] | None:
+        """The sizes of records that the mechanism takes; None for all."""
+        return None
 
     @abstractmethod
     def channel(self, domain: Domain) -> Channel:

@@ -23,7 +23,7 @@ from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Baskets, Domain
 from bosket.data.domain import label_from_json, label_to_json
 from bosket.errors import ParameterError
-from bosket.mechanisms.base import Channel, Floats, Mechanism, Strata, as_domain
+from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Strata, as_domain
 from bosket.moment_kernels import product_weights
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.privacy.product import outward, worst_log_ratio
@@ -188,7 +188,7 @@ class Flip(Mechanism):
         return f"Flip({', '.join(parts)})"
 
 
-class FlipChannel(Channel):
+class FlipChannel(RecordChannel):
     """Flip on a domain: ``present[i]`` and ``absent[i]`` are the realised Pr(reported | present), Pr(reported |
     absent).
     """
@@ -212,7 +212,7 @@ class FlipChannel(Channel):
             matrix = np.kron(np.array([[1 - r, r], [1 - p, p]]), matrix)
         return matrix
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
         """The product form of the inverse, in one compiled pass."""
         used = np.unique(itemsets)
         determinant = self.present - self.absent

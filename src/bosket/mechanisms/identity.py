@@ -6,11 +6,11 @@ import numpy as np
 
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain
-from bosket.mechanisms.base import Channel, Floats, Strata
+from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
 from bosket.randomness import Randomness
 
 
-class IdentityChannel(Channel):
+class IdentityChannel(RecordChannel):
     """Reports are the records.  Only raw data have it; it is not a mechanism that can be put into a plan."""
 
     def __init__(self, domain: Domain) -> None:
@@ -22,7 +22,7 @@ class IdentityChannel(Channel):
     def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
         return np.eye(1 << len(itemset))
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
         weights = np.zeros((len(itemsets), 1 << itemsets.shape[1]))
         weights[:, -1] = 1.0
         return weights

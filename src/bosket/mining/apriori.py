@@ -84,6 +84,7 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
     table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
     items = range(len(channel.domain)) if search.items is None else search.items
     candidates: ItemsetRows = np.array(items, np.int32)[:, None]
+    largest = channel.largest_itemset(counter.strata)
     levels: list[Level] = []
     while len(candidates):
         size = candidates.shape[1]
@@ -101,7 +102,7 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
             break
         levels.append(level)
         table.add(level.items, level.observed)
-        if size == search.max_size:
+        if size in (search.max_size, largest):
             break
         try:
             candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)
@@ -129,7 +130,7 @@ def _estimate(
         rows = itemsets[start:stop]
         cells = cells_of(table.subset_supports(rows, own=observed[:, start:stop]))
         found = moments(channel, counter.strata, rows, cells)
-        noise = variance(found.value, found.second, counter.n_records, sampling=False)
+        noise = variance(found.value, found.second, counter.n_records, own=channel.own)
         least = least_variances(channel, counter.strata, records, rows)
         value[start:stop], second[start:stop] = found.value, found.second
         error[start:stop] = standard_error(noise, least)

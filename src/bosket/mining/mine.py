@@ -80,9 +80,15 @@ def mine(
 def mine_counter(counter: Counter, channel: Channel, search: Search, *, about: dict[str, Any]) -> FrequentItemsets:
     """Mine whatever can count: the engine behind :func:`mine`, for counters of your own."""
     empty = counter.supports(np.empty((1, 0), np.int32))
+    levels = levelwise(counter, channel, search)
+    if len(levels) == channel.largest_itemset(counter.strata) and len(levels) != search.max_size:
+        about = {
+            **about,
+            "stopped": f"itemsets of more than {len(levels)} items cannot be estimated from these reports",
+        }
     return FrequentItemsets(
         channel,
-        levelwise(counter, channel, search),
+        levels,
         strata=counter.strata,
         stratum_records=empty[:, 0],
         min_support=search.min_support,
@@ -181,6 +187,7 @@ def _estimates(
     channel: Channel, counter: Counter, wanted: list[tuple[int, ...]], sampling: bool, randomness: str | None
 ) -> Estimates:
     n = counter.n_records
+    own = 0.0 if sampling else channel.own
     records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
     value, second, least = (np.empty(len(wanted)) for _ in range(3))
     for size in {len(itemset) for itemset in wanted}:
@@ -207,16 +214,14 @@ def _estimates(
                 masks = [sum(1 << union.index(item) for item in part) for part in (first, other, union)]
                 cells = cells_of(count_subsets(counter, rows))
                 sums = product_sums(channel, counter.strata, rows, cells, masks[:2])[0]
-                if sampling:
-                    less = value[i] * value[j] / n
-                else:
-                    less = float(moments(channel, counter.strata, rows, cells).value[0])
+                both = float(moments(channel, counter.strata, rows, cells).value[0])
+                less = own * both + (1 - own) * value[i] * value[j] / n
                 matrix[i, j] = matrix[j, i] = (sums[0, 1] - less) / n**2
         return matrix
 
     return Estimates(
         value=value / n,
-        variance=variance(value, second, n, sampling=sampling) / n**2,
+        variance=variance(value, second, n, own=own) / n**2,
         least_variance=least / n**2,
         n_records=n,
         sampling=sampling,

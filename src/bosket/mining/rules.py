@@ -24,7 +24,7 @@ from bosket.counting.table import members
 from bosket.data.domain import as_objects
 from bosket.estimates import Floats, normal_quantile, standard_error
 from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.support import Cells, cells_of, product_sums
+from bosket.mining.support import StratumCells, cells_of, product_sums
 from bosket.threads import slices
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Family:
         return values
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> StratumCells:
         return cells_of(self.found.table.subset_supports(self.rows))
 
     def least(self, chosen: npt.NDArray[np.int64], masks: list[int]) -> Floats:
@@ -148,10 +148,9 @@ class Family:
             return np.zeros((len(chosen), m, m))
         products = product_sums(self.found.channel, self.found.strata, self.rows[chosen], self.cells[:, chosen], masks)
         values = self.values[chosen]
-        if self.sampling:
-            less = values[:, masks][:, :, None] * values[:, masks][:, None, :] / n
-        else:
-            less = values[:, [[a | b for b in masks] for a in masks]]
+        own = 0.0 if self.sampling else self.found.channel.own
+        less = own * values[:, [[a | b for b in masks] for a in masks]]
+        less += (1 - own) * values[:, masks][:, :, None] * values[:, masks][:, None, :] / n
         result: Floats = (products - less) / n**2
         return result
 

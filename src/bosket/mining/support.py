@@ -11,11 +11,11 @@ import numpy.typing as npt
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.table import members
 from bosket.estimates import Floats
-from bosket.mechanisms.base import Channel
+from bosket.mechanisms.base import Cells, Channel
 from bosket.moment_kernels import add_moments, to_cells
 
-Cells = npt.NDArray[np.int64]
-"""Exclusive counts of the patterns of an itemset: shape (n_strata, n, 2**k)."""
+StratumCells = npt.NDArray[np.int64]
+"""Exclusive counts of the patterns of itemsets: shape (n_strata, n, 2**k)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Moments:
     second: Floats
 
 
-def cells_of(subset_supports: Counts) -> Cells:
+def cells_of(subset_supports: Counts) -> StratumCells:
     """Exclusive cell counts from subset supports, in place."""
     for stratum in subset_supports:
         to_cells(stratum)
     return subset_supports
 
 
-def moments(channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: Cells) -> Moments:
+def moments(channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells) -> Moments:
     """Sums of w and w^2 over all strata.
 
     The sum of w is RE's recursion (Xia et al. 2004, Eq. 4) in closed form: it equals the full inversion of MASK's
@@ -41,7 +41,7 @@ def moments(channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cell
     """
     value, second = np.zeros(len(itemsets)), np.zeros(len(itemsets))
     for stratum, cell in zip(strata, cells, strict=True):
-        add_moments(cell, channel.weights(itemsets, stratum), value, second)
+        add_moments(cell, channel.weights(itemsets, stratum, cell), value, second)
     return Moments(value, second)
 
 
@@ -56,7 +56,7 @@ def least_variances(
 
 
 def product_sums(
-    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: Cells, masks: Iterable[int]
+    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells, masks: Iterable[int]
 ) -> Floats:
     """Sums over all reports of w_A w_B for subsets A, B of each itemset, given as patterns: shape (n, m, m)."""
     masks = list(masks)
@@ -65,8 +65,8 @@ def product_sums(
     for stratum, cell in zip(strata, cells, strict=True):
         weights = np.empty((len(itemsets), len(masks), 1 << k))
         for position, mask in enumerate(masks):
-            own = channel.weights(np.ascontiguousarray(itemsets[:, members(mask)]), stratum)
-            weights[:, position] = own[:, restrict(k, mask)]
+            part, shown = np.ascontiguousarray(itemsets[:, members(mask)]), restrict(k, mask)
+            weights[:, position] = channel.weights(part, stratum, _marginal(cell, shown))[:, shown]
         total += np.einsum("nif,njf->nij", weights * cell[:, None, :], weights)
     return total
 
@@ -78,3 +78,10 @@ def restrict(k: int, mask: int) -> npt.NDArray[np.int64]:
     for position, member in enumerate(members(mask)):
         result |= (patterns >> member & 1) << position
     return result
+
+
+def _marginal(cells: Cells, shown: npt.NDArray[np.int64]) -> Cells:
+    """Counts of the patterns of fewer items: ``shown`` says which one each pattern becomes."""
+    result = np.zeros((int(shown.max()) + 1, len(cells)), np.int64)
+    np.add.at(result, shown, cells.T)
+    return np.ascontiguousarray(result.T)

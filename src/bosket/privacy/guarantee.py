@@ -51,6 +51,10 @@ class LocalGuarantee:
     reports: int = 1
     """How many reports of the same record ``person`` covers."""
     assumptions: tuple[str, ...] = ()
+    reveals: tuple[str, ...] = ()
+    """What is sent beside the randomized record, as it is."""
+    about_an_item: str = "the presence of one item that had 5%, knowing all the others,"
+    """What the item's line means for one who had 5%, in words for the card."""
 
     @property
     def epsilon(self) -> float:
@@ -73,6 +77,7 @@ class LocalGuarantee:
     def card(self) -> str:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
         lines = [f"Privacy of {self.mechanism}"]
+        lines += [f"  in the clear: {what}" for what in self.reveals]
         person = [("person", self.person)] if self.reports > 1 else []
         for name, part in [("item", self.item), ("record", self.record), *person]:
             lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {_gamma(part)}: {part.unit}")
@@ -82,7 +87,7 @@ class LocalGuarantee:
         seen = "the report" if self.reports == 1 else f"all {self.reports} reports"
         whole, single = _percent_up(self.posterior(0.05)), _percent_up(item.posterior(0.05))
         lines.append(f"  who sees {seen} may come to believe any property of a record that had 5% with up to {whole},")
-        lines.append(f"  and the presence of one item that had 5%, knowing all the others, with up to {single}")
+        lines.append(f"  and {self.about_an_item} with up to {single}")
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
@@ -101,6 +106,7 @@ class LocalGuarantee:
                 }
                 for name, part in (("item", self.item), ("record", self.record), ("person", self.person))
             },
+            "reveals": list(self.reveals),
             "assumptions": list(self.assumptions),
         }
 

@@ -1,0 +1,255 @@
+"""Channels that know records only by their size: whatever treats all items alike, record by record.
+
+Evfimievski, Srikant, Agrawal and Gehrke (Information Systems 29, 2004), sections 4.2 and 4.3.  The true size m of a
+record is its stratum and travels with the report.  For an itemset A of k items only the number of its items that a
+record has, l, and that a report shows, l', matter:
+
+    p[l -> l'] = Pr(|t' n A| = l' given |t n A| = l and |t| = m)        Definition 10, Eq. (8)
+    s_est = Q s',  Q = P^-1,  P[l', l] = p[l -> l']                     Eq. (10)
+    w_A(t') = q[k <- l']                                                Statement 3
+
+All of it is done in exact fractions (the realised probabilities are multiples of 2**-53) and rounded once at the end:
+no entry suffers from cancellation, and a channel that cannot be inverted has an exact 0 where others have rounding.
+The inverse goes through cumulative supports, in which P is triangular (Statement 4): with the sum of the supports of
+all subsets of size j as coordinate j, the diagonal is
+
+    d_j = sum over l of (-1)^(j - l) C(j, l) p_j[l -> j]
+
+and itemsets of k items can be recovered when none of d_1 .. d_k is 0.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows
+from bosket.data import Domain
+from bosket.errors import DataError, SingularChannelError
+from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
+from bosket.random_kernels import row_sizes
+
+Matrix = list[list[Fraction]]
+
+LARGEST = 16
+"""Itemsets beyond this are not estimated anywhere."""
+
+ROUNDING = Fraction(1, 1 << 48)
+"""A diagonal entry this small beside its terms is 0 but for the rounding of what was asked to doubles."""
+
+
+class ExchangeableChannel(RecordChannel):
+    """A per-transaction, item-invariant operator (Definitions 5 and 6); a stratum is a true record size."""
+
+    rounding = ROUNDING
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self._inverses: dict[tuple[int, int], Matrix] = {}
+        self._by_size: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+
+    @abstractmethod
+    def takes(self, size: int) -> bool:
+        """Whether records of this size can be randomized."""
+
+    @abstractmethod
+    def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
+        """The law of a record of this size on any few items, ``true`` of which it has and ``absent`` it has not.
+
+        The probability that a report shows ``shown`` given ones of the former and ``inserted`` given ones of the
+        latter, and no others of them.
+        """
+
+    # -- numbers of items ------------------------------------------------------------------------------------------
+
+    def exact_partial_transition(self, k: int, size: int) -> Matrix:
+        """P[l'][l] = p[l -> l'] for itemsets of k items; columns up to the largest l that the record can have."""
+        return [
+            [
+                sum(
+                    (
+                        comb(l, q) * comb(k - l, shown - q) * self.outcome(size, l, q, k - l, shown - q)
+                        for q in range(max(0, shown - (k - l)), min(l, shown) + 1)
+                    ),
+                    Fraction(0),
+                )
+                for l in range(min(k, size) + 1)
+            ]
+            for shown in range(k + 1)
+        ]
+
+    def partial_transition(self, k: int, size: int) -> Floats:
+        """Eq. (8) as a matrix: entry [l', l] is p[l -> l']."""
+        return _rounded(self.exact_partial_transition(k, size))
+
+    def exact_partial_inverse(self, k: int, size: int) -> Matrix:
+        """Q[l][l'] = q[l <- l'].  Where k > size there is no l beyond size, and Q is the left inverse through supports.
+
+        s' -> cumulative supports of the reports -> those of the truth (triangular) -> s.
+        """
+        key = (k, size)
+        if key not in self._inverses:
+            self._inverses[key] = self._invert(k, size)
+        return self._inverses[key]
+
+    def partial_inverse(self, k: int, size: int) -> Floats:
+        return _rounded(self.exact_partial_inverse(k, size))
+
+    def _all_shown(self, size: int, among: int, true: int) -> Fraction:
+        """p[true -> all] for itemsets of ``among`` items."""
+        return self.outcome(size, true, true, among - true, among - true)
+
+    def _mixed(self, size: int, among: int, order: int) -> tuple[Fraction, Fraction]:
+        """c = sum over l of (-1)^(order - l) C(order, l) p_among[l -> among], and that of its terms without signs."""
+        terms = [comb(order, l) * self._all_shown(size, among, l) for l in range(order + 1)]
+        signed = sum(((-1) ** (order - l) * term for l, term in enumerate(terms)), Fraction(0))
+        return signed, sum(terms, Fraction(0))
+
+    def diagonal(self, j: int, size: int) -> Fraction:
+        """d_j: what is left, in reports, of the supports of itemsets of j items; 0 if nothing (up to rounding)."""
+        signed, scale = self._mixed(size, j, j)
+        return signed if abs(signed) > self.rounding * scale else Fraction(0)
+
+    def _invert(self, k: int, size: int) -> Matrix:
+        r = min(k, size)
+        for j in range(1, r + 1):
+            if self.diagonal(j, size) == 0:
+                raise self.lost(k, size, j)
+        # cumulative supports of reports (rows l') from those of the truth (columns j)
+        lower = [
+            [comb(k - j, shown - j) * self._mixed(size, shown, j)[0] for j in range(shown + 1)]
+            for shown in range(r + 1)
+        ]
+        solved: Matrix = []  # row j: cumulative support j of the truth, from those of the reports
+        for j in range(r + 1):
+            row = [Fraction(0)] * (r + 1)
+            row[j] = Fraction(1)
+            for i in range(j):
+                row = [a - lower[j][i] * b for a, b in zip(row, solved[i], strict=True)]
+            solved.append([a / lower[j][j] for a in row])
+        cumulative = [
+            [sum((row[c] * comb(shown, c) for c in range(r + 1)), Fraction(0)) for shown in range(k + 1)]
+            for row in solved
+        ]
+        return [
+            [
+                sum(((-1) ** (j - l) * comb(j, l) * cumulative[j][shown] for j in range(l, r + 1)), Fraction(0))
+                for shown in range(k + 1)
+            ]
+            for l in range(r + 1)
+        ]
+
+    def condition(self, k: int, size: int) -> float:
+        """Condition number of P in the spectral norm, infinite where P has no inverse: how much it magnifies noise."""
+        try:
+            inverse = self.partial_inverse(k, size)
+        except SingularChannelError:
+            return float("inf")
+        return float(np.linalg.norm(self.partial_transition(k, size), 2) * np.linalg.norm(inverse, 2))
+
+    def largest_itemset(self, strata: Iterable[int]) -> int | None:
+        limits = [limit for size in strata if (limit := self._limit(size)) is not None]
+        return min(limits, default=None)
+
+    def _limit(self, size: int) -> int | None:
+        """The largest itemsets that records of this size let through, if not all of them."""
+        for j in range(1, min(size, LARGEST) + 1):
+            if self.diagonal(j, size) == 0:
+                return j - 1
+        return None
+
+    def lost(self, k: int, size: int, j: int) -> SingularChannelError:
+        """The error to raise where the supports of j items, and so of k, leave no trace in records of this size."""
+        items = "1 item" if j == 1 else f"{j} items"
+        return SingularChannelError(
+            f"Itemsets of {k} items cannot be estimated from records of {size} items: their reports do not depend on "
+            f"the support of {items} together.",
+            record_size=size,
+            hint=f"mine(..., max_size={j - 1}) goes as far as one can." if j > 1 else "No itemset can be estimated.",
+        )
+
+    # -- the contract ----------------------------------------------------------------------------------------------
+
+    def possible(self, k: int, size: int) -> range:
+        """How many of k items a record of this size can have."""
+        return range(max(0, k - (len(self.domain) - size)), min(k, size) + 1)
+
+    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        k = len(itemset)
+        count = _ones(k)
+        patterns = np.arange(1 << k)
+        true, both, came = count[:, None], count[patterns[:, None] & patterns], count[~patterns[:, None] & patterns]
+        law = np.zeros((k + 1, k + 1, k + 1))
+        for l in self.possible(k, stratum):
+            for q in range(l + 1):
+                for i in range(k - l + 1):
+                    law[l, q, i] = self.outcome(stratum, l, q, k - l, i)
+        matrix: Floats = law[np.broadcast_to(true, both.shape), both, came]
+        return matrix
+
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+        k = itemsets.shape[1]
+        return np.tile(self._weights_and_variances(k, stratum)[0][_ones(k)], (len(itemsets), 1))
+
+    def record_variances(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        k = len(itemset)
+        return self._weights_and_variances(k, stratum)[1][_ones(k)]
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        k = itemsets.shape[1]
+        possible = self.possible(k, stratum)
+        variances = self._weights_and_variances(k, stratum)[1][possible.start : possible.stop]
+        return np.full(len(itemsets), max(0.0, variances.min(initial=np.inf)) if len(variances) else 0.0)
+
+    def _weights_and_variances(self, k: int, size: int) -> tuple[Floats, Floats]:
+        """q[k <- l'] by l', and Statement 3's variance of one record by l: sum of p[l -> l'] q[k <- l']^2 - [l = k].
+
+        No record holds more items than it has: for k > size the weight is 0, which is exact.
+        """
+        key = (k, size)
+        if key not in self._by_size:
+            if k > size:
+                self._by_size[key] = np.zeros(k + 1), np.zeros(k + 1)
+            else:
+                q = self.exact_partial_inverse(k, size)[k]
+                p = self.exact_partial_transition(k, size)
+                variances = np.zeros(k + 1)
+                for l in self.possible(k, size):
+                    second = sum((p[shown][l] * q[shown] ** 2 for shown in range(k + 1)), Fraction(0))
+                    variances[l] = second - (l == k)
+                self._by_size[key] = np.array(q, float), variances
+        return self._by_size[key]
+
+    def check_strata(self, strata: Strata | None) -> None:
+        if strata is None:
+            raise DataError("These reports lack their strata: the true size of each record.")
+        for size in np.unique(strata).tolist():
+            if not 0 <= size <= len(self.domain) or not self.takes(size):
+                raise DataError(f"A report states a record size, {size}, that its mechanism does not take.")
+
+    def sizes_of(self, bits: npt.NDArray[np.uint64]) -> Strata:
+        """The size of every record; one that the mechanism does not take is refused."""
+        sizes = np.empty(len(bits), np.int32)
+        row_sizes(bits, sizes)
+        for size in np.unique(sizes).tolist():
+            if not self.takes(size):
+                first = int(np.argmax(sizes == size)) + 1
+                raise DataError(
+                    f"Record {first} has {size} items, a size that the mechanism does not take.",
+                    hint="Declare parameters for that size, or let the plan sample longer records down.",
+                )
+        return sizes
+
+
+def _ones(k: int) -> npt.NDArray[np.int64]:
+    """The number of items in each pattern of k items."""
+    return np.bitwise_count(np.arange(1 << k)).astype(np.int64)
+
+
+def _rounded(matrix: Matrix) -> Floats:
+    return np.array([[float(entry) for entry in row] for row in matrix])

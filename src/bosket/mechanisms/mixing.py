@@ -1,0 +1,154 @@
+"""Mixing: a report shows part of what several people have together.
+
+Example 4.1 of Evfimievski et al. (2004).  A record is united with K - 1 others, drawn with replacement from all N, and
+each item of the union is kept with probability p.  Whoever does this sees raw records, so it needs a curator whom
+people trust, and it promises nothing in the worst case: an item in the report was in one of the K records.
+
+An itemset B is avoided by a union when all K records avoid it.  With a_B the fraction of records that avoid B and
+x'_X = 1 for an item that a report shows:
+
+    u_B = a_B^K                              fraction of unions that avoid B, in expectation
+    u_B = E of the product over X in B of (1 - x'_X / p)
+    s_A = sum over B in A of (-1)^|B| a_B    inclusion and exclusion
+
+so the mean of the product over the reports estimates u_B without bias, its K-th root a_B, and the signed sum the
+support of A: consistent, not unbiased.  Errors follow by the delta method: the weight of a report is the estimate
+linearised in u_B.  Of what is expected of a weight, 1 / K comes from the person's own record and the rest from everyone
+alike, hence the variance of the coins and the draws (``own`` = 1 / K^2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from bosket.checks import check_integer, check_probability
+from bosket.counting.base import ItemsetRows, Words
+from bosket.data import Baskets, Domain
+from bosket.errors import DataError, ParameterError, SingularChannelError
+from bosket.mechanisms.base import Cells, Channel, Floats, Mechanism, Strata, as_domain
+from bosket.privacy import Amplification, LocalGuarantee
+from bosket.randomness import Randomness, Thresholds
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Mixing(Mechanism):
+    """Unite each record with ``others`` more, drawn at random from all, and keep each item with probability ``keep``.
+
+    Needs a curator who sees the raw records.
+    """
+
+    name = "mixing"
+    needs_curator: ClassVar[bool] = True
+
+    others: int
+    keep: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "others", check_integer("others", self.others, least=1, of="Mixing"))
+        object.__setattr__(self, "keep", check_probability("keep", self.keep, of="Mixing"))
+
+    def channel(self, domain: Domain) -> MixingChannel:
+        return MixingChannel(domain, self.others, self.keep)
+
+    def guarantee(
+        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        """No worst-case promise: a report that shows an item which nobody else has gives its owner away."""
+        as_domain(domain)
+        epsilon = 0.0 if self.keep == 0 else math.inf
+        record = Amplification(epsilon, "any two records, all others known")
+        return LocalGuarantee(
+            mechanism=str(self),
+            item=Amplification(epsilon, "two records that differ in one item and nothing else, all others known"),
+            record=record,
+            person=record.repeated(reports, f"a person in {reports} report{'s' if reports > 1 else ''}"),
+            reports=reports,
+            assumptions=(
+                "a curator sees the raw records and has to be trusted with them",
+                "a person's items also appear in reports made from other people's records",
+                "what hides a person is the other records; an item that is rare among them is not hidden",
+            ),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"others": self.others, "keep": self.keep}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        return cls(others=value["others"], keep=value["keep"])
+
+    def __str__(self) -> str:
+        return f"Mixing(others={self.others}, keep={self.keep:g})"
+
+
+class MixingChannel(Channel):
+    """Mixing on a domain."""
+
+    def __init__(self, domain: Domain, others: int, keep: float) -> None:
+        self.domain = domain
+        self.united = others + 1
+        self.own = 1 / self.united**2
+        self._lose = Thresholds(np.full(len(domain), 1.0 - keep))
+        self.keep = float(1.0 - Thresholds(1.0 - keep).probability[0])
+
+    def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
+        n = len(bits)
+        if n < self.united:
+            raise DataError(
+                f"Mixing unites {self.united} records, so it needs at least as many, got {n}.",
+                hint="A single person cannot mix: a curator who holds all records does it.",
+            )
+        truth = bits.copy()
+        for _ in range(self.united - 1):
+            bits |= truth[rng.integers(n, n)]
+        rng.xor_bernoulli(bits, when_set=self._lose, when_clear=Thresholds(np.zeros(len(self.domain))))
+        return bits, None
+
+    def avoidances(self, k: int) -> Floats:
+        """v[B, y]: the weight of a report that shows pattern y, for the fraction of unions that avoid B."""
+        patterns = np.arange(1 << k)
+        both = np.bitwise_count(patterns[:, None] & patterns).astype(float)
+        result: Floats = (1.0 - 1.0 / self.keep) ** both
+        return result
+
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+        """The estimate linearised at the reports counted in ``cells``: its mean over them is the estimate itself.
+
+        Where the fraction of unions that avoid B is within a standard error of 0 or below it, the slope is that at one
+        standard error: a root has none at 0.
+        """
+        if self.keep == 0:
+            raise SingularChannelError(
+                "Nothing can be estimated: with a keep of 0 all reports are empty.",
+                items=self.domain.labels,
+            )
+        if cells is None:
+            raise ParameterError(
+                "The 'cells' parameter must be given: Mixing has no weights before there are reports.",
+                parameter="cells",
+                value=None,
+            )
+        k = itemsets.shape[1]
+        n = cells.sum(axis=1, keepdims=True)
+        v = self.avoidances(k)
+        unions = cells @ v.T / n
+        spread = np.sqrt(np.maximum(cells @ (v * v).T / n - unions**2, 0.0) / n)
+        signs = np.where(np.bitwise_count(np.arange(1 << k)) % 2 == 0, 1.0, -1.0)
+        avoiding = np.maximum(unions, 0.0) ** (1 / self.united)
+        floor = np.maximum(np.maximum(unions, spread), np.finfo(float).tiny)
+        slope = signs * floor ** (1 / self.united - 1) / self.united
+        constant = (signs * avoiding - slope * unions).sum(axis=1, keepdims=True)
+        result: Floats = constant + slope @ v
+        return result
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """None is known before there are reports."""
+        return np.zeros(len(itemsets))

@@ -1,0 +1,407 @@
+"""Select-a-size and cut-and-paste: hide the leaf in a forest of false items.
+
+Evfimievski, Srikant, Agrawal and Gehrke (Information Systems 29, 2004), Definitions 7 and 8.  Of a record of m items,
+j are kept, where j is chosen with probability p_m[j] and the items uniformly; every item that the record does not have
+comes in with probability rho_m.  With x' = 1 for an item that is shown and g_k = E of the product of (x' - rho) over k
+items of the record, the weight of a report is
+
+    w_A(t') = product over X in A of (x' - rho_m)  /  g_k(m)
+
+since the factor of an item that the record lacks has mean 0.  For cut-and-paste, g_k = (1 - rho)^k Pr(k given items
+are all among those chosen first), which is 0 when the cutoff is below k.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import comb
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.checks import check_integer, check_probability
+from bosket.counting.base import Words
+from bosket.data import Baskets, Domain
+from bosket.errors import ParameterError
+from bosket.mechanisms.base import Mechanism, Strata, as_domain
+from bosket.mechanisms.exchangeable import ExchangeableChannel
+from bosket.mechanisms.sizes import at, declared_sizes, from_pairs, per_size, same_size_guarantee, shown, to_pairs
+from bosket.privacy import LocalGuarantee
+from bosket.privacy.sized import amplification, exchange, ranges
+from bosket.random_kernels import PRECISION
+from bosket.randomness import Randomness, Thresholds
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_ROWS = 1 << 17  # records randomized at once: bounds the memory for copies
+
+
+class SizedMechanism(Mechanism):
+    """What the two mechanisms share: record sizes that may be declared, and a guarantee for records of one size."""
+
+    insert: float | Mapping[int, float]
+
+    @property
+    @abstractmethod
+    def record_sizes(self) -> frozenset[int] | None: ...
+
+    def telling_sizes(self, n_items: int) -> Iterable[int]:
+        """Record sizes among which the worst is."""
+        return range(n_items + 1) if self.record_sizes is None else sorted(self.record_sizes)
+
+    @abstractmethod
+    def channel(self, domain: Domain) -> SelectASizeChannel: ...
+
+    def guarantee(
+        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        """Amplification between records of one size: for one item exchanged, for any two of them, and for a person."""
+        domain = as_domain(domain)
+        if max_size is not None:
+            check_integer("max_size", max_size, least=1)
+        channel = self.channel(domain)
+        return same_size_guarantee(
+            str(self),
+            channel.amplification,
+            self.telling_sizes(len(domain)),
+            n_items=len(domain),
+            max_size=max_size,
+            reports=reports,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and other.name == self.name and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SelectASize(SizedMechanism):
+    """Keep j of a record's m items with probability ``kept[m][j]``; let every other item in with ``insert[m]``.
+
+    kept     a mapping from record size m to the m + 1 probabilities of keeping 0 .. m items
+    insert   one number, or a mapping from record size to number
+    """
+
+    name = "select_a_size"
+
+    kept: Mapping[int, Sequence[float]]
+    insert: float | Mapping[int, float]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kept, Mapping) or not self.kept:
+            raise ParameterError(
+                "The 'kept' parameter of SelectASize must be a mapping from record size to probabilities.",
+                parameter="kept",
+                value=self.kept,
+            )
+        kept = {check_integer("kept size", size, least=0, of="SelectASize"): row for size, row in self.kept.items()}
+        rows = {size: _check_law(size, kept[size]) for size in sorted(kept)}
+        object.__setattr__(self, "kept", MappingProxyType(rows))
+        object.__setattr__(self, "insert", per_size("insert", self.insert, check_probability, of="SelectASize"))
+        declared_sizes("SelectASize", self.kept, self.insert)
+
+    @property
+    def record_sizes(self) -> frozenset[int]:
+        return frozenset(self.kept)
+
+    def channel(self, domain: Domain) -> SelectASizeChannel:
+        return KeptChannel(domain, self)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kept": [[size, list(row)] for size, row in sorted(self.kept.items())],
+            "insert": to_pairs(self.insert),
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        return cls(kept=from_pairs(value["kept"]), insert=from_pairs(value["insert"]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.kept), dict(self.insert) if isinstance(self.insert, Mapping) else self.insert)
+
+    def __str__(self) -> str:
+        sizes = sorted(self.kept)
+        return f"SelectASize(sizes {sizes[0]} to {sizes[-1]}, insert={shown(self.insert)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CutAndPaste(SizedMechanism):
+    """Choose a number from 0 to ``cutoff``, keep so many items (all, if there are fewer); then let every other item
+    in, the rest of the record included, with probability ``insert``.
+
+    Both may be one number for all record sizes, or a mapping from record size to number; records of a size that a
+    mapping does not name are refused.
+    """
+
+    name = "cut_and_paste"
+
+    cutoff: int | Mapping[int, int]
+    insert: float | Mapping[int, float]
+
+    def __post_init__(self) -> None:
+        def check_cutoff(name: str, value: Any) -> int:
+            return check_integer(name, value, least=1, of="CutAndPaste")
+
+        def check_insert(name: str, value: Any) -> float:
+            return check_probability(name, value, of="CutAndPaste")
+
+        object.__setattr__(self, "cutoff", per_size("cutoff", self.cutoff, check_cutoff, of="CutAndPaste"))
+        object.__setattr__(self, "insert", per_size("insert", self.insert, check_insert, of="CutAndPaste"))
+        declared_sizes("CutAndPaste", self.cutoff, self.insert)
+
+    @property
+    def record_sizes(self) -> frozenset[int] | None:
+        return declared_sizes("CutAndPaste", self.cutoff, self.insert)
+
+    def channel(self, domain: Domain) -> CutAndPasteChannel:
+        return CutAndPasteChannel(domain, self)
+
+    def telling_sizes(self, n_items: int) -> Iterable[int]:
+        """With one pair of parameters for all sizes, and room for two records of K items, no size beyond K is worse.
+
+        For m >= K, phi_(m+1)(a) = (1 - a/(m+1)) phi_m(a) + a/(m+1) phi_m(a - 1), so the ratio of neighbours does not
+        grow, and phi_m(m) / phi_m(0) is the same for all of them.
+        """
+        sizes = SizedMechanism.telling_sizes(self, n_items)
+        if isinstance(self.cutoff, int) and self.record_sizes is None and 2 * self.cutoff <= n_items:
+            return [size for size in sizes if size <= self.cutoff]
+        return sizes
+
+    def kept(self, size: int) -> tuple[float, ...]:
+        """p_m[j] of the select-a-size operator that this is, for records of m = ``size`` items (Remark 4.2)."""
+        return tuple(
+            float(p) for p in kept_by_cut_and_paste(size, at(self.cutoff, size), Fraction(at(self.insert, size)))
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cutoff": to_pairs(self.cutoff), "insert": to_pairs(self.insert)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        return cls(cutoff=from_pairs(value["cutoff"]), insert=from_pairs(value["insert"]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self.cutoff, self.insert)
+        return type(self), tuple(dict(part) if isinstance(part, Mapping) else part for part in parts)
+
+    def __str__(self) -> str:
+        return f"CutAndPaste(cutoff={shown(self.cutoff)}, insert={shown(self.insert)})"
+
+
+def _check_law(size: int, row: Any) -> tuple[float, ...]:
+    try:
+        law = tuple(check_probability(f"kept[{size}]", value, of="SelectASize") for value in row)
+    except TypeError:
+        law = ()
+    if len(law) != size + 1 or abs(math.fsum(law) - 1.0) > 1e-9:
+        raise ParameterError(
+            f"The 'kept[{size}]' parameter of SelectASize must be {size + 1} probabilities that sum to 1, of keeping 0 "
+            f"to {size} items.",
+            parameter="kept",
+            value=row,
+        )
+    return law
+
+
+def kept_by_cut_and_paste(size: int, cutoff: int, rho: Fraction) -> list[Fraction]:
+    """Remark 4.2: p_m[j] = sum over i <= min(K, j) of Pr(i chosen) C(m - i, j - i) rho^(j - i) (1 - rho)^(m - j)."""
+    chosen = _chosen_first(size, cutoff)
+    return [
+        sum(
+            (
+                chance * comb(size - i, j - i) * rho ** (j - i) * (1 - rho) ** (size - j)
+                for i, chance in enumerate(chosen[: j + 1])
+            ),
+            Fraction(0),
+        )
+        for j in range(size + 1)
+    ]
+
+
+def _chosen_first(size: int, cutoff: int) -> list[Fraction]:
+    """The law of min(uniform number from 0 to K, m): 1 / (K + 1) each, and what is left at m if m < K."""
+    if size > cutoff:
+        return [Fraction(1, cutoff + 1)] * (cutoff + 1)
+    return [Fraction(1, cutoff + 1)] * size + [1 - Fraction(size, cutoff + 1)]
+
+
+class SelectASizeChannel(ExchangeableChannel):
+    """Select-a-size on a domain; stratum m is a record of m items."""
+
+    def __init__(self, domain: Domain, mechanism: SizedMechanism) -> None:
+        super().__init__(domain)
+        self._sizes = mechanism.record_sizes
+        self._insert = mechanism.insert
+        self._thresholds = cache(lambda rho: Thresholds(np.full(len(domain), rho)))
+        self._never = Thresholds(np.zeros(len(domain)))
+
+    def rho(self, size: int) -> Fraction:
+        """The realised probability that an item which the record lacks comes in."""
+        return Fraction(Thresholds(at(self._insert, size)).probability[0])
+
+    def takes(self, size: int) -> bool:
+        return self._sizes is None or size in self._sizes
+
+    @abstractmethod
+    def only_shown(self, size: int, true: int, shown: int) -> Fraction:
+        """The probability that of ``true`` given items of the record ``shown`` given ones are in the report, and no
+        others of them.
+        """
+
+    @abstractmethod
+    def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> Words | None:
+        """Leave in ``bits`` what may not be taken away; return the bits that must not come back, if there are any."""
+
+    @abstractmethod
+    def log_phi(self, size: int) -> list[float]:
+        """ln of the probability of a report that has a items of the record, by a, up to what depends on its size."""
+
+    def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
+        rho = self.rho(size)
+        return self.only_shown(size, true, shown) * rho**inserted * (1 - rho) ** (absent - inserted)
+
+    def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
+        sizes = self.sizes_of(bits)
+        for start in range(0, len(bits), _ROWS):
+            self._randomize_part(bits[start : start + _ROWS], sizes[start : start + _ROWS], rng)
+        return bits, sizes
+
+    def _randomize_part(self, bits: Words, sizes: Strata, rng: Randomness) -> None:
+        gone = self._randomize_kept(bits, sizes, rng)
+        present = np.unique(sizes).tolist()
+        rates = np.zeros(int(sizes.max(initial=0)) + 1)
+        rates[present] = [at(self._insert, size) for size in present]
+        for rho in np.unique(rates[present]):
+            rows = np.flatnonzero(rates[sizes] == rho)
+            part = bits if len(rows) == len(bits) else bits[rows]
+            rng.xor_bernoulli(part, when_set=self._never, when_clear=self._thresholds(float(rho)))
+            if part is not bits:
+                bits[rows] = part
+        if gone is not None:
+            bits &= ~gone
+
+    def amplification(self, size: int) -> tuple[float, float]:
+        """epsilon for one item exchanged, and for any two records of this size."""
+        if size == 0 or size == len(self.domain):
+            return 0.0, 0.0  # there is one such record
+        rho = self.rho(size)
+        if rho in (0, 1):  # reports lie within the record, or cover all that it lacks: an overlap gives it away
+            sure = self.only_shown(size, size, 0 if rho == 0 else size) == 1
+            return (0.0, 0.0) if sure else (math.inf, math.inf)
+        phi = self.log_phi(size)
+        return exchange(phi), amplification(phi, ranges(size, len(self.domain)))
+
+
+class KeptChannel(SelectASizeChannel):
+    """SelectASize on a domain: the number of kept items is drawn from p_m, in multiples of 2**-53."""
+
+    def __init__(self, domain: Domain, mechanism: SelectASize) -> None:
+        super().__init__(domain, mechanism)
+        self._cumulative: dict[int, npt.NDArray[np.uint64]] = {}
+        self.realised: dict[int, list[Fraction]] = {}
+        for size, law in mechanism.kept.items():
+            exact = [Fraction(p) for p in law]
+            total = sum(exact)
+            steps = [round(sum(exact[: j + 1]) / total * (1 << PRECISION)) for j in range(len(exact))]
+            self._cumulative[size] = np.array(steps, np.uint64)
+            self.realised[size] = [
+                Fraction(step - before, 1 << PRECISION) for before, step in zip([0, *steps], steps, strict=False)
+            ]
+
+    def only_shown(self, size: int, true: int, shown: int) -> Fraction:
+        return sum(
+            (
+                p * Fraction(comb(size - true, j - shown), comb(size, j))
+                for j, p in enumerate(self.realised[size])
+                if p and shown <= j <= size - true + shown
+            ),
+            Fraction(0),
+        )
+
+    def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> Words:
+        keep = np.zeros(len(bits), np.int64)
+        for size in np.unique(sizes).tolist():
+            rows = np.flatnonzero(sizes == size)
+            keep[rows] = rng.choose(self._cumulative[size], len(rows))
+        kept = bits.copy()
+        rng.keep_subset(kept, keep)
+        return bits ^ kept
+
+    def log_phi(self, size: int) -> list[float]:
+        rho = float(self.rho(size))
+        odds = math.log1p(-rho) - math.log(rho)
+        return [
+            math.log(p) - math.log(comb(size, a)) + a * odds if p else -math.inf
+            for a, p in enumerate(self.realised[size])
+        ]
+
+
+class CutAndPasteChannel(SelectASizeChannel):
+    """CutAndPaste on a domain: drawn as it is defined, so its law is exact and needs few terms for any record size."""
+
+    rounding = Fraction(0)
+
+    def __init__(self, domain: Domain, mechanism: CutAndPaste) -> None:
+        super().__init__(domain, mechanism)
+        self._cutoff = mechanism.cutoff
+
+    def only_shown(self, size: int, true: int, shown: int) -> Fraction:
+        """Of the shown ones i were chosen first, the others came back: C(shown, i) ways."""
+        rho = self.rho(size)
+        total = Fraction(0)
+        for i in range(shown + 1):
+            these = sum(
+                (
+                    chance * Fraction(comb(size - true, j - i), comb(size, j))
+                    for j, chance in enumerate(_chosen_first(size, at(self._cutoff, size)))
+                    if i <= j <= size - true + i
+                ),
+                Fraction(0),
+            )
+            total += comb(shown, i) * these * rho ** (shown - i)
+        return total * (1 - rho) ** (true - shown)
+
+    def _limit(self, size: int) -> int | None:
+        """g_k is positive up to the cutoff and 0 beyond."""
+        if size > 0 and self.rho(size) == 1:
+            return 0
+        cutoff: int = at(self._cutoff, size)
+        return cutoff if cutoff < size else None
+
+    def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> None:
+        keep = np.zeros(len(bits), np.int64)
+        present = np.unique(sizes).tolist()
+        for cutoff in {at(self._cutoff, size) for size in present}:
+            rows = np.flatnonzero(np.isin(sizes, [size for size in present if at(self._cutoff, size) == cutoff]))
+            keep[rows] = rng.integers(cutoff + 1, len(rows))
+        rng.keep_subset(bits, np.minimum(keep, sizes))
+
+    def log_phi(self, size: int) -> list[float]:
+        """phi(a) = (1 - rho)^m sum over i of Pr(i chosen) C(a, i) / C(m, i) rho^-i: positive terms that grow with a."""
+        log_rho = math.log(float(self.rho(size)))
+        chosen = [float(chance) for chance in _chosen_first(size, at(self._cutoff, size))]
+        deepest = -len(chosen) * log_rho  # factored out: rho^-i overflows where the cutoff is large
+        return [
+            deepest
+            + math.log(
+                math.fsum(
+                    chance * (comb(a, i) / comb(size, i)) * math.exp(-i * log_rho - deepest)
+                    for i, chance in enumerate(chosen[: a + 1])
+                )
+            )
+            for a in range(size + 1)
+        ]

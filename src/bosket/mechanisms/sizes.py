@@ -1,0 +1,104 @@
+"""Parameters that may depend on the size of a record, and what a mechanism that sends sizes promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from bosket.checks import check_integer
+from bosket.errors import ParameterError
+from bosket.privacy import Amplification, LocalGuarantee
+
+Value = TypeVar("Value")
+
+
+def per_size(name: str, value: Any, check: Callable[[str, Any], Value], *, of: str) -> Value | Mapping[int, Value]:
+    """A checked number, or a checked mapping from record size to number, in the order of sizes."""
+    if not isinstance(value, Mapping):
+        return check(name, value)
+    if not value:
+        raise ParameterError(
+            f"The '{name}' parameter of {of} must name at least one record size, got none.", parameter=name, value=value
+        )
+    sizes = {check_integer(f"{name} size", size, least=0, of=of): number for size, number in value.items()}
+    return MappingProxyType({size: check(f"{name}[{size}]", sizes[size]) for size in sorted(sizes)})
+
+
+def declared_sizes(name: str, *values: Any) -> frozenset[int] | None:
+    """The record sizes that every parameter given by size knows; None if none is given by size."""
+    mappings = [frozenset(value) for value in values if isinstance(value, Mapping)]
+    if not mappings:
+        return None
+    if any(sizes != mappings[0] for sizes in mappings):
+        odd = sorted(frozenset.union(*mappings) - frozenset.intersection(*mappings))
+        raise ParameterError(
+            f"The parameters of {name} must all name the same record sizes, got some without size {odd[0]}.",
+            parameter="sizes",
+            value=odd,
+        )
+    return mappings[0]
+
+
+def at(value: Any, size: int) -> Any:
+    return value[size] if isinstance(value, Mapping) else value
+
+
+def to_pairs(value: Any) -> Any:
+    """JSON form: a mapping as pairs, since JSON has no whole numbers as keys."""
+    return [[size, value[size]] for size in sorted(value)] if isinstance(value, Mapping) else value
+
+
+def from_pairs(value: Any) -> Any:
+    return dict(value) if isinstance(value, list) else value
+
+
+def shown(value: Any) -> str:
+    """A parameter in a few characters, for names of mechanisms."""
+    if not isinstance(value, Mapping):
+        return f"{value:g}"
+    numbers = sorted(set(value.values()))
+    spread = f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
+    sizes = list(value)
+    over = f"size {sizes[0]}" if len(sizes) == 1 else f"sizes {sizes[0]} to {sizes[-1]}"
+    return f"{{{over}: {spread}}}"
+
+
+def same_size_guarantee(
+    mechanism: str,
+    amplification: Callable[[int], tuple[float, float]],
+    sizes: Iterable[int],
+    *,
+    n_items: int,
+    max_size: int | None,
+    reports: int,
+) -> LocalGuarantee:
+    """The promise of a mechanism that sends the true size: only records of one size are alike.
+
+    ``amplification(size)`` gives epsilon for two records of that size that differ in one item exchanged for another,
+    and for any two records of that size.
+    """
+    worst = {size: amplification(size) for size in sizes if size <= n_items and (max_size is None or size <= max_size)}
+    item_at = max(worst, key=lambda size: worst[size][0], default=0)
+    record_at = max(worst, key=lambda size: worst[size][1], default=0)
+    item, record = worst.get(item_at, (0.0, 0.0))[0], worst.get(record_at, (0.0, 0.0))[1]
+    over = "one item" if n_items == 1 else f"{n_items} items"
+    size = f"any two records of the same size over {over} (worst at size {record_at})"
+    sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
+    whole = Amplification(record, size)
+    return LocalGuarantee(
+        mechanism=mechanism,
+        item=Amplification(
+            item, f"two records that differ in one item exchanged for another (worst at size {item_at})"
+        ),
+        record=whole,
+        person=whole.repeated(reports, f"a person who sends {sends}; {size}"),
+        reports=reports,
+        reveals=("the number of items in the record",),
+        about_an_item="that a record has one item rather than another, which had 5%, knowing the rest of it,",
+        assumptions=(
+            "the size of a record is sent as it is: a prior is one among records of that size, and two records of "
+            "different sizes are told apart for certain",
+            "the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256",
+        ),
+    )
