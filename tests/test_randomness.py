@@ -365,3 +365,61 @@ def test_seeded_says_what_it_is() -> None:
         with pytest.raises(ParameterError) as caught:
             Seeded(bad)  # type: ignore[arg-type]
         assert caught.value.parameter == "seed"
+
+
+class TestSubsets:
+    """Choosing among the set bits of a row, and setting clear ones."""
+
+    def test_every_choice_is_equally_likely(self) -> None:
+        """3 of 6 items spread over two words: 20 choices, 200 000 draws; a choice a fifth too likely would be caught."""
+        items = [0, 5, 31, 63, 64, 90]
+        row = np.zeros(2, np.uint64)
+        for item in items:
+            row[item // 64] |= np.uint64(1 << item % 64)
+        bits = np.tile(row, (200_000, 1))
+        Seeded(3).keep_subset(bits, np.full(len(bits), 3, np.int64))
+        assert ((bits & ~row) == 0).all()
+        assert (np.bitwise_count(bits).sum(axis=1) == 3).all()
+        _, counts = np.unique(bits, axis=0, return_counts=True)
+        assert len(counts) == 20
+        assert_plausible(chi_square(counts, np.full(20, 0.05)))
+        wrong = np.concatenate([[0.06], np.full(19, 0.94 / 19)])
+        assert_rejected(chi_square(counts, wrong))
+
+    def test_all_or_nothing(self) -> None:
+        bits = np.array([[0b1011], [0b1011]], np.uint64)
+        Seeded(1).keep_subset(bits, np.array([0, 3]))
+        assert bits.tolist() == [[0], [0b1011]]
+
+    def test_blocks_have_streams_of_their_own(self) -> None:
+        """Many rows make several blocks; a seed repeats them all and no two blocks are alike."""
+        start = np.full((1 << 16, 1), (1 << 40) - 1, np.uint64)
+        one, two = start.copy(), start.copy()
+        Seeded(1).keep_subset(one, np.full(len(one), 20, np.int64))
+        Seeded(1).keep_subset(two, np.full(len(two), 20, np.int64))
+        assert (one == two).all()
+        assert len(np.unique(one)) > 0.99 * len(one)
+
+    def test_insertions_avoid_what_is_there(self) -> None:
+        """Two of the five lanes that are free: 10 choices, equally likely."""
+        avoid = np.tile(np.array([0b0000111], np.uint64), (200_000, 1))
+        bits = np.zeros_like(avoid)
+        Seeded(2).insert_lanes(bits, avoid, np.full(len(bits), 2, np.int64), 8)
+        assert ((bits & avoid) == 0).all()
+        assert (np.bitwise_count(bits) == 2).all()
+        values, counts = np.unique(bits, return_counts=True)
+        assert len(values) == 10
+        assert_plausible(chi_square(counts, np.full(10, 0.1)))
+        assert_rejected(chi_square(counts, np.concatenate([[0.11], np.full(9, 0.89 / 9)])))
+
+    def test_choices_have_their_probabilities(self) -> None:
+        one = 1 << 53
+        drawn = Seeded(4).choose(np.array([one // 4, one // 4, one], np.uint64), 400_000)
+        counts = np.bincount(drawn, minlength=3)
+        assert counts[1] == 0
+        assert_plausible(chi_square(counts[[0, 2]], [0.25, 0.75]))
+        assert_rejected(chi_square(counts[[0, 2]], [0.26, 0.74]))
+
+    def test_copies_are_refused(self) -> None:
+        with pytest.raises(ValueError, match="contiguous"):
+            Seeded(1).keep_subset(np.zeros((4, 4), np.uint64)[:, ::2], np.zeros(4, np.int64))

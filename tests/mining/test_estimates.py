@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.mechanisms import ExchangeableChannel
 from bosket.mechanisms.flip import FlipChannel
 from bosket.reports import Reports
-from tests.oracles import Pattern, outcomes
+from tests.oracles import Law, Pattern, cut_and_paste_law, outcomes, replace_law, select_a_size_law
 from tests.stats import assert_plausible, assert_rejected, binomial
 
 MECHANISMS = [
@@ -20,6 +22,7 @@ MECHANISMS = [
     bk.Flip(keep={0: 0.3, 1: 0.9, 2: 0.6}, keep_absent={0: 0.2, 1: 0.7, 2: 0.99}),
 ]
 TRUTHS: list[tuple[Pattern, ...]] = [((1, 1, 1), (0, 1, 0)), ((1, 0, 1), (1, 1, 1)), ((0, 0, 0), (1, 1, 0))]
+SMALL_KEPT = {0: [1.0], 1: [0.25, 0.75], 2: [0.25, 0.25, 0.5]}
 SUBSETS = [tuple(s) for size in (1, 2, 3) for s in itertools.combinations(range(3), size)]
 
 
@@ -61,6 +64,51 @@ def test_every_outcome_of_a_small_data_set(mechanism: bk.Mechanism, truth: tuple
         for t in truth:
             cells[sum(t[item] << position for position, item in enumerate(subset))] += 1
         assert channel.variance(subset, cells) / n**2 == pytest.approx(spread[place, place], abs=1e-9)
+
+
+SIZED = [
+    (bk.CutAndPaste(cutoff=3, insert=0.3125), lambda t: cut_and_paste_law(t, 4, 3, 0.3125)),
+    (
+        bk.SelectASize(SMALL_KEPT, insert=0.25),
+        lambda t: select_a_size_law(t, 4, SMALL_KEPT[len(t)], 0.25),
+    ),
+    (bk.Replace(probability=0.25), lambda t: replace_law(t, 4, 0.25)),
+]
+
+
+@pytest.mark.parametrize("truth", [({0, 1}, {1}), ({0, 2}, {0, 1}), ({3}, set())], ids=str)
+@pytest.mark.parametrize(("mechanism", "law"), SIZED, ids=[str(mechanism) for mechanism, _ in SIZED])
+def test_every_outcome_where_sizes_are_strata(
+    mechanism: bk.Mechanism, law: Callable[[frozenset[int]], Law], truth: tuple[set[int], ...]
+) -> None:
+    """As above for two records on four items, of one size or two: estimates and covariances add over sizes.
+
+    An itemset of three items, which no record can hold, has estimate and error 0.
+    """
+    plan = bk.Plan(bk.Domain(range(4)), mechanism)
+    sizes = np.array([len(t) for t in truth], np.int32)
+    subsets = [(0,), (1,), (0, 1), (1, 2), (0, 1, 2)]
+    support = np.array([sum(t >= set(a) for t in truth) / 2 for a in subsets])
+    mean, spread, claimed = np.zeros(5), np.zeros((5, 5)), np.zeros((5, 5))
+    for one, two in itertools.product(*(law(frozenset(t)).items() for t in truth)):
+        probability = one[1] * two[1]
+        bits = np.array([[sum(1 << item for item in report)] for report in (one[0], two[0])], np.uint64)
+        found = bk.estimate(Reports(plan, bits, strata=sizes.copy(), randomness="secure"), subsets)
+        mean += probability * found.value
+        spread += probability * np.outer(found.value - support, found.value - support)
+        claimed += probability * found.covariance
+        assert found.value[4] == found.variance[4] == 0
+    np.testing.assert_allclose(mean, support, atol=1e-9)
+    np.testing.assert_allclose(claimed, spread, atol=1e-9)
+    channel = plan.channel
+    assert isinstance(channel, ExchangeableChannel)
+    for place, subset in enumerate(subsets):
+        predicted = 0.0
+        for t in truth:
+            cells = np.zeros(1 << len(subset))
+            cells[sum(1 << position for position, item in enumerate(subset) if item in t)] = 1
+            predicted += channel.variance(subset, cells, len(t)) / 4
+        assert predicted == pytest.approx(spread[place, place], abs=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=str)

@@ -7,6 +7,7 @@ are segment sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ _BLOCK_WORDS = 256  # 2 KiB of a column
 _PAIR_SPAN = 512  # items on a side of one call of the pair kernel
 _CHUNK = 1 << 17  # itemsets in one call of the group kernel: keeps Ctrl-C and progress lively
 _TRANSPOSE_WORDS = 1 << 10
+_SMALL = 1 << 14  # words that are counted sooner than a thread is started
 
 
 class Bitmaps:
@@ -116,7 +118,9 @@ class Bitmaps:
             return counts
 
         n_blocks = len(self._starts)
-        parts = list(slices(n_blocks, max(1, -(-n_blocks // n_threads()))))
+        words = int((self._stops - self._starts).sum()) * math.prod(shape)
+        n_parts = n_threads() if words > _SMALL else 1
+        parts = list(slices(n_blocks, max(1, -(-n_blocks // n_parts))))
         total = np.zeros((len(self.strata), *shape), np.int64)
         for counts in parallel_map(share, parts):
             total += counts
