@@ -14,7 +14,7 @@ ROOT = Path(bosket.__file__).parent
 HOUSE = [
     ["errors", "_version"],
     ["checks", "compiled", "threads"],
-    ["random_kernels", "randomness", "moment_kernels", "estimates"],
+    ["random_kernels", "randomness", "moment_kernels", "estimates", "ratio"],
     ["data"],
     ["counting"],
     ["privacy"],

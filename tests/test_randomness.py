@@ -371,7 +371,7 @@ class TestSubsets:
     """Choosing among the set bits of a row, and setting clear ones."""
 
     def test_every_choice_is_equally_likely(self) -> None:
-        """3 of 6 items spread over two words: 20 choices, 200 000 draws; a choice a fifth too likely would be caught."""
+        """3 of 6 items spread over two words: 20 choices, 200 000 draws; one a fifth too likely would be caught."""
         items = [0, 5, 31, 63, 64, 90]
         row = np.zeros(2, np.uint64)
         for item in items:

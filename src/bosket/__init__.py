@@ -1,5 +1,8 @@
 """bosket: frequent itemsets and association rules from data that nobody should have to hand over."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bosket._version import __version__
 from bosket.data import Baskets, Domain, quest
 from bosket.errors import (
@@ -12,11 +15,14 @@ from bosket.errors import (
 )
 from bosket.estimates import Estimates
 from bosket.mechanisms import CutAndPaste, Flip, Mechanism, Mixing, Replace, SelectASize
-from bosket.mining import FrequentItemsets, association_rules, estimate, mine
+from bosket.mining import FrequentItemsets, association_rules, confidence, estimate, mine, partial_supports
 from bosket.plan import Plan, PrivacyUnit
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.randomness import Secure, Seeded
 from bosket.reports import Reports
+
+if TYPE_CHECKING:
+    from bosket import audit, planning
 
 __all__ = [
     "Amplification",
@@ -44,7 +50,18 @@ __all__ = [
     "TooManyCandidatesError",
     "__version__",
     "association_rules",
+    "audit",
+    "confidence",
     "estimate",
     "mine",
+    "partial_supports",
+    "planning",
     "quest",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Rooms that few programs enter are opened at the first step into them: they load much of SciPy."""
+    if name in ("audit", "planning"):
+        return import_module(f"bosket.{name}")
+    raise AttributeError(f"module 'bosket' has no attribute {name!r}")

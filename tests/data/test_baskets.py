@@ -232,3 +232,10 @@ def test_a_slice_of_baskets_is_baskets() -> None:
     assert data[:0].n_records == 0
     assert data[1:].domain == data.domain
     assert list(data.domain) == ["a", "b", "c"]
+
+
+def test_some_records_by_truth_values_or_numbers() -> None:
+    baskets = Baskets([["a"], ["a", "b"], [], ["c"]])
+    assert list(baskets[baskets.sizes == 1]) == [("a",), ("c",)]
+    assert list(baskets[np.array([3, 0])]) == [("c",), ("a",)]
+    assert baskets[baskets.sizes == 1].domain == baskets.domain

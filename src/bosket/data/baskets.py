@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _WORDS_A_PART = 1 << 20
 
 
+Some = slice | npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Baskets:
     """Immutable records, each a set of items, over a domain.
@@ -184,11 +187,13 @@ class Baskets:
     def __getitem__(self, record: int) -> tuple[Hashable, ...]: ...
 
     @overload
-    def __getitem__(self, record: slice) -> Self: ...
+    def __getitem__(self, record: Some) -> Self: ...
 
-    def __getitem__(self, record: int | slice) -> tuple[Hashable, ...] | Self:
-        """The labels of one record (numbers below 0 count from the end), or the baskets of a slice."""
-        if isinstance(record, slice):
+    def __getitem__(self, record: int | Some) -> tuple[Hashable, ...] | Self:
+        """The labels of one record (numbers below 0 count from the end), or some records: by slice, by truth values,
+        or by numbers.
+        """
+        if isinstance(record, slice | np.ndarray):
             chosen = np.arange(self.n_records)[record]
             sizes = self.sizes[chosen]
             indptr = np.concatenate([[0], np.cumsum(sizes)])

@@ -23,6 +23,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
+from itertools import product
 from math import comb
 
 import numpy as np
@@ -52,6 +54,7 @@ class ExchangeableChannel(RecordChannel):
         self.domain = domain
         self._inverses: dict[tuple[int, int], Matrix] = {}
         self._by_size: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self._outcome = lru_cache(maxsize=1 << 14)(lambda *numbers: float(self.outcome(*numbers)))
 
     @abstractmethod
     def takes(self, size: int) -> bool:
@@ -96,6 +99,14 @@ class ExchangeableChannel(RecordChannel):
         if key not in self._inverses:
             self._inverses[key] = self._invert(k, size)
         return self._inverses[key]
+
+    def shown_given(self, k: int, size: int) -> Floats:
+        """p[l -> k] by l: how likely a report shows all of k items of which the record has l."""
+        return np.array([self._outcome(size, l, l, k - l, k - l) for l in range(min(k, size) + 1)])
+
+    def record_variances_by_overlap(self, k: int, size: int) -> Floats:
+        """Statement 3: the variance that one record with l of the k items brings to the estimate, by l."""
+        return self._weights_and_variances(k, size)[1]
 
     def partial_inverse(self, k: int, size: int) -> Floats:
         return _rounded(self.exact_partial_inverse(k, size))
@@ -144,6 +155,40 @@ class ExchangeableChannel(RecordChannel):
             for l in range(r + 1)
         ]
 
+    def two_set_transition(self, a: int, b: int, size: int) -> Floats:
+        """p of two disjoint itemsets A and B of a and b items, by intersections: entry [l'_A, l'_B, l_A, l_B].
+
+        0 where a record of this size cannot meet A and B so (Definition 13 and the formula after it).
+        """
+        law = np.zeros((a + 1, b + 1, a + 1, b + 1))
+        for l_a, l_b in product(range(a + 1), range(b + 1)):
+            if l_a + l_b not in self.possible(a + b, size):
+                continue
+            for q_a, q_b, i_a, i_b in product(range(l_a + 1), range(l_b + 1), range(a - l_a + 1), range(b - l_b + 1)):
+                ways = comb(l_a, q_a) * comb(l_b, q_b) * comb(a - l_a, i_a) * comb(b - l_b, i_b)
+                absent = a + b - l_a - l_b
+                law[q_a + i_a, q_b + i_b, l_a, l_b] += ways * self._outcome(
+                    size, l_a + l_b, q_a + q_b, absent, i_a + i_b
+                )
+        return law
+
+    def two_set_covariance(self, a: int, b: int, partial: npt.ArrayLike, size: int) -> Floats:
+        """Covariance of the estimates X of supp(A u B) and Y of supp(A), times the number of records.
+
+        ``partial`` holds the true two-set partial supports s[l_A, l_B] of records of this size.  Eqs. (17) and (18);
+        since X and Y are the one-set estimates (Remark 4.5), their weights are q_(a+b)[l'_A + l'_B] and q_a[l'_A].
+        """
+        s = np.asarray(partial, float)
+        shown = np.add.outer(np.arange(a + 1), np.arange(b + 1))
+        x = self._weights_and_variances(a + b, size)[0][shown]
+        y = np.broadcast_to(self._weights_and_variances(a, size)[0][:, None], x.shape)
+        law = self.two_set_transition(a, b, size)
+        weights = np.stack([x, y])
+        second = np.einsum("iuv,juv,uvab,ab->ij", weights, weights, law, s)
+        mean = np.einsum("iuv,uvab->iab", weights, law)
+        result: Floats = second - np.einsum("iab,jab,ab->ij", mean, mean, s)
+        return result
+
     def condition(self, k: int, size: int) -> float:
         """Condition number of P in the spectral norm, infinite where P has no inverse: how much it magnifies noise."""
         try:
@@ -188,7 +233,7 @@ class ExchangeableChannel(RecordChannel):
         for l in self.possible(k, stratum):
             for q in range(l + 1):
                 for i in range(k - l + 1):
-                    law[l, q, i] = self.outcome(stratum, l, q, k - l, i)
+                    law[l, q, i] = self._outcome(stratum, l, q, k - l, i)
         matrix: Floats = law[np.broadcast_to(true, both.shape), both, came]
         return matrix
 

@@ -1,0 +1,116 @@
+"""Maximal supports s_max(k, m): what the most frequent itemsets of k items reach among records of m items.
+
+They are what Evfimievski et al. (2004), section 4.4, plan with: an estimate, made before people are asked, of how
+telling the most telling itemset can be.  Written as a mapping from record size m to [s_max(1, m), s_max(2, m), ...].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from bosket.checks import check_between, check_integer, check_probability
+from bosket.data import Baskets, Domain
+from bosket.errors import ParameterError
+from bosket.mechanisms import ExchangeableChannel, Mechanism
+from bosket.mining import mine
+from bosket.privacy.breaches import Floats, challenging_level
+
+Maximal = Mapping[int, Sequence[float]]
+Level = Callable[[Sequence[float], Floats], "Floats | float"]
+"""The breach level of the worst itemset with such maximal supports, given p[l -> k] by l."""
+
+
+def check_maximal(maximal: Maximal) -> dict[int, tuple[float, ...]]:
+    """Probabilities that do not grow with the itemset, for every record size, no more of them than its items."""
+    result = {}
+    for size, row in maximal.items():
+        check_integer("maximal size", size, least=1)
+        values = tuple(check_probability(f"maximal[{size}]", value) for value in row)
+        if not values or len(values) > size or any(b > a for a, b in pairwise(values)):
+            raise ParameterError(
+                f"The 'maximal[{size}]' parameter must be 1 to {size} supports that do not grow with the itemset.",
+                parameter="maximal",
+                value=row,
+            )
+        result[size] = values
+    if not result:
+        raise ParameterError("The 'maximal' parameter must name record sizes, got none.", parameter="maximal", value={})
+    return result
+
+
+def planning_channel(mechanism: Mechanism, size: int) -> ExchangeableChannel:
+    """The channel on a domain where nothing about a record of this size is impossible: the domain's size is immaterial
+    to estimates.
+    """
+    channel = mechanism.channel(Domain(range(2 * size + 40)))
+    if not isinstance(channel, ExchangeableChannel):
+        raise ParameterError(
+            f"The 'mechanism' parameter must be one that sends the size of records, got {mechanism}.",
+            parameter="mechanism",
+            value=mechanism,
+        )
+    return channel
+
+
+def maximal_supports(baskets: Baskets, *, max_itemset: int = 7) -> dict[int, tuple[float, ...]]:
+    """s_max(k, m) of known data, for every record size that occurs and k up to max_itemset: a pilot study, say.
+
+    It reads raw data, so what it returns is not private.
+    """
+    check_integer("max_itemset", max_itemset, least=1)
+    result = {}
+    for size in np.unique(baskets.sizes[baskets.sizes > 0]).tolist():
+        alike = baskets[baskets.sizes == size]
+        longest = min(size, max_itemset)
+        supports = np.zeros(longest)
+        limit = 1.0
+        while not supports.all():
+            limit = max(limit / 4, 1 / alike.n_records)
+            for itemset, support in mine(alike, min_support=limit, max_size=longest):
+                supports[len(itemset) - 1] = max(supports[len(itemset) - 1], support)
+        result[size] = tuple(supports.tolist())
+    return result
+
+
+def breach_levels(mechanism: Mechanism, maximal: Maximal, *, measure: Level = challenging_level) -> pd.DataFrame:
+    """The breach level of the most challenging k-itemset for every record size and k: what planning keeps down.
+
+    ``measure`` is :func:`~bosket.privacy.breaches.challenging_level`, the itemset of Eqs. (15) and (16), or
+    :func:`~bosket.privacy.breaches.worst_level`, the worst that can exist.
+    """
+    rows = []
+    for size, values in check_maximal(maximal).items():
+        channel = planning_channel(mechanism, size)
+        for k in range(1, len(values) + 1):
+            level = measure(values[:k], channel.shown_given(k, size))
+            rows.append({"record_size": size, "size": k, "breach": float(level)})
+    return pd.DataFrame(rows, columns=["record_size", "size", "breach"])
+
+
+def allowed_maximal_supports(
+    mechanism: Mechanism, sizes: Sequence[int], *, level: float = 0.5, max_itemset: int = 7
+) -> dict[int, tuple[float, ...]]:
+    """The maximal supports that put every itemset size just at the breach level: the inverse question.
+
+    For k = 1, 2, ... in turn, the s_max(k, m) at which the itemset of Eqs. (15) and (16) reaches ``level``.
+    """
+    check_between("level", level, 0, 1)
+    result = {}
+    for size in sizes:
+        channel = planning_channel(mechanism, size)
+        values: list[float] = []
+        for k in range(1, min(size, max_itemset) + 1):
+            shown = channel.shown_given(k, size)
+
+            def excess(support: float, values: list[float] = values, shown: Floats = shown) -> float:
+                return float(challenging_level([*values, support], shown)) - level
+
+            most = values[-1] if values else 1.0
+            values.append(most if excess(most) <= 0 else float(brentq(excess, 0.0, most, xtol=1e-15)))
+        result[size] = tuple(values)
+    return result
