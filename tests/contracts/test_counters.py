@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bosket.counting import Bitmaps, Counter, ItemsetRows, ReferenceCounter
+from bosket.counting import Bitmaps, Counter, ItemsetRows, ReferenceCounter, Shards
 from bosket.counting.table import ItemsetIndex, SupportTable, count_subsets
 from bosket.data import Baskets
 
@@ -31,6 +31,18 @@ def bitmaps_of_some_items(records: Records, n_items: int, strata: list[int] | No
     )
 
 
+def shards(records: Records, n_items: int, strata: list[int] | None) -> Counter:
+    """Cut in three, an empty shard among them; strata that a shard does not have count as 0 there."""
+    cuts = [0, len(records) // 3, len(records) // 3, len(records)]
+    return Shards(
+        [
+            bitmaps(records[start:stop], n_items, None if strata is None else strata[start:stop])
+            for start, stop in itertools.pairwise(cuts)
+            if stop > start or len(records) == 0 or strata is None
+        ]
+    )
+
+
 def reference(records: Records, n_items: int, strata: list[int] | None) -> Counter:
     return ReferenceCounter(records, strata)
 
@@ -38,6 +50,7 @@ def reference(records: Records, n_items: int, strata: list[int] | None) -> Count
 ENGINES: dict[str, Make] = {
     "reference": reference,
     "bitmaps": bitmaps,
+    "shards": shards,
     "bitmaps_of_some_items": bitmaps_of_some_items,
 }
 

@@ -3,5 +3,6 @@
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.reference import ReferenceCounter
+from bosket.counting.shards import Shards
 
-__all__ = ["Bitmaps", "Counter", "Counts", "ItemsetRows", "ReferenceCounter"]
+__all__ = ["Bitmaps", "Counter", "Counts", "ItemsetRows", "ReferenceCounter", "Shards"]

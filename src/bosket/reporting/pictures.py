@@ -43,6 +43,8 @@ COLOURS = {
 """The light scheme; a page's style sheet gives the dark one under the same names."""
 
 _STATUS = {"found": "o", "missed": "v", "false": "s"}
+_LINES = ("found", "missed", "false", "step-5")
+_MARKERS = ("o", "v", "s", "D")
 _LIFTS = (1.0, 2.0, 5.0, 20.0)
 _MOST_POINTS = 600
 _SETTINGS = threading.Lock()  # matplotlib reads some settings from a global place: one picture at a time
@@ -283,3 +285,33 @@ def _bars(frame: pd.DataFrame, measure: str) -> Floats:
     low, high = (frame[f"{measure}_{end}"].to_numpy(float) for end in ("low", "high"))
     result: Floats = np.nan_to_num(np.maximum(np.stack([value - low, high - value]), 0))
     return result
+
+
+def curves(
+    x: Sequence[float],
+    lines: dict[str, Sequence[float | None]],
+    *,
+    name: str,
+    title: str,
+    x_label: str,
+    y_label: str,
+    x_is_share: bool,
+) -> str:
+    """Lines over a common x, y a share on a logarithmic axis; None breaks a line."""
+    figure, (axes,) = _axes(6.4, 4.2)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(_percent))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_percent if x_is_share else lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=not x_is_share))
+    for place, (label, y) in enumerate(lines.items()):
+        values = np.array([np.nan if value is None else value for value in y])
+        axes.plot(
+            x, values, label=label, color=COLOURS[_LINES[place % len(_LINES)]], marker=_MARKERS[place % len(_MARKERS)],
+            markersize=4, linewidth=1.6,
+        )  # fmt: skip
+    axes.set_title(title, color=COLOURS["ink"], fontsize=10.5, loc="left", pad=10)
+    _name(axes, x_label, y_label)
+    _legend(axes, "best")
+    return _svg(figure, name, f"{title}: {y_label} against {x_label}, a line each for {', '.join(lines)}.")
