@@ -44,7 +44,7 @@ MAILORDER_STAND = Stand("mailorder", MAILORDER, 2_859_314, {m: 0.6**m for m in M
 def simulate(stand: Stand, n_records: int, *, seed: int) -> Baskets:
     """Records with the mix of sizes; popular items, and pairs and triples that go together, at all sizes.
 
-    The popularity of an item falls with its rank; a third of the records begins with one of thirty small groups of
+    The popularity of an item falls with its rank; a third of the records begins with one of sixty small groups of
     items, and the rest is drawn one by one.
     """
     rng = np.random.default_rng(seed)
@@ -53,9 +53,11 @@ def simulate(stand: Stand, n_records: int, *, seed: int) -> Baskets:
     drawn = rng.choice(sizes, size=n_records, p=shares / shares.sum())
     popularity = 1 / (np.arange(stand.n_items) + 8.0)
     ranks = np.argsort(rng.exponential(size=(n_records, stand.n_items)) / popularity, axis=1)[:, : sizes.max()]
-    groups = [rng.choice(stand.n_items, size=3, replace=False) for _ in range(30)]
+    groups = [rng.choice(stand.n_items, size=3, replace=False) for _ in range(60)]
     records = []
-    for size, order, group in zip(drawn.tolist(), ranks.tolist(), rng.integers(0, 90, n_records).tolist(), strict=True):
+    for size, order, group in zip(
+        drawn.tolist(), ranks.tolist(), rng.integers(0, 180, n_records).tolist(), strict=True
+    ):
         begin = groups[group].tolist() if group < len(groups) else []
         records.append(list(dict.fromkeys([*begin, *order]))[:size])
     return Baskets(records, items=range(stand.n_items))
