@@ -1,6 +1,7 @@
-"""Does a promise hold?  Checks of privacy by experiment, for whoever has the raw data too."""
+"""Does a promise hold?  Checks of privacy by experiment, most of them for whoever has the raw data too."""
 
 from bosket.audit.breach_table import Breaches
 from bosket.audit.breaches import breaches
+from bosket.audit.posterior import posterior
 
-__all__ = ["Breaches", "breaches"]
+__all__ = ["Breaches", "breaches", "posterior"]

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from bosket.benchmarks.bars import Bar, medians, seconds
 from bosket.benchmarks.limit_kernels import and_popcount
 from bosket.counting import Bitmaps, Counts, ItemsetRows
-from bosket.data import Domain, quest
-from bosket.mechanisms import Flip
+from bosket.data import Baskets, Domain, quest
+from bosket.mechanisms import CutAndPaste, Flip
 from bosket.mining import Search, mine_counter
 from bosket.randomness import Secure, Seeded
 from bosket.reports import Reports
@@ -83,6 +84,48 @@ def flipping() -> list[Bar]:
         ),
         Bar("Flip, of the keystream's limit", took["keystream"] / took["flip"], 0.4, True, {}),
     ]
+
+
+def stratified() -> list[Bar]:
+    """All pairs, and all triples of fewer items, over a million records in ten strata and in one."""
+    generator = np.random.default_rng(2)
+    bits = generator.integers(0, 1 << 63, (N, 10)).astype(np.uint64)
+    shares = 0.75 ** np.arange(10)
+    sizes = generator.choice(10, size=N, p=shares / shares.sum()).astype(np.int32)
+    counters = {"one": Bitmaps.from_rows(bits, 640), "ten": Bitmaps.from_rows(bits, 640, strata=sizes)}
+    bars = []
+    for name, k, items in (("pairs of 400 items", 2, 400), ("triples of 60 items", 3, 60)):
+        itemsets = np.array(list(combinations(range(items), k)), np.int32)
+
+        def count(which: str, itemsets: ItemsetRows = itemsets) -> Callable[[], object]:
+            return lambda: counters[which].supports(itemsets)
+
+        took = medians({which: count(which) for which in counters}, repeats=5)
+        bars.append(
+            Bar(f"count {name}, ten strata over one", took["ten"] / took["one"], 1.25, False, {"seconds": took})
+        )
+    return bars
+
+
+def cutting() -> list[Bar]:
+    """Cut-and-paste against Flip: a million records of 5 items over 1000, in memory."""
+    domain = Domain(range(1000))
+    generator = np.random.default_rng(3)
+    order = np.argsort(generator.random((N // 20, 1000)), axis=1)[:, :5]
+    indices = np.tile(np.sort(order, axis=1), (20, 1)).astype(np.int32).ravel()
+    baskets = Baskets.from_csr(np.arange(0, 5 * N + 1, 5), indices, domain)
+    channels = {
+        "flip": Flip(keep=0.9).channel(domain),
+        "cut_and_paste": CutAndPaste(cutoff=7, insert=0.353).channel(domain),
+    }
+    bits = baskets.to_bits()
+
+    def randomize(which: str) -> Callable[[], object]:
+        return lambda: channels[which].randomize_bits(bits.copy(), Secure())
+
+    took = medians({which: randomize(which) for which in channels}, repeats=5)
+    ratio = took["cut_and_paste"] / took["flip"]
+    return [Bar("CutAndPaste, 1 000 000 records of 5 of 1000 items, over Flip", ratio, 2.0, False, {"seconds": took})]
 
 
 class Timed:

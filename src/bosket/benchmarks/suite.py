@@ -14,13 +14,15 @@ from bosket._version import __version__
 from bosket.benchmarks.bars import Bar
 from bosket.benchmarks.exact import exact
 from bosket.benchmarks.generate import generating
-from bosket.benchmarks.local import counting, flipping, mining
+from bosket.benchmarks.local import counting, cutting, flipping, mining, stratified
 from bosket.threads import n_threads
 
 BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
     "generate": lambda data: generating(),
     "count": lambda data: counting(),
+    "strata": lambda data: stratified(),
     "flip": lambda data: flipping(),
+    "cut": lambda data: cutting(),
     "mine": lambda data: mining(),
     "exact": exact,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -117,10 +118,10 @@ class Bitmaps:
             kernel(self.columns, rows, self._starts[lo:hi], self._stops[lo:hi], self._stratum[lo:hi], counts)
             return counts
 
-        n_blocks = len(self._starts)
-        words = int((self._stops - self._starts).sum()) * math.prod(shape)
-        n_parts = n_threads() if words > _SMALL else 1
-        parts = list(slices(n_blocks, max(1, -(-n_blocks // n_parts))))
+        done = np.concatenate([[0], np.cumsum(self._stops - self._starts)])  # words up to each block
+        n_parts = n_threads() if int(done[-1]) * math.prod(shape) > _SMALL else 1
+        borders = np.searchsorted(done, done[-1] * np.arange(n_parts + 1) / n_parts)
+        parts = [(lo, hi) for lo, hi in pairwise(borders.tolist()) if lo < hi]
         total = np.zeros((len(self.strata), *shape), np.int64)
         for counts in parallel_map(share, parts):
             total += counts
@@ -182,12 +183,13 @@ def _sorted_by_stratum(
 def _blocks(
     stratum_records: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Cut the words of every stratum into blocks: where each starts and stops, and which stratum it is of."""
+    """Cut the words of every stratum into even blocks: where each starts and stops, and which stratum it is of."""
     starts, stops, stratum = [], [], []
     base = 0
     for number, size in enumerate(stratum_records):
         n_words = -(-int(size) // 64)
-        for start, stop in slices(n_words, _BLOCK_WORDS):
+        n_blocks = max(1, -(-n_words // _BLOCK_WORDS))
+        for start, stop in slices(n_words, max(1, 8 * -(-n_words // (8 * n_blocks)))):
             starts.append(base + start)
             stops.append(base + stop)
             stratum.append(number)

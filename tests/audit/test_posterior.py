@@ -1,0 +1,39 @@
+"""The posterior from reports alone, against the count on the raw records."""
+
+from __future__ import annotations
+
+import pytest
+
+import bosket as bk
+from bosket.reproduce.esag_data import MAILORDER_STAND, simulate
+
+
+def test_it_is_what_breaches_count() -> None:
+    """Both estimate the same number: from the raw records with binomial error, from the reports with that of f."""
+    raw = simulate(MAILORDER_STAND, 20_000, seed=8).repeat(5)
+    reports = MAILORDER_STAND.mechanism.randomize(raw, rng=bk.Seeded(2))
+    itemsets = [{0}, {0, 1}, {1, 2, 3}]
+    counted = bk.audit.breaches(raw, reports, itemsets=itemsets, min_reports=1).table
+    compared = 0
+    for row in counted.to_dict("records"):
+        if row["record_size"] not in (3, 4):
+            continue
+        from_reports = bk.audit.posterior(reports, row["itemsets"], row["item"], record_size=row["record_size"])
+        stderr = (from_reports.delta_method_stderr**2 + row["stderr"] ** 2) ** 0.5
+        assert abs(from_reports.value - row["breach"]) < 5 * stderr
+        assert stderr < 0.2
+        compared += 1
+    assert compared == 6
+
+
+def test_wrong_arguments() -> None:
+    raw = bk.Baskets([["a", "b"], ["c", "d"]] * 50)
+    reports = bk.CutAndPaste(3, 0.3).randomize(raw, rng=bk.Seeded(1))
+    with pytest.raises(bk.ParameterError):
+        bk.audit.posterior(reports, ["a", "b"], "c", record_size=2)
+    with pytest.raises(bk.ParameterError):
+        bk.audit.posterior(reports, ["a", "b", "c"], "c", record_size=2)
+    with pytest.raises(bk.DataError):
+        bk.audit.posterior(reports, ["a"], "a", record_size=3)
+    with pytest.raises(bk.ParameterError):
+        bk.audit.posterior(bk.Flip(keep=0.9).randomize(raw), ["a"], "a", record_size=2)
