@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.reports import is_report_file
+from tests.stats import assert_plausible, assert_rejected, chi_square
 
 labels = st.text(max_size=8) | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
 label_sets = st.lists(labels | st.tuples(labels, labels), min_size=1, max_size=12, unique_by=lambda x: x)
@@ -245,3 +246,61 @@ def test_wrong_types_are_told_in_words(tmp_path: Path, reports: bk.Reports) -> N
         reports.write(tmp_path / "r.csv")
     with pytest.raises(bk.DataError, match="string"):
         bk.Domain("abc")
+
+
+class TestSizePolicy:
+    """What a plan does with records longer than it takes: refuse them, or sample them down, never silently."""
+
+    BASKETS = bk.Baskets([["a"], ["a", "b", "c", "d"], ["b", "c"]], items=["a", "b", "c", "d", "e"])
+
+    def test_longer_records_are_refused_by_default(self) -> None:
+        plan = bk.Plan(self.BASKETS.domain, bk.CutAndPaste(3, {1: 0.2, 2: 0.3}))
+        assert plan.max_size == 2
+        with pytest.raises(bk.DataError, match="Record 2 has more items than the 2") as caught:
+            plan.randomize(self.BASKETS)
+        assert caught.value.hint is not None
+        assert "sample" in caught.value.hint
+
+    def test_sampling_is_written_in_the_plan_and_on_the_card(self) -> None:
+        mechanism = bk.CutAndPaste(3, {1: 0.2, 2: 0.3})
+        plan = bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(longer="sample"))
+        assert plan.digest != bk.Plan(self.BASKETS.domain, mechanism).digest
+        assert bk.Plan.from_json(plan.json) == plan
+        assert '"longer":"sample"' in plan.json
+        assert "longer" not in bk.Plan(self.BASKETS.domain, mechanism).json
+        assert "more than 2 items" in plan.guarantee.card()
+        reports = plan.randomize(self.BASKETS, rng=bk.Seeded(1))
+        assert reports.strata is not None
+        assert reports.strata.tolist() == [1, 2, 2]
+
+    def test_every_choice_of_items_is_equally_likely(self) -> None:
+        """With nothing randomized away, what is left of {a, b, c, d} is each of its six pairs as often."""
+        mechanism = bk.SelectASize({2: [0.0, 0.0, 1.0]}, insert=0.0)
+        plan = bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(max_size=2, longer="sample"))
+        n = 60_000
+        reports = plan.randomize(self.BASKETS[1:2].repeat(n), rng=bk.Seeded(2))
+        _, counts = np.unique(reports.bits[:, 0], return_counts=True)
+        assert len(counts) == 6
+        assert_plausible(chi_square(counts, np.full(6, 1 / 6)))
+        assert_rejected(chi_square(counts, [0.2, 0.16, 0.16, 0.16, 0.16, 0.16]))
+
+    def test_mechanisms_without_sizes_can_sample_too(self) -> None:
+        plan = bk.Plan(self.BASKETS.domain, bk.Flip(keep=1.0), bk.PrivacyUnit(max_size=1, longer="sample"))
+        reports = plan.randomize(self.BASKETS, rng=bk.Seeded(3))
+        assert np.bitwise_count(reports.bits[:, 0]).tolist() == [1, 1, 1]
+
+    def test_there_must_be_a_size_to_sample_to(self) -> None:
+        with pytest.raises(bk.ParameterError, match="max_size"):
+            bk.Plan(self.BASKETS.domain, bk.CutAndPaste(3, 0.2), bk.PrivacyUnit(longer="sample"))
+        with pytest.raises(bk.ParameterError):
+            bk.PrivacyUnit(longer="drop")  # type: ignore[arg-type]
+
+    def test_the_smaller_limit_counts(self) -> None:
+        mechanism = bk.CutAndPaste(3, {1: 0.2, 2: 0.3, 4: 0.4})
+        assert bk.Plan(self.BASKETS.domain, mechanism).max_size == 4
+        assert bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(max_size=2)).max_size == 2
+        assert bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(max_size=9)).max_size == 4
+        assert bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(max_size=3)).max_size == 2
+        assert bk.Plan(self.BASKETS.domain, bk.Flip(keep=0.9)).max_size is None
+        with pytest.raises(bk.ParameterError, match="smallest record"):
+            bk.Plan(self.BASKETS.domain, bk.CutAndPaste(3, {2: 0.2}), bk.PrivacyUnit(max_size=1))

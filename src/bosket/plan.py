@@ -66,6 +66,14 @@ class Plan:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
             )
+        sizes, most = self.mechanism.record_sizes, self.unit.max_size
+        if sizes is not None and most is not None and min(sizes) > most:
+            raise ParameterError(
+                f"The 'max_size' parameter of PrivacyUnit must be at least {min(sizes)}, the smallest record that the "
+                f"mechanism takes, got {most}.",
+                parameter="max_size",
+                value=most,
+            )
         if self.unit.longer == "sample" and self.max_size is None:
             raise ParameterError(
                 "The 'longer' parameter of PrivacyUnit must come with a 'max_size' to sample down to.",
@@ -82,8 +90,9 @@ class Plan:
     def max_size(self) -> int | None:
         """The largest record that is randomized as it is: the unit's limit, or the largest size the mechanism takes."""
         sizes = self.mechanism.record_sizes
-        limits = [limit for limit in (self.unit.max_size, None if sizes is None else max(sizes)) if limit is not None]
-        return min(limits, default=None)
+        if sizes is None:
+            return self.unit.max_size
+        return max(size for size in sizes if self.unit.max_size is None or size <= self.unit.max_size)
 
     @cached_property
     def guarantee(self) -> LocalGuarantee:
@@ -158,7 +167,7 @@ class Plan:
             if self.unit.longer == "refuse":
                 raise DataError(
                     f"Record {int(longer[0]) + 1} has more items than the {limit} that the plan allows for.",
-                    hint="Leave such records out, or make the plan with PrivacyUnit(longer='sample').",
+                    hint="Leave such records out, or make the plan with longer='sample' (--longer sample).",
                 )
             part = bits[longer]
             rng.keep_subset(part, np.full(len(part), limit, np.int64))

@@ -22,7 +22,7 @@ SECRET = "quinine"
 def test_help_lists_the_commands(run: Run) -> None:
     result = run("--help")
     assert result.code == 0
-    for command in ("demo", "generate", "randomize", "mine", "rules", "reproduce", "bench"):
+    for command in ("demo", "generate", "randomize", "mine", "rules", "audit", "reproduce", "bench"):
         assert command in result.out
         assert run(command, "--help").code == 0
 
@@ -69,6 +69,21 @@ def test_the_console_script_is_main() -> None:
         ["randomize", "{baskets}", "-o", "r.csv", "--keep", "0.9"],
         ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "0.9", "--seed", "-1"],
         ["randomize", "{baskets}", "-o", "r.parquet", "--keep-file", "{plan}.txt"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--cutoff", "0", "--insert", "0.2"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--cutoff", "3", "--insert", "1.2"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--replace", "2"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--mix", "0", "--mix-keep", "0.5"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--mix", "2", "--mix-keep", "1.5"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--keep", "0.9", "--longer", "drop"],
+        ["randomize", "{baskets}", "-o", "r.parquet", "--sizes-file", "{plan}.txt"],
+        ["audit", "{baskets}"],
+        ["audit", "{baskets}", "{reports}", "--min-support", "0"],
+        ["audit", "{baskets}", "{reports}", "--max-size", "0"],
+        ["audit", "{baskets}", "{reports}", "--min-reports", "0"],
+        ["audit", "{baskets}", "{reports}", "--top", "0"],
+        ["audit", "{baskets}", "{reports}", "--format", "xml"],
+        ["audit", "{baskets}", "{reports}", "-o", "out.txt"],
+        ["audit", "{baskets}", "{reports}", "-o", "out.csv", "--format", "json"],
         ["generate", "out.xml"],
         ["generate", "out.dat", "--records", "0"],
         ["reproduce", "nothing"],
@@ -87,7 +102,7 @@ def test_usage_errors_exit_2(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("command", ["mine", "rules", "randomize"])
+@pytest.mark.parametrize("command", ["mine", "rules", "randomize", "audit"])
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -105,15 +120,18 @@ def test_usage_errors_exit_2(
     ],
 )
 def test_bad_files_exit_1_and_are_not_quoted(
-    run: Run, tmp_path: Path, command: str, name: str, content: bytes | str | None, said: str
+    run: Run, study: Study, tmp_path: Path, command: str, name: str, content: bytes | str | None, said: str
 ) -> None:
     path = tmp_path / name
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif content == "directory":
         path.mkdir()
-    more = ["-o", tmp_path / "r.parquet", "--keep", 0.9] if command == "randomize" else ["--min-support", 0.1]
-    result = run(command, path, *more)
+    more: dict[str, list[object]] = {
+        "randomize": ["-o", tmp_path / "r.parquet", "--keep", 0.9],
+        "audit": [study.reports],
+    }
+    result = run(command, path, *more.get(command, ["--min-support", 0.1]))
     assert result.code == 1
     assert said in result.err
     assert str(path) in result.err
@@ -155,6 +173,7 @@ def test_no_command_replaces_its_own_input(run: Run, study: Study, tmp_path: Pat
     for path in (raw, tmp_path / "link.parquet"):
         assert run("randomize", raw, "-o", path, "--keep", 0.9).code == 2
         assert run("mine", raw, "--min-support", 0.5, "-o", path).code == 2
+        assert run("audit", raw, study.reports, "-o", path).code == 2
     assert raw.read_bytes() == before
 
 

@@ -8,8 +8,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bosket.cli.console import say
 from bosket.data.atomic import atomic_path
 from bosket.errors import DataError, ParameterError
+from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
     from bosket.data import Baskets
@@ -38,6 +40,15 @@ def read_baskets(path: str, *, input_format: str | None, layout: Layout | None) 
     return Baskets.from_csr(csr.indptr, csr.indices, csr.domain)
 
 
+def read_raw(path: str, *, input_format: str | None, layout: Layout | None, hint: str) -> Baskets:
+    """Raw baskets where nothing else will do; reports are refused with a word on what to do."""
+    from bosket.reports import is_report_file
+
+    if path != STANDARD_INPUT and is_report_file(path):
+        raise DataError(f"The file {path} holds reports, which are randomized already.", path=path, hint=hint)
+    return read_baskets(path, input_format=input_format, layout=layout)
+
+
 def read_data(paths: Sequence[str], *, input_format: str | None, layout: Layout | None) -> Reports | Baskets:
     """Reports if the file holds some, else raw baskets; several files must be reports of one plan."""
     from bosket.reports import Reports, is_report_file
@@ -48,6 +59,24 @@ def read_data(paths: Sequence[str], *, input_format: str | None, layout: Layout 
     if path != STANDARD_INPUT and is_report_file(path):
         return Reports.read(path)
     return read_baskets(path, input_format=input_format, layout=layout)
+
+
+def say_reports(reports: Reports, shown: str) -> None:
+    """What was read, and what it promises to those who sent it."""
+    say(
+        f"{shown}: {count_text(reports.n_records, 'report')} over {count_text(len(reports.domain), 'item')}, "
+        f"{reports.plan.mechanism}, plan {reports.plan.digest[:12]}"
+    )
+    for what in reports.guarantee.reveals:
+        say(f"  in the clear: {what}")
+    for line in reports.guarantee.card().splitlines():
+        if line.split()[0] in ("item", "record"):
+            say(f"  privacy of one {' '.join(line.split())}")
+    limit = reports.plan.max_size
+    if reports.plan.unit.longer == "sample" and limit is not None:
+        say(f"  longer records were sampled down to {count_text(limit, 'item')} first: supports are of these")
+    if reports.is_simulation:
+        say(f"  warning: the reports are {reports.randomness}")
 
 
 def check_output(path: Path, *, suffixes: Collection[str] = (), inputs: Collection[str | Path | None] = ()) -> None:

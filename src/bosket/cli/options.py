@@ -80,6 +80,13 @@ def add_input(command: argparse.ArgumentParser) -> None:
     command.add_argument("--layout", choices=("list", "long", "one-hot"), help="layout of the columns of raw baskets")
 
 
+def add_result(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=("table", "csv", "json"), help="format on standard output (default table)")
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write to a .csv, .json or .parquet file instead"
+    )
+
+
 def add_search(command: argparse.ArgumentParser) -> None:
     """What to mine and how to show it: the same for itemsets and for rules."""
     command.add_argument(
@@ -115,10 +122,7 @@ def add_search(command: argparse.ArgumentParser) -> None:
         "--sampling", action="store_true", help="standard errors cover the drawing of people too, not the coins alone"
     )
     add_input(command)
-    command.add_argument("--format", choices=("table", "csv", "json"), help="format on standard output (default table)")
-    command.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write to a .csv, .json or .parquet file instead"
-    )
+    add_result(command)
     command.add_argument(
         "--top", type=whole("top", 1), metavar="N", help="only the N best (default 20 for a table, else all)"
     )

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bosket.cli.console import Work, say
-from bosket.cli.files import STANDARD_INPUT, check_output, read_baskets, write_text
-from bosket.cli.options import Commands, add_command, add_input, add_seed, probability, whole
-from bosket.errors import DataError, ParameterError
+from bosket.cli.files import STANDARD_INPUT, check_output, read_raw, write_text
+from bosket.cli.mechanisms import add_mechanism, check_mechanism, make_mechanism, settled
+from bosket.cli.options import Commands, add_command, add_input, add_seed, whole
+from bosket.errors import DataError
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
-    from bosket.data import Baskets, Domain
-    from bosket.mechanisms import Flip
+    from bosket.data import Baskets
     from bosket.plan import Plan
 
-_SET_BY_PLAN = ("keep_absent", "default", "items", "max_size")
+_SET_BY_PLAN = ("items", "max_size", "longer", "write_plan")
 
 
 def add_parser(commands: Commands) -> None:
@@ -26,29 +26,18 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "-o", "--output", type=Path, required=True, metavar="REPORTS", help="the .parquet file to write"
     )
-    how = command.add_mutually_exclusive_group(required=True)
-    how.add_argument("--keep", type=probability("keep"), metavar="P", help="probability that a present item stays")
-    how.add_argument(
-        "--keep-file",
-        type=Path,
-        metavar="FILE",
-        help="a keep for each item: CSV with columns item,keep[,keep_absent], or JSON",
-    )
-    how.add_argument("--plan", type=Path, metavar="PLAN", help="everything from a plan that was written before")
-    command.add_argument(
-        "--keep-absent",
-        type=probability("keep_absent"),
-        metavar="Q",
-        help="probability that an absent item stays absent",
-    )
-    command.add_argument(
-        "--default", type=probability("default"), metavar="P", help="the keep of items that the keep file leaves out"
-    )
+    add_mechanism(command)
     command.add_argument(
         "--items", type=Path, metavar="FILE", help="the declared domain, a label a line (else the items that occur)"
     )
     command.add_argument(
-        "--max-size", type=whole("max_size", 1), metavar="M", help="promise, and refuse, records beyond M items"
+        "--max-size", type=whole("max_size", 1), metavar="M", help="promise records of at most M items"
+    )
+    command.add_argument(
+        "--longer",
+        choices=("refuse", "sample"),
+        help="records beyond --max-size, or beyond the sizes file: refuse them (default), or sample so many of their "
+        "items first",
     )
     command.add_argument("--write-plan", type=Path, metavar="PLAN", help="also write the plan, as JSON")
     add_input(command)
@@ -59,8 +48,15 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     work = Work(options)
     with work.step(f"reading {options.baskets}"):
-        baskets = _read(options)
+        baskets = read_raw(
+            options.baskets,
+            input_format=options.input_format,
+            layout=options.layout,
+            hint="Randomize raw baskets; mine reports with 'bosket mine'.",
+        )
     plan = _plan(options, baskets)
+    if plan.mechanism.needs_curator:
+        say("note: this mechanism needs a curator who sees raw records: people cannot randomize their own.")
     rng = None
     if options.seed is not None:
         from bosket.randomness import Seeded
@@ -69,6 +65,7 @@ def run(options: argparse.Namespace) -> None:
         say(f"warning: --seed {options.seed} makes this a simulation: the output protects nobody.")
     with work.step("randomizing"):
         reports = plan.randomize(baskets, rng=rng)
+    _say_sampled(baskets, plan)
     if options.write_plan is not None:
         write_text(plan.json, options.write_plan)
         say(f"wrote the plan {plan.digest[:12]} to {options.write_plan}")
@@ -81,35 +78,17 @@ def run(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     """Options that make no sense together, and files that could not be written."""
+    check_mechanism(options)
     if options.plan is not None:
-        for name in (*_SET_BY_PLAN, "write_plan"):
+        for name in _SET_BY_PLAN:
             if getattr(options, name) is not None:
-                raise _clash(name, "not come with --plan, which settles it", options)
-    if options.default is not None and options.keep_file is None:
-        raise _clash("default", "come with --keep-file", options)
-    inputs = [options.keep_file, options.plan, options.items]
+                raise settled(name, options)
+    inputs = [options.keep_file, options.sizes_file, options.plan, options.items]
     if options.baskets != STANDARD_INPUT:
         inputs.append(options.baskets)
     check_output(options.output, suffixes=(".parquet",), inputs=inputs)
     if options.write_plan is not None:
         check_output(options.write_plan, suffixes=(".json",), inputs=inputs)
-
-
-def _clash(name: str, must: str, options: argparse.Namespace) -> ParameterError:
-    option = "--" + name.replace("_", "-")
-    return ParameterError(f"The '{option}' option must {must}.", parameter=name, value=getattr(options, name))
-
-
-def _read(options: argparse.Namespace) -> Baskets:
-    from bosket.reports import is_report_file
-
-    if options.baskets != STANDARD_INPUT and is_report_file(options.baskets):
-        raise DataError(
-            f"The file {options.baskets} holds reports, which are randomized already.",
-            path=options.baskets,
-            hint="Randomize raw baskets; mine reports with 'bosket mine'.",
-        )
-    return read_baskets(options.baskets, input_format=options.input_format, layout=options.layout)
 
 
 def _plan(options: argparse.Namespace, baskets: Baskets) -> Plan:
@@ -127,13 +106,16 @@ def _plan(options: argparse.Namespace, baskets: Baskets) -> Plan:
         raise DataError(
             "There are no items to randomize: all records are empty.", hint="Declare the domain with --items."
         )
-    return Plan(domain, _mechanism(options, domain), PrivacyUnit(max_size=options.max_size))
+    unit = PrivacyUnit(max_size=options.max_size, longer=options.longer or "refuse")
+    return Plan(domain, make_mechanism(options, domain), unit)
 
 
-def _mechanism(options: argparse.Namespace, domain: Domain) -> Flip:
-    from bosket.cli.plans import read_keep
-    from bosket.mechanisms import Flip
-
-    if options.keep_file is None:
-        return Flip(keep=options.keep, keep_absent=options.keep_absent)
-    return read_keep(options.keep_file, domain, keep_absent=options.keep_absent, default=options.default)
+def _say_sampled(baskets: Baskets, plan: Plan) -> None:
+    """How many records were too long: a count of raw data, for this side alone."""
+    limit = plan.max_size
+    if plan.unit.longer == "sample" and limit is not None:
+        sampled = count_text(int((baskets.sizes > limit).sum()), "record")
+        say(
+            f"sampled {sampled} of more than {count_text(limit, 'item')} down to {limit}; "
+            "that number is about raw data, and is not in the file"
+        )

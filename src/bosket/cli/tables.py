@@ -1,8 +1,8 @@
 """Results on standard output or in files: tables, CSV, JSON and Parquet, each with labels in place of item ids.
 
-An itemset is a list of its labels, sorted: in CSV as JSON text, in Parquet as a list column.  JSON has a schema
-version, and JSON and Parquet say under ``about`` what made them: mechanism, parameters, number of records, guarantee
-and version.
+An itemset is a list of its labels, sorted: in CSV as JSON text, in Parquet as a list column.  A label on its own is
+JSON text in CSV too, so that 7 and "7" are told apart.  JSON has a schema version, and JSON and Parquet say under
+``about`` what made them: mechanism, parameters, number of records, guarantee and version.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -29,10 +29,11 @@ _ESCAPE = "backslashreplace"  # half a surrogate pair comes out as JSON would wr
 
 
 class Kind(NamedTuple):
-    """A kind of result: its name, which is also the key of its rows, and which columns hold itemsets."""
+    """A kind of result: its name, which is also the key of its rows, and which columns hold itemsets, or labels."""
 
     name: str
     itemset_columns: tuple[str, ...]
+    label_columns: tuple[str, ...] = ()
 
     @property
     def schema(self) -> str:
@@ -41,6 +42,7 @@ class Kind(NamedTuple):
 
 ITEMSETS = Kind("itemsets", ("itemsets",))
 RULES = Kind("rules", ("antecedents", "consequents"))
+BREACHES = Kind("breaches", ("itemsets",), ("item",))
 
 
 def write_file(frame: pd.DataFrame, kind: Kind, path: Path) -> None:
@@ -59,8 +61,8 @@ def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> N
         file.writelines(_json(frame, kind))
     else:
         columns = {
-            name: [json.dumps(_labels(value), ensure_ascii=False) for value in frame[name]]
-            for name in kind.itemset_columns
+            name: [json.dumps(value, ensure_ascii=False) for value in values]
+            for name, values in _labelled(frame, kind).items()
         }
         frame.assign(**columns).to_csv(file, index=False, lineterminator="\n")
 
@@ -96,14 +98,20 @@ def _labels(itemset: frozenset[Hashable]) -> list[Any]:
     return [label_to_json(label) for label in in_order(itemset)]
 
 
+def _labelled(frame: pd.DataFrame, kind: Kind) -> dict[str, list[Any]]:
+    """The columns that have to do with labels, as JSON values."""
+    return {
+        **{name: [_labels(value) for value in frame[name]] for name in kind.itemset_columns},
+        **{name: [label_to_json(value) for value in frame[name]] for name in kind.label_columns},
+    }
+
+
 def _json(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
     """One row a line, so that a large file can be looked at with plain tools."""
     yield f'{{"schema": {json.dumps(kind.schema)},\n"about": {_dump(frame.attrs["about"])},\n"{kind.name}": ['
     between = "\n"
-    columns = [
-        [_labels(value) for value in frame[name]] if name in kind.itemset_columns else frame[name].tolist()
-        for name in frame.columns
-    ]
+    labelled = _labelled(frame, kind)
+    columns = [labelled[name] if name in labelled else frame[name].tolist() for name in frame.columns]
     for values in zip(*columns, strict=True):
         row = {name: _plain(value) for name, value in zip(frame.columns, values, strict=True)}
         yield between + _dump(row)
@@ -125,20 +133,23 @@ def _write_parquet(frame: pd.DataFrame, kind: Kind, path: Path) -> None:
     import pyarrow.parquet as pq
 
     labels = {label for name in kind.itemset_columns for itemset in frame[name] for label in itemset}
+    labels.update(label for name in kind.label_columns for label in frame[name])
     types = {type(label) for label in labels}
     known = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     label_type = known.get(types.pop()) if len(types) == 1 else None
     fits = label_type != pa.int64() or all(-(1 << 63) <= label < 1 << 63 for label in labels)
+    if label_type is None or not fits:  # no one type holds them all
+        label_type = pa.string()
+    held: Callable[[Hashable], Any] = str if label_type == pa.string() else lambda label: label
     arrays = {}
     for name in frame.columns:
-        if name not in kind.itemset_columns:
+        if name in kind.itemset_columns:
+            itemsets = [list(map(held, in_order(itemset))) for itemset in frame[name]]
+            arrays[name] = pa.array(itemsets, pa.list_(label_type))
+        elif name in kind.label_columns:
+            arrays[name] = pa.array(list(map(held, frame[name])), label_type)
+        else:
             arrays[name] = pa.array(frame[name].to_numpy())
-        elif label_type is not None and fits:
-            arrays[name] = pa.array([in_order(itemset) for itemset in frame[name]], pa.list_(label_type))
-        else:  # no one type holds them all
-            arrays[name] = pa.array(
-                [list(map(str, in_order(itemset))) for itemset in frame[name]], pa.list_(pa.string())
-            )
     about = {"bosket.schema": kind.schema, "bosket.about": _dump(frame.attrs["about"])}
     pq.write_table(pa.table(arrays).replace_schema_metadata(about), path, compression="zstd")
 

@@ -129,5 +129,5 @@ class ReplaceChannel(ExchangeableChannel):
         r = np.arange(size)
         log_choices = np.concatenate([[0.0], np.cumsum(np.log((others - r) / (r + 1)))])  # ln C(n - m, r)
         true = np.arange(size + 1)
-        phi = (true * math.log1p(-p) + (size - true) * math.log(p) - log_choices[::-1]).tolist()
+        phi = true * math.log1p(-p) + (size - true) * math.log(p) - log_choices[::-1]
         return exchange(phi), amplification(phi, [(0, size)])

@@ -154,7 +154,7 @@ class CutAndPaste(SizedMechanism):
 
     def __post_init__(self) -> None:
         def check_cutoff(name: str, value: Any) -> int:
-            return check_integer(name, value, least=1, of="CutAndPaste")
+            return check_integer(name, value, least=1, most=1_000_000, of="CutAndPaste")
 
         def check_insert(name: str, value: Any) -> float:
             return check_probability(name, value, of="CutAndPaste")

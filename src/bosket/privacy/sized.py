@@ -8,7 +8,10 @@ the record; so the amplification is the largest phi(a) / phi(a') within such a r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
 
 _PAD = 1e-11
 """Sums of up to some thousand logarithms are off by less than this part: err towards less privacy."""
@@ -21,20 +24,30 @@ def ranges(size: int, n_items: int) -> list[tuple[int, int]]:
     return [(max(0, size - (n_items - b)), min(size, b)) for b in range(n_items + 1)]
 
 
-def amplification(log_phi: Sequence[float], spans: Iterable[tuple[int, int]]) -> float:
+def amplification(log_phi: npt.ArrayLike, spans: Iterable[tuple[int, int]]) -> float:
     """The largest ln phi(a) / phi(a') over the spans; minus infinity stands for phi = 0."""
+    phi = np.asarray(log_phi, float)
     worst = 0.0
     for low, high in spans:
-        values = log_phi[low : high + 1]
-        most, least = max(values), min(values)
+        values = phi[low : high + 1]
+        most, least = float(values.max()), float(values.min())
         if most == -math.inf:
             continue  # no such report
         if least == -math.inf:
             return math.inf
         worst = max(worst, most - least)
-    return worst * (1 + _PAD) + 1e-12 if worst > 0 else 0.0
+    return _outward(worst)
 
 
-def exchange(log_phi: Sequence[float]) -> float:
+def exchange(log_phi: npt.ArrayLike) -> float:
     """The same for two records that differ in one item exchanged for another: a and a' are then next to each other."""
-    return amplification(log_phi, [(a, a + 1) for a in range(len(log_phi) - 1)])
+    phi = np.asarray(log_phi, float)
+    one, other = phi[:-1], phi[1:]
+    if (np.isneginf(one) != np.isneginf(other)).any():
+        return math.inf
+    possible = ~np.isneginf(one)
+    return _outward(float(np.abs(one[possible] - other[possible]).max(initial=0.0)))
+
+
+def _outward(epsilon: float) -> float:
+    return epsilon * (1 + _PAD) + 1e-12 if epsilon > 0 else 0.0

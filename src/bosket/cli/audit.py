@@ -1,0 +1,98 @@
+"""``bosket audit``: what reports give away about the very records they were made from."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from bosket.cli.console import Work, say
+from bosket.cli.files import STANDARD_INPUT, read_raw, say_reports
+from bosket.cli.options import Commands, add_command, add_input, add_result, fraction, whole
+from bosket.cli.results import check_result, is_table, parameters_of, write_result
+from bosket.cli.tables import BREACHES, standard_output
+from bosket.reporting.text import count_text
+
+if TYPE_CHECKING:
+    from bosket.audit import Breaches
+
+
+def add_parser(commands: Commands) -> None:
+    command = add_command(
+        commands, run, help="Count how surely reports give away items of the raw records they were made from."
+    )
+    command.add_argument(
+        "baskets", metavar="BASKETS", help="the file of raw baskets that was randomized; '-' for standard input"
+    )
+    command.add_argument("reports", metavar="REPORTS", help="the file of reports made from it, in the same order")
+    command.add_argument(
+        "--min-support",
+        type=fraction("min_support"),
+        default=0.002,
+        metavar="S",
+        help="look at itemsets of at least this support in the baskets (default 0.002)",
+    )
+    command.add_argument(
+        "--max-size",
+        type=whole("max_size", 1),
+        metavar="K",
+        help="look no further than itemsets of K items (default that of the longest record, at most 10)",
+    )
+    command.add_argument(
+        "--min-reports",
+        type=whole("min_reports", 1),
+        default=30,
+        metavar="N",
+        help="leave out itemsets that fewer reports of a record size hold (default 30)",
+    )
+    command.add_argument(
+        "--top",
+        type=whole("top", 1),
+        default=10,
+        metavar="N",
+        help="of a size without frequent itemsets take the N commonest (default 10)",
+    )
+    add_input(command)
+    add_result(command)
+
+
+def run(options: argparse.Namespace) -> None:
+    inputs = [options.reports] if options.baskets == STANDARD_INPUT else [options.baskets, options.reports]
+    check_result(options, inputs=inputs)
+    found = _breaches(options, Work(options))
+    say("note: this is counted in raw data and is not private: keep it with whoever holds them.")
+    if is_table(options):
+        with standard_output() as stream:
+            stream.write(f"{found}\n")
+    else:
+        write_result(found.table, BREACHES, options)
+        pairs = count_text(found.left_out, "pair")
+        say(f"left out {pairs} of record size and itemset with fewer than {options.min_reports} reports")
+
+
+def _breaches(options: argparse.Namespace, work: Work) -> Breaches:
+    from bosket.audit import breaches
+    from bosket.reports import Reports
+
+    with work.step(f"reading {options.baskets}"):
+        raw = read_raw(
+            options.baskets,
+            input_format=options.input_format,
+            layout=options.layout,
+            hint="Name the raw baskets first, then the reports made from them.",
+        )
+    with work.step(f"reading {options.reports}"):
+        reports = Reports.read(options.reports)
+    say_reports(reports, options.reports)
+    with work.step("auditing"):
+        found = breaches(
+            raw,
+            reports,
+            min_support=options.min_support,
+            max_size=options.max_size,
+            min_reports=options.min_reports,
+            top=options.top,
+        )
+    found.about.update(
+        max_size=options.max_size, top=options.top, left_out=found.left_out, parameters=parameters_of(reports)
+    )
+    return found
