@@ -202,7 +202,7 @@ def test_an_interrupted_write_leaves_the_old_file(
 def test_bits_that_do_not_fit_the_plan_are_refused(reports: bk.Reports) -> None:
     for bits in (np.zeros((5, 2), np.uint64), np.zeros((5, 1), np.int64), np.zeros(5, np.uint64)):
         with pytest.raises(bk.DataError, match="words"):
-            bk.Reports(reports.plan, bits, randomness="secure")  # type: ignore[arg-type]  # int64 among them
+            bk.Reports(reports.plan, bits, randomness="secure")  # int64 among them  # type: ignore[arg-type]
     with pytest.raises(bk.DataError, match="stratum"):
         bk.Reports(reports.plan, np.zeros((5, 1), np.uint64), strata=np.zeros(4, np.int32), randomness="secure")
 
@@ -294,6 +294,23 @@ class TestSizePolicy:
             bk.Plan(self.BASKETS.domain, bk.CutAndPaste(3, 0.2), bk.PrivacyUnit(longer="sample"))
         with pytest.raises(bk.ParameterError):
             bk.PrivacyUnit(longer="drop")  # type: ignore[arg-type]
+
+    def test_reports_beyond_the_promise_are_refused(self) -> None:
+        plan = bk.Plan(self.BASKETS.domain, bk.CutAndPaste(3, 0.2), bk.PrivacyUnit(max_size=2))
+        for strata in (np.array([1, 4], np.int32), np.array([1.0, 2.0])):
+            with pytest.raises(bk.DataError):
+                bk.Reports(plan, np.zeros((2, 1), np.uint64), strata=strata, randomness="secure")
+
+    def test_a_plan_that_takes_nobody_is_refused(self) -> None:
+        with pytest.raises(bk.ParameterError):
+            bk.Plan(bk.Domain(range(3)), bk.CutAndPaste({5: 3}, {5: 0.1}))
+        with pytest.raises(bk.ParameterError):
+            bk.CutAndPaste({5: 3}, {5: 0.1}).guarantee(range(9), max_size=4)
+
+    def test_replacement_takes_half_the_domain(self) -> None:
+        plan = bk.Plan(self.BASKETS.domain, bk.Replace(0.3), bk.PrivacyUnit(max_size=4, longer="sample"))
+        assert plan.max_size == 2
+        assert plan.randomize(self.BASKETS, rng=bk.Seeded(1)).strata is not None
 
     def test_the_smaller_limit_counts(self) -> None:
         mechanism = bk.CutAndPaste(3, {1: 0.2, 2: 0.3, 4: 0.4})

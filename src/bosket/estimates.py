@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +31,25 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + check_between("level", level, 0, 1) / 2)
 
 
-def variance(value: Floats, second: Floats, n_records: int, *, own: float) -> Floats:
-    """Variance of a support count S from the sums of w and w^2: second - own S - (1 - own) S^2 / N.
+def expected_products(both: Any, one: Any, other: Any, n_records: int, *, own: float, sampling: bool) -> Any:
+    """What to take off sum w_A w_B for the covariance of S_A and S_B; ``both`` is S_(A u B).
 
-    ``own`` is the channel's (1 where every record is randomized on its own) for the coins alone, and 0 for the coins
-    and the sampling of people.  Not clipped: where the truth is next to 0 the estimate can dip below 0.
+    The coins alone: sum over records of E[w_A | i] E[w_B | i] = own S_(A u B) + (1 - own) S_A S_B / N, with the
+    channel's ``own`` (1 where every record is randomized on its own).  The sampling of people adds
+    S_(A u B) - S_A S_B / N to the covariance, whatever the mechanism.
     """
-    return second - own * value - (1 - own) * (value * value / n_records)
+    apart = one * other / n_records
+    less = own * both + (1 - own) * apart
+    return less - (both - apart) if sampling else less
+
+
+def variance(value: Floats, second: Floats, n_records: int, *, own: float, sampling: bool = False) -> Floats:
+    """Variance of a support count from the sums of w and w^2; see :func:`expected_products`.
+
+    Not clipped: where the truth is next to 0 the estimate can dip below 0.
+    """
+    result: Floats = second - expected_products(value, value, value, n_records, own=own, sampling=sampling)
+    return result
 
 
 def standard_error(variance: Floats, least: Floats | float = 0.0) -> Floats:

@@ -66,11 +66,11 @@ class Plan:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
             )
-        sizes, most = self.mechanism.record_sizes, self.unit.max_size
-        if sizes is not None and most is not None and min(sizes) > most:
+        sizes, most = self.channel.record_sizes, self.unit.max_size  # parameters must fit the domain: fail now
+        if sizes is not None and min(sizes) > min(len(self.domain), len(self.domain) if most is None else most):
             raise ParameterError(
-                f"The 'max_size' parameter of PrivacyUnit must be at least {min(sizes)}, the smallest record that the "
-                f"mechanism takes, got {most}.",
+                f"The 'max_size' parameter of PrivacyUnit, and the number of items, must be at least {min(sizes)}, the "
+                f"smallest record that the mechanism takes, got {most} and {len(self.domain)}.",
                 parameter="max_size",
                 value=most,
             )
@@ -80,7 +80,6 @@ class Plan:
                 parameter="longer",
                 value=self.unit.longer,
             )
-        self.channel  # noqa: B018  # the parameters must fit the domain: fail now, not when people have answered
 
     @cached_property
     def channel(self) -> Channel:
@@ -89,18 +88,18 @@ class Plan:
     @property
     def max_size(self) -> int | None:
         """The largest record that is randomized as it is: the unit's limit, or the largest size the mechanism takes."""
-        sizes = self.mechanism.record_sizes
-        if sizes is None:
-            return self.unit.max_size
-        return max(size for size in sizes if self.unit.max_size is None or size <= self.unit.max_size)
+        sizes, most = self.channel.record_sizes, self.unit.max_size
+        return most if sizes is None else max(size for size in sizes if most is None or size <= most)
 
     @cached_property
     def guarantee(self) -> LocalGuarantee:
         promise = self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
         if self.unit.longer == "sample":
-            promise = promise.noting(
+            promise = promise.after_sampling(
                 f"of a record with more than {self.max_size} items so many are drawn first, and supports are of these"
             )
+        elif self.max_size is not None and self.max_size < len(self.domain):
+            promise = promise.noting(f"records of more than {self.max_size} items are refused")
         if not self.domain.is_declared:
             promise = promise.noting(
                 "the domain was read off the data, so the plan tells which items occur: declare it"
@@ -162,18 +161,20 @@ class Plan:
             data = data.with_domain(self.domain)
         bits = data.to_bits()
         limit = self.max_size
-        if limit is not None and int(data.sizes.max(initial=0)) > limit:
-            longer = np.flatnonzero(data.sizes > limit)
-            if self.unit.longer == "refuse":
-                raise DataError(
-                    f"Record {int(longer[0]) + 1} has more items than the {limit} that the plan allows for.",
-                    hint="Leave such records out, or make the plan with longer='sample' (--longer sample).",
-                )
-            part = bits[longer]
-            rng.keep_subset(part, np.full(len(part), limit, np.int64))
-            bits[longer] = part
+        if limit is not None and self.unit.longer == "refuse" and int(data.sizes.max(initial=0)) > limit:
+            first = int(np.argmax(data.sizes > limit)) + 1
+            raise DataError(
+                f"Record {first} has more items than the {limit} that the plan allows for.",
+                hint="Leave such records out, or make the plan with longer='sample' (--longer sample).",
+            )
+        if limit is not None and self.unit.longer == "sample":  # all alike: time does not tell which were longer
+            rng.keep_subset(bits, np.minimum(data.sizes, limit).astype(np.int64))
         bits, strata = self.channel.randomize_bits(bits, rng)
         return Reports(self, bits, strata=strata, randomness=rng.describe())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the channel, which is made again."""
+        return Plan, (self.domain, self.mechanism, self.unit)
 
     def __repr__(self) -> str:
         return f"Plan({len(self.domain)} items, {self.mechanism}, digest {self.digest[:12]})"

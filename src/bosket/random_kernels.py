@@ -92,7 +92,7 @@ def xor_bernoulli_block(
 
 
 @compiled
-def _below(bound: Any, random: Any, used: int) -> tuple[Any, int]:
+def below(bound: Any, random: Any, used: int) -> tuple[Any, int]:
     """A uniform number in [0, bound) and the words used so far; without bias, by rejection.
 
     Returns -1 when the random words run out.
@@ -130,7 +130,7 @@ def keep_subset_block(bits: Any, keep: Any, done: int, random: Any) -> tuple[int
             while word != 0 and not ran_out:
                 lowest = word & (~word + one)
                 word ^= lowest
-                drawn, used = _below(left, random, used)
+                drawn, used = below(left, random, used)
                 ran_out = drawn < 0
                 stays = drawn < need
                 kept |= lowest * np.uint64(stays)
@@ -161,7 +161,7 @@ def insert_lanes_block(bits: Any, avoid: Any, count: Any, n_lanes: int, done: in
         number = np.int64(0)
         ran_out = False
         while number < draws and not ran_out:
-            lane, used = _below(n_lanes, random, used)
+            lane, used = below(n_lanes, random, used)
             if lane < 0:
                 ran_out = True
             else:

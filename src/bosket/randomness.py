@@ -170,21 +170,21 @@ class Randomness(ABC):
 
         The work depends on how many bits are set, not on how many are kept nor on which.
         """
-        self._by_rows(bits, lambda part, stop, done, buffer: keep_subset_block(bits[:stop], keep, part + done, buffer))
+        self.by_rows(bits, lambda part, stop, done, buffer: keep_subset_block(bits[:stop], keep, part + done, buffer))
 
     def insert_lanes(self, bits: Words, avoid: Words, count: npt.NDArray[np.int64], n_lanes: int) -> None:
         """Set count[row] more bits in every row, each choice of them outside ``avoid`` equally likely, in place.
 
         As many are drawn as ``avoid`` has and the first count[row] taken, so the work does not tell the count.
         """
-        self._by_rows(
+        self.by_rows(
             bits,
             lambda part, stop, done, buffer: insert_lanes_block(
                 bits[:stop], avoid, count, n_lanes, part + done, buffer
             ),
         )
 
-    def _by_rows(self, bits: Words, kernel: Callable[[int, int, int, Words], tuple[int, int]]) -> None:
+    def by_rows(self, bits: Words, kernel: Callable[[int, int, int, Words], tuple[int, int]]) -> None:
         """Run a kernel over blocks of rows, each with its own stream, feeding it random words until it is through.
 
         ``kernel(start, stop, done, buffer)`` goes on from row start + done and returns the row it came to and how many

@@ -39,7 +39,11 @@ class Reports:
             raise DataError(f"Reports on {len(plan.domain)} items must be rows of {words} words of 64 bits.")
         if strata is not None and len(strata) != len(bits):
             raise DataError(f"Every report needs its stratum: {len(bits)} reports, {len(strata)} strata.")
+        if strata is not None and not np.issubdtype(strata.dtype, np.integer):
+            raise DataError(f"Strata must be whole numbers, got {strata.dtype}.")
         plan.channel.check_strata(strata)
+        if strata is not None and plan.max_size is not None and int(strata.max(initial=0)) > plan.max_size:
+            raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
         self.plan = plan
         self.bits = bits
         self.strata = strata
@@ -55,6 +59,8 @@ class Reports:
         parts = list(parts)
         if not parts:
             raise DataError("There are no reports to put together.")
+        if len(parts) > 1 and parts[0].channel.belong_together:
+            raise _whole_batch(parts[0].plan)
         for part in parts[1:]:
             if part.plan.digest != parts[0].plan.digest:
                 raise PlanMismatchError(
@@ -72,6 +78,8 @@ class Reports:
 
     def __getitem__(self, chosen: slice | npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]) -> Reports:
         """Some of the reports: by slice, by truth values, or by numbers."""
+        if self.channel.belong_together:
+            raise _whole_batch(self.plan)
         strata = None if self.strata is None else self.strata[chosen].copy()
         return Reports(self.plan, self.bits[chosen].copy(), strata=strata, randomness=self.randomness)
 
@@ -169,7 +177,10 @@ class Reports:
                     rows = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :]
                     _as_bytes(bits[start:stop])[:, :width] = rows[: batch.num_rows * width].reshape(-1, width)
                     if strata is not None:
-                        strata[start:stop] = batch.column("stratum").to_numpy()
+                        values = batch.column("stratum").to_numpy()
+                        if not np.issubdtype(values.dtype, np.integer):
+                            raise DataError(f"The strata in {path} are not whole numbers.", path=path)
+                        strata[start:stop] = values
                     start = stop
         spare = len(found.domain) % 64
         if spare and len(bits) and int(bits[:, -1].max() >> np.uint64(spare)):
@@ -198,6 +209,14 @@ def is_report_file(path: str | Path) -> bool:
             return b"bosket.plan" in (file.schema_arrow.metadata or {})
     except (pa.ArrowException, OSError):
         return False
+
+
+def _whole_batch(plan: Plan) -> DataError:
+    return DataError(
+        f"Reports of {plan.mechanism} can be estimated from only batch by batch: they cannot be put together or taken "
+        "apart.",
+        hint="Mix all records at once.",
+    )
 
 
 def _as_bytes(bits: Words) -> npt.NDArray[np.uint8]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import bosket as bk
 from bosket.reproduce.esag_data import MAILORDER_STAND, simulate
+from tests.stats import assert_plausible, assert_rejected
 
 
 def test_it_is_what_breaches_count() -> None:
@@ -24,6 +27,32 @@ def test_it_is_what_breaches_count() -> None:
         assert stderr < 0.2
         compared += 1
     assert compared == 6
+
+
+def test_its_error_is_the_spread_over_repetitions() -> None:
+    """The same records randomized 400 times; an error of two thirds or one and a half as much would be caught."""
+    raw = simulate(MAILORDER_STAND, 4_000, seed=9)
+    plan = bk.Plan(raw.domain, MAILORDER_STAND.mechanism)
+    repetitions = 400
+    found = [
+        bk.audit.posterior(plan.randomize(raw, rng=bk.Seeded(number)), {0, 1}, 0, record_size=2)
+        for number in range(repetitions)
+    ]
+    spread = np.var([ratio.value for ratio in found], ddof=1)
+    stated = np.mean([ratio.delta_method_stderr**2 for ratio in found])
+    law = stats.chi2(repetitions - 1)
+    ratio = (repetitions - 1) * spread / stated
+    assert_plausible(2 * min(law.cdf(ratio), law.sf(ratio)))
+    assert_rejected(2 * law.sf(ratio * 2.25))
+    assert_rejected(2 * law.cdf(ratio / 2.25))
+
+
+def test_sampled_records_are_refused() -> None:
+    """What a report tells about the items drawn is less than what it tells about the record."""
+    raw = bk.Baskets([["a", "b", "c"], ["c", "d"]] * 50)
+    plan = bk.Plan(raw.domain, bk.CutAndPaste(3, 0.3), bk.PrivacyUnit(max_size=2, longer="sample"))
+    with pytest.raises(bk.ParameterError, match="too little"):
+        bk.audit.posterior(plan.randomize(raw, rng=bk.Seeded(1)), ["a"], "a", record_size=2)
 
 
 def test_wrong_arguments() -> None:

@@ -153,6 +153,9 @@ def test_mechanisms_survive_copying(mechanism: bk.Mechanism) -> None:
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
     assert hash(pickle.loads(pickle.dumps(mechanism))) == hash(mechanism)
     assert mechanism != bk.Flip(keep=0.123)
+    reports = mechanism.randomize(bk.Baskets([["a"], [], ["b"]], items=ITEMS), rng=bk.Seeded(1))
+    assert pickle.loads(pickle.dumps(reports)) == reports
+    assert pickle.loads(pickle.dumps(reports.plan)) == reports.plan
 
 
 @pytest.mark.parametrize("mechanism", ALL, ids=str)

@@ -18,7 +18,8 @@ from bosket.mechanisms import ExchangeableChannel
 from bosket.mechanisms.select_a_size import CutAndPasteChannel, SelectASizeChannel, kept_by_cut_and_paste
 from bosket.privacy.sized import amplification as worst_ratio
 from bosket.privacy.sized import exchange, ranges
-from tests.oracles import Law, amplification, cut_and_paste_law, replace_law, select_a_size_law
+from tests.oracles import Law, amplification, cut_and_paste_law, outcomes, replace_law, select_a_size_law
+from tests.stats import assert_plausible, assert_rejected, chi_square
 
 N = 5
 RHO = {0: 0.25, 1: 0.125, 2: 0.3125, 3: 0.4375, 4: 0.5625, 5: 0.1875}
@@ -370,3 +371,108 @@ class TestRealised:
         assert sum(realised) == 1
         assert all(p >= 0 for p in realised)
         np.testing.assert_allclose([float(p) for p in realised], law, atol=2**-52)
+
+    def test_what_rounds_to_nothing_counts_as_nothing(self) -> None:
+        """Guarantee and channel are those of the probabilities drawn, not of those asked for."""
+        assert bk.CutAndPaste(3, 1e-20).guarantee(range(9)).epsilon == math.inf
+        assert bk.SelectASize({2: [1e-20, 0.5, 0.5]}, 0.3).guarantee(range(9)).epsilon == math.inf
+        channel = channel_of(bk.CutAndPaste(3, 0.1), 9)
+        assert channel.rho(2) == Fraction(round(0.1 * 2**53), 2**53)  # type: ignore[attr-defined]
+        assert channel.transition((0,), 0)[0, 1] == float(Fraction(round(0.1 * 2**53), 2**53))
+
+    @pytest.mark.parametrize(
+        ("mechanism", "law"),
+        [
+            (bk.Replace(0.375), lambda t: replace_law(t, 6, 0.375)),
+            (bk.CutAndPaste(2, 0.25), lambda t: cut_and_paste_law(t, 6, 2, 0.25)),
+            (bk.SelectASize({3: KEPT[3]}, 0.25), lambda t: select_a_size_law(t, 6, KEPT[3], 0.25)),
+        ],
+        ids=["replace", "cut and paste", "select a size"],
+    )
+    def test_larger_records_follow_their_law(
+        self, mechanism: bk.Mechanism, law: Callable[[frozenset[int]], Law]
+    ) -> None:
+        """A record of three of six items, 600 000 reports: items must be lost and found jointly as stated."""
+        truth = frozenset({0, 2, 5})
+        n = 600_000
+        reports = mechanism.randomize(bk.Baskets([truth], items=range(6)).repeat(n), rng=bk.Seeded(11))
+        seen = np.bincount(reports.bits[:, 0].astype(np.int64), minlength=64)
+        expected = np.zeros(64)
+        for report, probability in law(truth).items():
+            expected[sum(1 << item for item in report)] += probability
+        possible = expected > 0
+        assert seen[~possible].sum() == 0
+        assert_plausible(chi_square(seen[possible], expected[possible]))
+        wrong = expected[possible].copy()
+        order = np.argsort(wrong)
+        wrong[order[-1]] -= 0.01
+        wrong[order[0]] += 0.01
+        assert_rejected(chi_square(seen[possible], wrong))
+
+
+class TestSampledDown:
+    """Guarantees where longer records are sampled down first, by enumerating samples and reports."""
+
+    @staticmethod
+    def sampled(truth: frozenset[int], limit: int, law: Callable[[frozenset[int]], Law]) -> Law:
+        samples = list(itertools.combinations(sorted(truth), min(limit, len(truth))))
+        result: Law = {}
+        for sample in samples:
+            for report, probability in law(frozenset(sample)).items():
+                result[report] = result.get(report, 0.0) + probability / len(samples)
+        return result
+
+    @pytest.mark.parametrize(("n", "limit"), [(2, 1), (4, 2), (5, 3)])
+    def test_flip(self, n: int, limit: int) -> None:
+        """One item more or less becomes one exchanged: the item line must allow for it."""
+
+        def law(t: frozenset[int]) -> Law:
+            truth = tuple(int(item in t) for item in range(n))
+            return {
+                frozenset(i for i, bit in enumerate(report) if bit): p
+                for report, p in outcomes(truth, [0.875] * n, [0.125] * n)
+            }
+
+        records = [frozenset(t) for size in range(n + 1) for t in itertools.combinations(range(n), size)]
+        laws = {t: self.sampled(t, limit, law) for t in records}
+        item = max(amplification([s, t], laws) for s, t in itertools.combinations(records, 2) if len(s ^ t) == 1)
+        worst = amplification(records, laws)
+        unit = bk.PrivacyUnit(max_size=limit, longer="sample")
+        guarantee = bk.Plan(bk.Domain(range(n)), bk.Flip(keep=0.875), unit).guarantee
+        assert guarantee.item.gamma >= item * (1 - 1e-9)
+        assert guarantee.record.gamma >= worst * (1 - 1e-9)
+        assert item > 7.5  # more than the one item's 7 that Flip alone promises
+        assert "refused" not in guarantee.card()
+        assert "drawn first" in guarantee.card()
+
+    def test_cut_and_paste(self) -> None:
+        limit = 2
+
+        def law(t: frozenset[int]) -> Law:
+            return cut_and_paste_law(t, 5, 3, 0.25)
+
+        records = [frozenset(t) for size in (2, 3, 4) for t in itertools.combinations(range(5), size)]
+        laws = {t: self.sampled(t, limit, law) for t in records}
+        unit = bk.PrivacyUnit(max_size=limit, longer="sample")
+        guarantee = bk.Plan(bk.Domain(range(5)), bk.CutAndPaste(3, 0.25), unit).guarantee
+        exchanged = [
+            amplification([s, t], laws)
+            for s, t in itertools.combinations(records, 2)
+            if len(s) == len(t) and len(s & t) == len(s) - 1
+        ]
+        assert guarantee.item.gamma >= max(exchanged) * (1 - 1e-9)
+        assert guarantee.record.gamma >= amplification(records, laws) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("size", "cutoff", "rho"), [(900, 1000, 0.4), (25, 30, 2.0**-53), (702, 702, 0.35)])
+def test_huge_amplifications_are_exact(size: int, cutoff: int, rho: float) -> None:
+    """phi(m) / phi(0) of cut-and-paste is a sum of powers of 1 / rho: here far beyond what a double holds."""
+    exact = [Fraction(1, cutoff + 1)] * min(size, cutoff + 1)
+    if size <= cutoff:
+        exact = [Fraction(1, cutoff + 1)] * size + [1 - Fraction(size, cutoff + 1)]
+    realised = Fraction(round(rho * 2**53), 2**53)
+    ratio = sum((chance / realised**i for i, chance in enumerate(exact)), Fraction(0)) * (cutoff + 1)
+    expected = math.log(ratio.numerator) - math.log(ratio.denominator)
+    record = bk.CutAndPaste({size: cutoff}, {size: rho}).guarantee(range(3 * size)).record
+    assert record.epsilon == pytest.approx(expected, rel=1e-9)
+    assert record.epsilon >= expected

@@ -108,6 +108,10 @@ class TestSmallestInsert:
             lambda: planning.smallest_insert(5, 3, [0.1, 0.2]),
             lambda: planning.smallest_insert(5, 3, []),
             lambda: planning.breach_levels(bk.Flip(keep=0.9), {3: [0.1]}),
+            lambda: planning.breach_levels(bk.Replace(0.8), {3: [0.1]}),  # depends on the number of items
+            lambda: planning.breach_levels(bk.CutAndPaste(3, {2: 0.1}), {3: [0.1]}),
+            lambda: planning.lowest_support(bk.CutAndPaste(3, {2: 0.1}), 1, records={3: 100}),
+            lambda: planning.cut_and_paste({2: [0.1], 3: [0.1]}, records={2: 100}),
             lambda: planning.cut_and_paste({}, records=100),
         ],
     )
@@ -185,15 +189,17 @@ class TestBreachFormula:
             has = patterns >> item & 1 == 1
             partial = np.bincount(sizes, law, minlength=4)
             plus = np.bincount(sizes[has], law[has], minlength=4)
-            assert posterior(partial, plus, shown) <= worst + 1e-9
+            assert posterior(partial, plus, shown) <= float(worst) + 1e-9
 
     def test_the_worst_is_worse_than_the_papers(self) -> None:
         """Where the itemset of Eqs. (15), (16) exists, the worst one is at least as telling, and strictly here."""
         maximal = [0.32, 0.09, 0.025]
         shown = planning_channel(bk.CutAndPaste(7, 0.353), 5).shown_given(3, 5)
         assert (challenging(maximal) >= 0).all()
-        assert worst_level(maximal, shown) > challenging_level(maximal, shown) + 0.01
+        assert float(worst_level(maximal, shown)) > float(challenging_level(maximal, shown)) + 0.01
         rho = planning.smallest_insert(7, 5, maximal, measure=worst_level)
+        table = np.stack([shown, shown], axis=1)
+        assert np.ptp(np.asarray(worst_level(maximal, table))) == 0
         assert rho > planning.smallest_insert(7, 5, maximal)
         assert planning.breach_levels(bk.CutAndPaste(7, rho), {5: maximal}, measure=worst_level)["breach"].max() < 0.5
 
@@ -205,6 +211,19 @@ class TestDiscoverability:
             records = {4: 100_000, 5: 300_000}
             lowest = planning.lowest_support(mechanism, k, records=records)
             assert planning.support_stderr(mechanism, k, support=lowest, records=records) * 4 == pytest.approx(lowest)
+
+    def test_no_false_items_and_empty_sizes(self) -> None:
+        """Without false items true ones are still lost, so some support is needed.  Empty sizes do not count."""
+        lowest = planning.lowest_support(bk.CutAndPaste(5, 0.0), 2, records={5: 100_000})
+        assert lowest > 0
+        stderr = planning.support_stderr(bk.CutAndPaste(5, 0.0), 2, support=lowest, records={5: 100_000})
+        assert 4 * stderr == pytest.approx(lowest)
+        everything = bk.SelectASize({2: [0.0, 0.0, 1.0]}, 0.0)
+        assert planning.lowest_support(everything, 2, records={2: 100}) == 0
+        mechanism = bk.CutAndPaste(3, 0.2)
+        with_empty = planning.lowest_support(mechanism, 4, records={3: 100, 6: 0})
+        assert with_empty == planning.lowest_support(mechanism, 4, records={3: 100}) == math.inf
+        assert planning.lowest_support(mechanism, 3, records={3: 10**7, 8: 0}) < 0.01
 
     def test_it_falls_roughly_with_the_root_of_the_number(self) -> None:
         mechanism = bk.CutAndPaste(5, 0.35)

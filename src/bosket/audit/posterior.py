@@ -43,6 +43,14 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
             parameter="record_size",
             value=record_size,
         )
+    if reports.plan.unit.longer == "sample" and record_size == reports.plan.max_size:
+        raise ParameterError(
+            f"The 'record_size' parameter must be less than {record_size}: of longer records the plan draws so many "
+            "items, and what reports tell about these says too little about the whole record.",
+            parameter="record_size",
+            value=record_size,
+            hint="With the raw records at hand, bosket.audit.breaches counts it.",
+        )
     alike = reports[reports.strata == record_size]
     if not len(alike):
         raise DataError(f"There are no reports of records of {record_size} items.")

@@ -11,7 +11,7 @@ against it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -43,6 +43,14 @@ class Channel(ABC):
     With i over records, sum of E[w_A | i] E[w_B | i] = own S_(A u B) + (1 - own) S_A S_B / N.  It is 1 for whatever
     randomizes records one by one, since E[w_A | t] = [A in t] then; less where reports mix several people.
     """
+
+    belong_together: bool = False
+    """Whether the reports of one batch can be estimated from only all together."""
+
+    @property
+    def record_sizes(self) -> Collection[int] | None:
+        """The sizes of records that can be randomized; None for all."""
+        return None
 
     @abstractmethod
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:

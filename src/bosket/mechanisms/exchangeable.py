@@ -23,7 +23,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from math import comb
 
@@ -54,11 +53,11 @@ class ExchangeableChannel(RecordChannel):
         self.domain = domain
         self._inverses: dict[tuple[int, int], Matrix] = {}
         self._by_size: dict[tuple[int, int], tuple[Floats, Floats]] = {}
-        self._outcome = lru_cache(maxsize=1 << 14)(lambda *numbers: float(self.outcome(*numbers)))
+        self._outcomes: dict[tuple[int, int, int, int, int], float] = {}
 
-    @abstractmethod
     def takes(self, size: int) -> bool:
         """Whether records of this size can be randomized."""
+        return 0 <= size <= len(self.domain) and (self.record_sizes is None or size in self.record_sizes)
 
     @abstractmethod
     def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
@@ -67,6 +66,13 @@ class ExchangeableChannel(RecordChannel):
         The probability that a report shows ``shown`` given ones of the former and ``inserted`` given ones of the
         latter, and no others of them.
         """
+
+    def _outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> float:
+        """The same, rounded and remembered."""
+        key = (size, true, shown, absent, inserted)
+        if key not in self._outcomes:
+            self._outcomes[key] = float(self.outcome(*key))
+        return self._outcomes[key]
 
     # -- numbers of items ------------------------------------------------------------------------------------------
 
@@ -274,7 +280,7 @@ class ExchangeableChannel(RecordChannel):
         if strata is None:
             raise DataError("These reports lack their strata: the true size of each record.")
         for size in np.unique(strata).tolist():
-            if not 0 <= size <= len(self.domain) or not self.takes(size):
+            if not self.takes(size):
                 raise DataError(f"A report states a record size, {size}, that its mechanism does not take.")
 
     def sizes_of(self, bits: npt.NDArray[np.uint64]) -> Strata:

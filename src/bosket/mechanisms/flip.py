@@ -126,19 +126,17 @@ class Flip(Mechanism):
         size = f"any two records over {over}" if m >= n else f"any two records of at most {m} of {over} each"
         record = Amplification(worst_log_ratio(present, absent, m), size)
         sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
-        notes = [
+        notes = (
             "the item line holds the other items fixed; where items go together, the record line is what counts",
             "the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256",
-        ]
-        if max_size is not None and m < n:
-            notes.append(f"records of more than {m} items are outside this promise; a plan with max_size refuses them")
+        )
         return LocalGuarantee(
             mechanism=str(self),
             item=item,
             record=record,
             person=record.repeated(reports, f"a person who sends {sends}; {size}"),
             reports=reports,
-            assumptions=tuple(notes),
+            assumptions=notes,
         )
 
     def to_json(self) -> dict[str, Any]:

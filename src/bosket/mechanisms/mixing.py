@@ -90,7 +90,9 @@ class Mixing(Mechanism):
 
 
 class MixingChannel(Channel):
-    """Mixing on a domain."""
+    """Mixing on a domain.  a_B^K is about the batch that was mixed: its reports cannot be taken apart."""
+
+    belong_together = True
 
     def __init__(self, domain: Domain, others: int, keep: float) -> None:
         self.domain = domain
@@ -112,13 +114,6 @@ class MixingChannel(Channel):
         rng.xor_bernoulli(bits, when_set=self._lose, when_clear=Thresholds(np.zeros(len(self.domain))))
         return bits, None
 
-    def avoidances(self, k: int) -> Floats:
-        """v[B, y]: the weight of a report that shows pattern y, for the fraction of unions that avoid B."""
-        patterns = np.arange(1 << k)
-        both = np.bitwise_count(patterns[:, None] & patterns).astype(float)
-        result: Floats = (1.0 - 1.0 / self.keep) ** both
-        return result
-
     def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
         """The estimate linearised at the reports counted in ``cells``: its mean over them is the estimate itself.
 
@@ -138,17 +133,34 @@ class MixingChannel(Channel):
             )
         k = itemsets.shape[1]
         n = cells.sum(axis=1, keepdims=True)
-        v = self.avoidances(k)
-        unions = cells @ v.T / n
-        spread = np.sqrt(np.maximum(cells @ (v * v).T / n - unions**2, 0.0) / n)
+        shown = 1.0 - 1.0 / self.keep  # the factor of an item of B that a report shows; 1 if it does not
+        unions = _by_subsets(cells / n, shown)
+        spread = np.sqrt(np.maximum(_by_subsets(cells / n, shown**2) - unions**2, 0.0) / n)
         signs = np.where(np.bitwise_count(np.arange(1 << k)) % 2 == 0, 1.0, -1.0)
         avoiding = np.maximum(unions, 0.0) ** (1 / self.united)
         floor = np.maximum(np.maximum(unions, spread), np.finfo(float).tiny)
         slope = signs * floor ** (1 / self.united - 1) / self.united
         constant = (signs * avoiding - slope * unions).sum(axis=1, keepdims=True)
-        result: Floats = constant + slope @ v
+        result: Floats = constant + _by_subsets(slope, shown)
         return result
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
         """None is known before there are reports."""
         return np.zeros(len(itemsets))
+
+
+def _by_subsets(values: Floats, shown: float) -> Floats:
+    """Sum over patterns y of values[y] shown^|B n y|, for every subset B: one item at a time, 2^k k steps.
+
+    The matrix is symmetric, so it also sums over subsets B for every pattern.
+    """
+    result = values.copy()
+    n, size = result.shape
+    width = 1
+    while width < size:
+        pairs = result.reshape(n, -1, 2, width)
+        without, having = pairs[:, :, 0].copy(), pairs[:, :, 1].copy()
+        pairs[:, :, 0] = without + having
+        pairs[:, :, 1] = without + shown * having
+        width *= 2
+    return result

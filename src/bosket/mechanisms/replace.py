@@ -88,8 +88,10 @@ class ReplaceChannel(ExchangeableChannel):
         """The realised probability that an item is replaced."""
         return Fraction(Thresholds(self._probability).probability[0])
 
-    def takes(self, size: int) -> bool:
-        return 2 * size <= len(self.domain)
+    @property
+    def record_sizes(self) -> range:
+        """An item that goes needs one outside the record to come."""
+        return range(len(self.domain) // 2 + 1)
 
     def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
         """Sum over the number j of items that stay in all: m - j others come, out of the n - m there are.

@@ -18,7 +18,6 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from math import comb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -246,15 +245,15 @@ class SelectASizeChannel(ExchangeableChannel):
         super().__init__(domain)
         self._sizes = mechanism.record_sizes
         self._insert = mechanism.insert
-        self._thresholds = cache(lambda rho: Thresholds(np.full(len(domain), rho)))
         self._never = Thresholds(np.zeros(len(domain)))
 
     def rho(self, size: int) -> Fraction:
         """The realised probability that an item which the record lacks comes in."""
         return Fraction(Thresholds(at(self._insert, size)).probability[0])
 
-    def takes(self, size: int) -> bool:
-        return self._sizes is None or size in self._sizes
+    @property
+    def record_sizes(self) -> frozenset[int] | None:
+        return self._sizes
 
     @abstractmethod
     def only_shown(self, size: int, true: int, shown: int) -> Fraction:
@@ -288,7 +287,7 @@ class SelectASizeChannel(ExchangeableChannel):
         for rho in np.unique(rates[present]):
             rows = np.flatnonzero(rates[sizes] == rho)
             part = bits if len(rows) == len(bits) else bits[rows]
-            rng.xor_bernoulli(part, when_set=self._never, when_clear=self._thresholds(float(rho)))
+            rng.xor_bernoulli(part, when_set=self._never, when_clear=Thresholds(np.full(len(self.domain), rho)))
             if part is not bits:
                 bits[rows] = part
         if gone is not None:
@@ -392,16 +391,14 @@ class CutAndPasteChannel(SelectASizeChannel):
 
     def log_phi(self, size: int) -> list[float]:
         """phi(a) = (1 - rho)^m sum over i of Pr(i chosen) C(a, i) / C(m, i) rho^-i: positive terms that grow with a."""
-        log_rho = math.log(float(self.rho(size)))
-        chosen = [float(chance) for chance in _chosen_first(size, at(self._cutoff, size))]
-        deepest = -len(chosen) * log_rho  # factored out: rho^-i overflows where the cutoff is large
-        return [
-            deepest
-            + math.log(
-                math.fsum(
-                    chance * (comb(a, i) / comb(size, i)) * math.exp(-i * log_rho - deepest)
-                    for i, chance in enumerate(chosen[: a + 1])
-                )
-            )
-            for a in range(size + 1)
-        ]
+        chosen = np.array([float(chance) for chance in _chosen_first(size, at(self._cutoff, size))])
+        i = np.arange(len(chosen))
+        a = np.arange(size + 1)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.log((a - i[:-1]) / (size - i[:-1]))  # C(a, i) / C(m, i) is a product of i factors
+        steps = np.where(a > i[:-1], steps, -np.inf)
+        terms = np.concatenate([np.zeros((size + 1, 1)), np.cumsum(steps, axis=1)], axis=1)
+        terms += np.log(chosen) - i * math.log(float(self.rho(size)))
+        most = terms.max(axis=1)
+        result: list[float] = (most + np.log(np.exp(terms - most[:, None]).sum(axis=1))).tolist()
+        return result

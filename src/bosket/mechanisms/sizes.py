@@ -79,9 +79,16 @@ def same_size_guarantee(
     and for any two records of that size.
     """
     worst = {size: amplification(size) for size in sizes if size <= n_items and (max_size is None or size <= max_size)}
-    item_at = max(worst, key=lambda size: worst[size][0], default=0)
-    record_at = max(worst, key=lambda size: worst[size][1], default=0)
-    item, record = worst.get(item_at, (0.0, 0.0))[0], worst.get(record_at, (0.0, 0.0))[1]
+    if not worst:
+        raise ParameterError(
+            f"No record of at most {n_items if max_size is None else min(n_items, max_size)} items is taken by "
+            f"{mechanism}: there is nobody to promise anything to.",
+            parameter="max_size",
+            value=max_size,
+        )
+    item_at = max(worst, key=lambda size: worst[size][0])
+    record_at = max(worst, key=lambda size: worst[size][1])
+    item, record = worst[item_at][0], worst[record_at][1]
     over = "one item" if n_items == 1 else f"{n_items} items"
     size = f"any two records of the same size over {over} (worst at size {record_at})"
     sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"

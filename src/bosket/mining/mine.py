@@ -15,7 +15,7 @@ from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.table import count_subsets
 from bosket.data import Baskets
 from bosket.errors import DataError, ParameterError
-from bosket.estimates import Estimates, Floats, variance
+from bosket.estimates import Estimates, Floats, expected_products, variance
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, LevelProgress, Progress, Search, least_count, levelwise
@@ -187,7 +187,6 @@ def _estimates(
     channel: Channel, counter: Counter, wanted: list[tuple[int, ...]], sampling: bool, randomness: str | None
 ) -> Estimates:
     n = counter.n_records
-    own = 0.0 if sampling else channel.own
     records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
     value, second, least = (np.empty(len(wanted)) for _ in range(3))
     for size in {len(itemset) for itemset in wanted}:
@@ -215,13 +214,13 @@ def _estimates(
                 cells = cells_of(count_subsets(counter, rows))
                 sums = product_sums(channel, counter.strata, rows, cells, masks[:2])[0]
                 both = float(moments(channel, counter.strata, rows, cells).value[0])
-                less = own * both + (1 - own) * value[i] * value[j] / n
+                less = expected_products(both, value[i], value[j], n, own=channel.own, sampling=sampling)
                 matrix[i, j] = matrix[j, i] = (sums[0, 1] - less) / n**2
         return matrix
 
     return Estimates(
         value=value / n,
-        variance=variance(value, second, n, own=own) / n**2,
+        variance=variance(value, second, n, own=channel.own, sampling=sampling) / n**2,
         least_variance=least / n**2,
         n_records=n,
         sampling=sampling,

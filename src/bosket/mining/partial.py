@@ -17,7 +17,7 @@ from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.table import count_subsets, members
 from bosket.data import Baskets
 from bosket.errors import DataError, ParameterError
-from bosket.estimates import Floats
+from bosket.estimates import Floats, expected_products
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.support import cells_of, moments, product_sums
@@ -111,9 +111,9 @@ def partial_supports(
     products = np.full((1 << k, 1 << k), np.nan)
     products[1:, 1:] = product_sums(channel, counter.strata, rows, cells, masks)[0]
     products[0, :] = products[:, 0] = supports
-    own = 0.0 if sampling else channel.own
     numbers = np.arange(1 << k)
-    less = own * supports[numbers[:, None] | numbers] + (1 - own) * np.outer(supports, supports) / n
+    both = supports[numbers[:, None] | numbers]
+    less = expected_products(both, supports[:, None], supports, n, own=channel.own, sampling=sampling)
     exact = _exact_overlaps(union, first)
     shape = (len(first) + 1,) if other is None else (len(first) + 1, len(second) + 1)
     value: Floats = (exact @ supports / n).reshape(shape)

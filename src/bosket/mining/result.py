@@ -128,7 +128,7 @@ class FrequentItemsets:
         second = _join([_take(part.second, keep) for part, keep in parts])
         least = _join([self.least_variances(_take(part.items, keep)) for part, keep in parts])
         support = value / n
-        stderr = standard_error(variance(value, second, n, own=0.0 if sampling else self.channel.own), least) / n
+        stderr = standard_error(variance(value, second, n, own=self.channel.own, sampling=sampling), least) / n
         observed = _join([_take(part.observed.sum(axis=0), keep) for part, keep in parts]) / n
         sizes = np.repeat([part.items.shape[1] for part, _ in parts], [int(keep.sum()) for _, keep in parts])
         frame = pd.DataFrame(

@@ -22,7 +22,7 @@ from bosket.checks import check_choice, check_real
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import members
 from bosket.data.domain import as_objects
-from bosket.estimates import Floats, normal_quantile, standard_error
+from bosket.estimates import Floats, expected_products, normal_quantile, standard_error
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.support import StratumCells, cells_of, product_sums
 from bosket.threads import slices
@@ -148,9 +148,9 @@ class Family:
             return np.zeros((len(chosen), m, m))
         products = product_sums(self.found.channel, self.found.strata, self.rows[chosen], self.cells[:, chosen], masks)
         values = self.values[chosen]
-        own = 0.0 if self.sampling else self.found.channel.own
-        less = own * values[:, [[a | b for b in masks] for a in masks]]
-        less += (1 - own) * values[:, masks][:, :, None] * values[:, masks][:, None, :] / n
+        both = values[:, [[a | b for b in masks] for a in masks]]
+        one, other = values[:, masks][:, :, None], values[:, masks][:, None, :]
+        less = expected_products(both, one, other, n, own=self.found.channel.own, sampling=self.sampling)
         result: Floats = (products - less) / n**2
         return result
 

@@ -22,7 +22,7 @@ from bosket.planning.maximal import Level, Maximal, check_maximal, planning_chan
 from bosket.privacy.breaches import Floats, challenging_level, worst_level
 
 _GRID = 4096  # steps of rho that are looked at: the level need not fall with rho where maxima contradict each other
-_COARSE = 48  # for a measure that solves a linear program
+_STEPS: dict[Level, int] = {worst_level: 48}  # fewer for a measure that solves a linear program each time
 _CLOSE = 1e-12
 
 
@@ -102,10 +102,10 @@ def smallest_insert(
         worst = np.zeros(len(rho))
         for k in range(1, len(values) + 1):
             shown = shown_ratios(cutoff, size, k, rho)
-            worst = np.maximum(worst, np.array([_level(measure, values[:k], shown)]).reshape(-1))
+            worst = np.maximum(worst, measure(values[:k], shown))
         return worst
 
-    steps = _COARSE if measure is worst_level else _GRID
+    steps = _STEPS.get(measure, _GRID)
     grid = np.arange(1, steps + 1) / (steps + 1)
     passes = np.flatnonzero(breach(grid) < level)
     low, high = (grid[-1], 1.0) if not len(passes) else (grid[passes[0] - 1] if passes[0] else 0.0, grid[passes[0]])
@@ -116,12 +116,6 @@ def smallest_insert(
         else:
             low = middle
     return _settled(cutoff, size, values, level, measure, high)
-
-
-def _level(measure: Level, values: tuple[float, ...], shown: Floats) -> Floats:
-    if measure is worst_level:
-        return np.array([measure(values, column) for column in shown.T])
-    return np.asarray(measure(values, shown))
 
 
 def exact_breach(cutoff: int, rho: float, size: int, values: tuple[float, ...], measure: Level) -> float:
@@ -167,14 +161,20 @@ def cut_and_paste(
     rows = []
     choices = []
     for size, supports in sorted(values.items()):
-        numbers = records if isinstance(records, Mapping) else {size: check_integer("records", records, least=1)}
+        if isinstance(records, Mapping) and size not in records:
+            raise ParameterError(
+                f"The 'records' parameter must say how many records of {size} items there will be.",
+                parameter="records",
+                value=size,
+            )
+        number = check_integer("records", records[size] if isinstance(records, Mapping) else records, least=1)
         k = min(itemset_size, size)
         found = []
         for cutoff in tried:
             insert = smallest_insert(cutoff, size, supports, level=level, measure=measure)
             mechanism = CutAndPaste(cutoff, insert)
             breach = exact_breach(cutoff, insert, size, supports, measure)
-            lowest = lowest_support(mechanism, k, records={size: numbers.get(size, 1)})
+            lowest = lowest_support(mechanism, k, records={size: number})
             found.append(Choice(size, cutoff, insert, breach, lowest))
         rows += found
         choices.append(min(found, key=lambda choice: (choice.lowest_support, choice.cutoff)))

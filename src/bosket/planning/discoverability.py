@@ -22,6 +22,8 @@ from bosket.planning.maximal import planning_channel
 from bosket.privacy.breaches import Floats
 from bosket.ratio import Ratio
 
+_LEAST = 1e-15
+
 Overlaps = Callable[[int, int, float, float], Floats]
 """s[l_A, l_B] for itemsets of a and b items, from the support of A and the confidence of A => B."""
 
@@ -53,6 +55,7 @@ def support_stderr(mechanism: Mechanism, itemset_size: int, *, support: float, r
     error.
     """
     k = check_integer("itemset_size", itemset_size, least=1)
+    records = {size: number for size, number in records.items() if number}
     n = sum(records.values())
     able = sum(number for size, number in records.items() if size >= k)
     if not 0 <= support * n <= able * (1 + 1e-12):
@@ -88,6 +91,7 @@ def lowest_support(
     Section 5.1: the paper takes four.  ``records[m]`` is the number of records of m items.
     """
     k = check_integer("itemset_size", itemset_size, least=1)
+    records = {size: number for size, number in records.items() if number}
     able = sum(number for size, number in records.items() if size >= k)
     if not able:
         return math.inf
@@ -100,7 +104,11 @@ def lowest_support(
     def excess(support: float) -> float:
         return support - sigmas * _support_error(variances, k, records, support)
 
-    return float(brentq(excess, 0.0, most, xtol=1e-15)) if excess(most) > 0 else math.inf
+    if excess(most) <= 0:
+        return math.inf
+    if excess(_LEAST) > 0:
+        return 0.0  # next to nothing is told from nothing: there is no noise
+    return float(brentq(excess, _LEAST, most, xtol=1e-15))
 
 
 def confidence_ratio(

@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 from bosket.checks import check_between, check_integer, check_probability
 from bosket.data import Baskets, Domain
 from bosket.errors import ParameterError
-from bosket.mechanisms import ExchangeableChannel, Mechanism
+from bosket.mechanisms import Mechanism
+from bosket.mechanisms.select_a_size import SelectASizeChannel
 from bosket.mining import mine
 from bosket.privacy.breaches import Floats, challenging_level
 
@@ -43,16 +44,24 @@ def check_maximal(maximal: Maximal) -> dict[int, tuple[float, ...]]:
     return result
 
 
-def planning_channel(mechanism: Mechanism, size: int) -> ExchangeableChannel:
-    """The channel on a domain where nothing about a record of this size is impossible: the domain's size is immaterial
-    to estimates.
+def planning_channel(mechanism: Mechanism, size: int) -> SelectASizeChannel:
+    """The channel on a domain where nothing about a record of this size is impossible.
+
+    How many items there are in all does not matter to select-a-size, since items come in one by one; to replacement it
+    does, and to those that do not send sizes nothing here applies.
     """
     channel = mechanism.channel(Domain(range(2 * size + 40)))
-    if not isinstance(channel, ExchangeableChannel):
+    if not isinstance(channel, SelectASizeChannel):
         raise ParameterError(
-            f"The 'mechanism' parameter must be one that sends the size of records, got {mechanism}.",
+            f"The 'mechanism' parameter must be SelectASize or CutAndPaste, got {mechanism}.",
             parameter="mechanism",
             value=mechanism,
+        )
+    if not channel.takes(size):
+        raise ParameterError(
+            f"The 'mechanism' parameter must take records of {size} items, and {mechanism} does not.",
+            parameter="mechanism",
+            value=size,
         )
     return channel
 

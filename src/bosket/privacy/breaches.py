@@ -69,7 +69,7 @@ def challenging_level(maximal: Sequence[float], shown: npt.ArrayLike) -> Floats 
     return float(level) if level.ndim == 0 else level
 
 
-def worst_level(maximal: Sequence[float], shown: npt.ArrayLike) -> float:
+def worst_level(maximal: Sequence[float], shown: npt.ArrayLike) -> Floats | float:
     """The highest P[a in t | A in t'] of any k-itemset and item whose subsets of j items have at most maximal[j - 1].
 
     Beyond the paper, which takes one itemset with all supports at their maximum.  Here a linear program looks at all
@@ -78,15 +78,22 @@ def worst_level(maximal: Sequence[float], shown: npt.ArrayLike) -> float:
         subsets of j items with a        sum over l of C(l - 1, j - 1) s_l^+  <=  C(k - 1, j - 1) maximal[j - 1]
         subsets of j items without a     sum of C(l - 1, j) s_l^+ + C(l, j) s_l^-  <=  C(k - 1, j) maximal[j - 1]
 
-    The ratio is made linear by scaling all shares until the denominator is 1 (Charnes and Cooper 1962).
+    The ratio is made linear by scaling all shares until the denominator is 1 (Charnes and Cooper 1962).  ``shown`` may
+    be a table, as for :func:`challenging_level`.  Rounded up by 1e-9.
     """
+    p = np.asarray(shown, float)
+    if p.ndim == 2:
+        return np.array([_worst_level(maximal, column) for column in p.T])
+    return _worst_level(maximal, p)
+
+
+def _worst_level(maximal: Sequence[float], p: Floats) -> float:
     from scipy.optimize import linprog
 
     k = len(maximal)
-    p = np.asarray(shown, float)
     if not (p > 0).all():
         raise ParameterError("The 'shown' parameter must be positive: else nothing hides.", parameter="shown", value=p)
-    # unknowns: s_1^+ .. s_k^+, s_0^- .. s_(k-1)^-, and the scale
+    # unknowns: s_l^+ p[l] for l = 1 .. k, s_l^- p[l] for l = 0 .. k - 1, and the scale times p[0]: all of one magnitude
     with_a, without = np.arange(1, k + 1), np.arange(k)
     n = 2 * k + 1
     rows = []
@@ -102,13 +109,13 @@ def worst_level(maximal: Sequence[float], shown: npt.ArrayLike) -> float:
             row[k:-1] = [comb(l, j) for l in without]
             row[-1] = -comb(k - 1, j) * limit
             rows.append(row)
-    scale = p.max()
-    denominator = np.concatenate([p[with_a], p[without], [0.0]]) / scale
-    total = np.concatenate([np.ones(2 * k), [-1.0]])
-    gain = np.concatenate([p[with_a], np.zeros(k + 1)]) / scale
-    solved = linprog(
-        -gain, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=np.array([denominator, total]), b_eq=[1.0, 0.0]
-    )
-    if solved.fun is None:
-        raise ParameterError("The 'maximal' parameter allows no itemset at all.", parameter="maximal", value=maximal)
-    return -float(solved.fun)
+    unit = np.concatenate([p[with_a], p[without], [p[0]]])
+    limits = np.array(rows) / unit
+    limits /= np.abs(limits).max(axis=1, keepdims=True)
+    denominator = np.concatenate([np.ones(2 * k), [0.0]])
+    total = np.concatenate([np.ones(2 * k), [-1.0]]) / unit * p[0]
+    gain = np.concatenate([np.ones(k), np.zeros(k + 1)])
+    solved = linprog(-gain, A_ub=limits, b_ub=np.zeros(len(rows)), A_eq=np.array([denominator, total]), b_eq=[1.0, 0.0])
+    if solved.status != 0 or solved.fun is None:
+        return 1.0  # no answer is no promise
+    return min(1.0, max(0.0, -float(solved.fun)) + 1e-9)

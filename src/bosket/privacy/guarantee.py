@@ -74,6 +74,18 @@ class LocalGuarantee:
         """The same promise with more said about it."""
         return replace(self, assumptions=(*self.assumptions, *notes))
 
+    def after_sampling(self, note: str) -> LocalGuarantee:
+        """The same promise where longer records are sampled down first.
+
+        Records that differed in one item may then differ in one exchanged for another: two steps, unless the item line
+        is about an exchange already, as where sizes are sent.  Any two records stay within the record line.
+        """
+        item = self.item
+        if not self.reveals:
+            unit = f"{item.unit}; where both are sampled down, one item exchanged for another"
+            item = Amplification(min(2 * item.epsilon, self.record.epsilon), unit)
+        return replace(self.noting(note), item=item)
+
     def card(self) -> str:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
         lines = [f"Privacy of {self.mechanism}"]
