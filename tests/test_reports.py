@@ -202,7 +202,7 @@ def test_an_interrupted_write_leaves_the_old_file(
 def test_bits_that_do_not_fit_the_plan_are_refused(reports: bk.Reports) -> None:
     for bits in (np.zeros((5, 2), np.uint64), np.zeros((5, 1), np.int64), np.zeros(5, np.uint64)):
         with pytest.raises(bk.DataError, match="words"):
-            bk.Reports(reports.plan, bits, randomness="secure")  # int64 among them  # type: ignore[arg-type]
+            bk.Reports(reports.plan, bits, randomness="secure")  # type: ignore[arg-type]  # int64 among them  # type: ignore[arg-type]
     with pytest.raises(bk.DataError, match="stratum"):
         bk.Reports(reports.plan, np.zeros((5, 1), np.uint64), strata=np.zeros(4, np.int32), randomness="secure")
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bosket._version import __version__
-from bosket.data import Baskets, Domain, quest
+from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
 from bosket.errors import (
     BosketError,
     DataError,
@@ -14,7 +14,7 @@ from bosket.errors import (
     TooManyCandidatesError,
 )
 from bosket.estimates import Estimates
-from bosket.mechanisms import CutAndPaste, Flip, Mechanism, Mixing, Replace, SelectASize
+from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Matrix, Mechanism, Mixing, Replace, SelectASize
 from bosket.mining import FrequentItemsets, association_rules, confidence, estimate, mine, partial_supports
 from bosket.plan import Plan, PrivacyUnit
 from bosket.privacy import Amplification, LocalGuarantee
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Amplification",
+    "Attribute",
     "Baskets",
     "BosketError",
     "CutAndPaste",
@@ -34,7 +35,9 @@ __all__ = [
     "Estimates",
     "Flip",
     "FrequentItemsets",
+    "GammaDiagonal",
     "LocalGuarantee",
+    "Matrix",
     "Mechanism",
     "Mixing",
     "ParameterError",
@@ -47,6 +50,8 @@ __all__ = [
     "Seeded",
     "SelectASize",
     "SingularChannelError",
+    "Table",
+    "TableDomain",
     "TooManyCandidatesError",
     "__version__",
     "association_rules",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bosket.checks import check_choice, check_integer
-from bosket.data import Baskets, Domain
+from bosket.data import Domain, Table
 from bosket.errors import DataError, ParameterError
-from bosket.mechanisms.base import Channel, Mechanism, as_domain, check_baskets
+from bosket.mechanisms.base import Channel, Mechanism, Records, as_domain, check_records
 from bosket.privacy import LocalGuarantee
 from bosket.randomness import Randomness, Secure, check_randomness
 
@@ -71,6 +71,12 @@ class Plan:
             raise ParameterError(
                 f"The 'max_size' parameter of PrivacyUnit, and the number of items, must be at least {min(sizes)}, the "
                 f"smallest record that the mechanism takes, got {most} and {len(self.domain)}.",
+                parameter="max_size",
+                value=most,
+            )
+        if self.domain.groups is not None and (most is not None or self.unit.longer == "sample"):
+            raise ParameterError(
+                "The 'max_size' parameter of PrivacyUnit is for baskets: records of a table all have the same size.",
                 parameter="max_size",
                 value=most,
             )
@@ -147,7 +153,7 @@ class Plan:
     ) -> Plan:
         return replace(self, unit=PrivacyUnit(max_size, reports, longer))
 
-    def randomize(self, data: Baskets, *, rng: Randomness | None = None) -> Reports:
+    def randomize(self, data: Records, *, rng: Randomness | None = None) -> Reports:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
 
         An item that the plan does not know, or a record longer than it promises, is an error, unless the plan says
@@ -155,10 +161,15 @@ class Plan:
         """
         from bosket.reports import Reports
 
-        check_baskets(data)
+        check_records(data)
         rng = Secure() if rng is None else check_randomness(rng)
+        if isinstance(data, Table) != (self.domain.groups is not None):
+            raise DataError(
+                "A table is randomized under a plan for its attributes, and baskets under one for items.",
+                hint="Table.to_baskets() makes baskets, whose items are then randomized without regard to attributes.",
+            )
         if data.domain != self.domain:
-            data = data.with_domain(self.domain)
+            data = data.with_domain(self.domain)  # type: ignore[arg-type]  # of the same kind, as just seen
         bits = data.to_bits()
         limit = self.max_size
         if limit is not None and self.unit.longer == "refuse" and int(data.sizes.max(initial=0)) > limit:

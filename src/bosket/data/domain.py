@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,12 @@ class Domain:
 
     labels: tuple[Hashable, ...]
     is_declared: bool
+    kind: ClassVar[str] = "items"
+    kinds: ClassVar[dict[str, type[Domain]]] = {}
+    """The kinds of domain that ``from_json`` can read."""
+
+    def __init_subclass__(cls) -> None:
+        Domain.kinds[cls.kind] = cls
 
     def __init__(self, labels: Iterable[Hashable], *, is_declared: bool = True) -> None:
         """``is_declared=False`` marks labels read off data: they tell which items occur, and guarantees say so."""
@@ -54,6 +60,11 @@ class Domain:
     @property
     def n_items(self) -> int:
         return len(self.labels)
+
+    @property
+    def groups(self) -> ItemIds | None:
+        """The attribute each item is a value of, where items are such: a record then holds one item of each group."""
+        return None
 
     def __contains__(self, label: object) -> bool:
         return label in self.index
@@ -88,9 +99,19 @@ class Domain:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        if value.get("kind") != "items":
-            raise DataError(f"The domain of a plan must be of kind 'items', got {value.get('kind')!r}.")
+        """The domain written by ``to_json``, of whatever kind it is."""
+        known = Domain.kinds.get(value.get("kind", ""))
+        if known is None or not issubclass(known, cls):
+            kinds = " or ".join(repr(kind) for kind, one in Domain.kinds.items() if issubclass(one, cls))
+            raise DataError(f"The domain of a plan must be of kind {kinds}, got {value.get('kind')!r}.")
+        return known._from_json(value)
+
+    @classmethod
+    def _from_json(cls, value: dict[str, Any]) -> Self:
         return cls((label_from_json(label) for label in value["items"]), is_declared=bool(value["declared"]))
+
+
+Domain.kinds[Domain.kind] = Domain
 
 
 def as_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:

@@ -1,4 +1,4 @@
-"""Compiled loops over records in compressed rows.  Inputs are read-only, so that each kernel compiles once."""
+"""Compiled loops over records, in compressed rows or as codes.  Inputs are read-only, so that kernels compile once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bosket.compiled import compiled
+from bosket.compiled import compiled, popcount
 
 if TYPE_CHECKING:
     from bosket.data.csr import Bits, Offsets
     from bosket.data.domain import ItemIds
+    from bosket.data.table_domain import Codes
 
 
 @compiled
@@ -94,3 +95,35 @@ def unpack(bits: Bits, indptr: Offsets, indices: ItemIds, start: int, stop: int)
                     j += 1
                 word >>= np.uint64(1)
                 item += 1
+
+
+@compiled
+def pack_codes(codes: Codes, offsets: Offsets, bits: Bits, start: int, stop: int) -> None:
+    """Set the bit of item ``offsets[j] + codes[record, j]`` for each attribute j, from ``start`` to ``stop``."""
+    for record in range(start, stop):
+        for j in range(codes.shape[1]):
+            item = offsets[j] + np.int64(codes[record, j])
+            bits[record, item >> 6] |= np.uint64(1) << np.uint64(item & 63)
+
+
+@compiled
+def unpack_codes(bits: Bits, groups: ItemIds, offsets: Offsets, codes: Codes, start: int, stop: int) -> int:
+    """The other way; returns the first record without exactly one item of each group, or -1.
+
+    Items come in increasing order, as their groups do: the k-th one must be of group k.
+    """
+    n_attributes = codes.shape[1]
+    for record in range(start, stop):
+        found = 0
+        for column in range(bits.shape[1]):
+            word = bits[record, column]
+            while word:
+                item = (column << 6) + np.int64(popcount((word & (~word + np.uint64(1))) - np.uint64(1)))
+                if found == n_attributes or groups[item] != found:
+                    return record
+                codes[record, found] = item - offsets[found]
+                found += 1
+                word &= word - np.uint64(1)
+        if found < n_attributes:
+            return record
+    return -1

@@ -3,7 +3,9 @@
 from bosket.mechanisms.base import Channel, Mechanism, RecordChannel
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.flip import Flip
+from bosket.mechanisms.gamma_diagonal import GammaDiagonal
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.mechanisms.matrix import Matrix
 from bosket.mechanisms.mixing import Mixing
 from bosket.mechanisms.replace import Replace
 from bosket.mechanisms.select_a_size import CutAndPaste, SelectASize
@@ -13,7 +15,9 @@ __all__ = [
     "CutAndPaste",
     "ExchangeableChannel",
     "Flip",
+    "GammaDiagonal",
     "IdentityChannel",
+    "Matrix",
     "Mechanism",
     "Mixing",
     "RecordChannel",

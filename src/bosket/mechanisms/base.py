@@ -18,13 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows, Words
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, SingularChannelError
 from bosket.privacy import LocalGuarantee
 from bosket.randomness import Randomness
 
 if TYPE_CHECKING:
     from bosket.reports import Reports
+
+Records = Baskets | Table
+"""What people hold: sets of items, or a value of each attribute."""
 
 Floats = npt.NDArray[np.float64]
 Strata = npt.NDArray[np.int32]
@@ -158,7 +161,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def guarantee(
-        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         """The promise to a person whose records have at most ``max_size`` items and who sends ``reports`` of them."""
 
@@ -172,7 +175,7 @@ class Mechanism(ABC):
 
     def randomize(
         self,
-        data: Baskets,
+        data: Records,
         *,
         domain: Domain | Iterable[Hashable] | None = None,
         rng: Randomness | None = None,
@@ -183,24 +186,26 @@ class Mechanism(ABC):
         """
         from bosket.plan import Plan  # the one call up the house: a plan is this mechanism with a domain
 
-        check_baskets(data)
+        check_records(data)
         return Plan(as_domain(data if domain is None else domain), self).randomize(data, rng=rng)
 
 
-def check_baskets(data: object) -> None:
-    """Refuse what is not raw baskets, with a word on how to make some."""
-    if not isinstance(data, Baskets):
+def check_records(data: object) -> None:
+    """Refuse what is not raw records, with a word on how to make some."""
+    if not isinstance(data, Baskets | Table):
         name = type(data).__name__
         hint = (
-            "Reports are randomized already." if name == "Reports" else "Make Baskets(...) or Baskets.from_frame(...)."
+            "Reports are randomized already."
+            if name == "Reports"
+            else "Make Baskets(...) or Baskets.from_frame(...); of a table with attributes, Table.from_frame(...)."
         )
-        raise DataError(f"Baskets can be randomized, a {name} cannot.", hint=hint)
+        raise DataError(f"Baskets and tables can be randomized, a {name} cannot.", hint=hint)
 
 
-def as_domain(value: Domain | Baskets | Iterable[Hashable]) -> Domain:
-    """A domain from what people have at hand: a domain, baskets, or labels."""
+def as_domain(value: Domain | Records | Iterable[Hashable]) -> Domain:
+    """A domain from what people have at hand: a domain, baskets, a table, or labels."""
     if isinstance(value, Domain):
         return value
-    if isinstance(value, Baskets):
+    if isinstance(value, Baskets | Table):
         return value.domain
     return Domain(value)

@@ -11,6 +11,7 @@ product of [[1 - r, r], [1 - p, p]], and the weight of a report is the product o
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,13 +21,13 @@ import numpy as np
 
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import ItemsetRows, Words
-from bosket.data import Baskets, Domain
+from bosket.data import Domain
 from bosket.data.domain import label_from_json, label_to_json
 from bosket.errors import ParameterError
-from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Strata, as_domain
+from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.moment_kernels import product_weights
 from bosket.privacy import Amplification, LocalGuarantee
-from bosket.privacy.product import outward, worst_log_ratio
+from bosket.privacy.product import outward, worst_exchange, worst_log_ratio
 from bosket.randomness import Randomness, Thresholds
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Flip(Mechanism):
         return result
 
     def guarantee(
-        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         """Amplification for one item, for any two records of at most ``max_size`` items, and for a person.
 
@@ -124,7 +125,15 @@ class Flip(Mechanism):
         )
         over = "one item" if n == 1 else f"{n} items"
         size = f"any two records over {over}" if m >= n else f"any two records of at most {m} of {over} each"
-        record = Amplification(worst_log_ratio(present, absent, m), size)
+        worst = worst_log_ratio(present, absent, m)
+        if domain.groups is not None:  # a table: every record has one value of each attribute
+            size = f"any two records over {domain.groups[-1] + 1} attributes"
+            item = Amplification(
+                worst_exchange(present, absent, domain.groups).max(),
+                "two records that differ in one attribute and nothing else",
+            )
+            worst = outward(math.fsum(worst_exchange(present, absent, domain.groups)))
+        record = Amplification(worst, size)
         sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
         notes = (
             "the item line holds the other items fixed; where items go together, the record line is what counts",

@@ -28,9 +28,9 @@ import numpy as np
 
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import ItemsetRows, Words
-from bosket.data import Baskets, Domain
+from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
-from bosket.mechanisms.base import Cells, Channel, Floats, Mechanism, Strata, as_domain
+from bosket.mechanisms.base import Cells, Channel, Floats, Mechanism, Records, Strata, as_domain
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.randomness import Randomness, Thresholds
 
@@ -59,7 +59,7 @@ class Mixing(Mechanism):
         return MixingChannel(domain, self.others, self.keep)
 
     def guarantee(
-        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         """No worst-case promise: a report that shows an item which nobody else has gives its owner away."""
         as_domain(domain)

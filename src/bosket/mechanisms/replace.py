@@ -23,8 +23,8 @@ import numpy as np
 
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import Words
-from bosket.data import Baskets, Domain
-from bosket.mechanisms.base import Mechanism, Strata, as_domain
+from bosket.data import Domain
+from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.sizes import same_size_guarantee
 from bosket.privacy import LocalGuarantee
@@ -50,7 +50,7 @@ class Replace(Mechanism):
         return ReplaceChannel(domain, self.probability)
 
     def guarantee(
-        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         domain = as_domain(domain)
         if max_size is not None:

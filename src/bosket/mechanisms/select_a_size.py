@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import Words
-from bosket.data import Baskets, Domain
+from bosket.data import Domain
 from bosket.errors import ParameterError
-from bosket.mechanisms.base import Mechanism, Strata, as_domain
+from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.sizes import at, declared_sizes, from_pairs, per_size, same_size_guarantee, shown, to_pairs
 from bosket.privacy import LocalGuarantee
@@ -60,17 +60,21 @@ class SizedMechanism(Mechanism):
     def channel(self, domain: Domain) -> SelectASizeChannel: ...
 
     def guarantee(
-        self, domain: Domain | Baskets | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         """Amplification between records of one size: for one item exchanged, for any two of them, and for a person."""
         domain = as_domain(domain)
         if max_size is not None:
             check_integer("max_size", max_size, least=1)
         channel = self.channel(domain)
+        if domain.groups is not None:  # a table: every record has one value of each attribute
+            sizes: Iterable[int] = [int(domain.groups[-1]) + 1]
+        else:
+            sizes = self.telling_sizes(len(domain))
         return same_size_guarantee(
             str(self),
             channel.amplification,
-            self.telling_sizes(len(domain)),
+            sizes,
             n_items=len(domain),
             max_size=max_size,
             reports=reports,

@@ -106,6 +106,9 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
             break
         try:
             candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)
+            if size == 1 and channel.domain.groups is not None:  # a record has one value of each attribute
+                kind = channel.domain.groups[candidates]
+                candidates = np.ascontiguousarray(candidates[kind[:, 0] != kind[:, 1]])
         except TooManyCandidatesError as problem:
             typical = float(np.median(error)) / counter.n_records
             problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bosket.data import Baskets
 from bosket.errors import DataError, ParameterError
 from bosket.estimates import Estimates
+from bosket.mechanisms.base import Records
 from bosket.mining.mine import estimate
 from bosket.mining.rules import SURE
 from bosket.ratio import Ratio
@@ -94,7 +94,7 @@ def _shown(side: frozenset[Hashable]) -> str:
 
 
 def confidence(
-    data: Reports | Baskets,
+    data: Reports | Records,
     antecedents: Iterable[Hashable],
     consequents: Iterable[Hashable],
     *,

@@ -13,10 +13,10 @@ from bosket.checks import check_fraction, check_integer, check_not_negative
 from bosket.counting.base import Counter, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.table import count_subsets
-from bosket.data import Baskets
+from bosket.data import Baskets, Table
 from bosket.errors import DataError, ParameterError
 from bosket.estimates import Estimates, Floats, expected_products, variance
-from bosket.mechanisms.base import Channel
+from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, LevelProgress, Progress, Search, least_count, levelwise
 from bosket.mining.exact import exact_itemsets
@@ -29,7 +29,7 @@ _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(pat
 
 
 def mine(
-    data: Reports | Baskets,
+    data: Reports | Records,
     *,
     min_support: float,
     max_size: int | None = None,
@@ -59,6 +59,7 @@ def mine(
     ['milk'] 1.0
     ['bread', 'milk'] 0.667
     """
+    data = as_baskets(data)
     if not isinstance(data, Reports | Baskets):
         raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
     search = Search(
@@ -143,12 +144,18 @@ def _about_reports(reports: Reports, search: Search) -> dict[str, Any]:
     }
 
 
-def estimate(data: Reports | Baskets, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+def as_baskets(data: Reports | Records) -> Reports | Baskets:
+    """Raw tables as baskets of attribute=value; everything else as it is."""
+    return data.to_baskets() if isinstance(data, Table) else data
+
+
+def estimate(data: Reports | Records, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
     ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing
     people too.
     """
+    data = as_baskets(data)
     if not isinstance(data, Reports | Baskets):
         raise DataError(
             f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.", hint=_HOW_TO_MAKE

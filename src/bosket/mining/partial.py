@@ -18,8 +18,9 @@ from bosket.counting.table import count_subsets, members
 from bosket.data import Baskets
 from bosket.errors import DataError, ParameterError
 from bosket.estimates import Floats, expected_products
-from bosket.mechanisms.base import Channel
+from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.mining.mine import as_baskets
 from bosket.mining.support import cells_of, moments, product_sums
 from bosket.reports import Reports
 
@@ -59,7 +60,7 @@ class PartialSupports:
 
 
 def partial_supports(
-    data: Reports | Baskets,
+    data: Reports | Records,
     itemset: Iterable[Hashable],
     other: Iterable[Hashable] | None = None,
     *,
@@ -74,6 +75,7 @@ def partial_supports(
     >>> bk.partial_supports(baskets, ["a", "b"]).value.tolist()
     [0.25, 0.5, 0.25]
     """
+    data = as_baskets(data)
     if not isinstance(data, Reports | Baskets):
         raise DataError(f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
     if data.n_records == 0:

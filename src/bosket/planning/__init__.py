@@ -1,5 +1,6 @@
 """Parameters from goals, and the accuracy to expect, before anything is collected."""
 
+from bosket.planning.amplification import cut_and_paste_insert, gamma_from, mask_keep, records_for
 from bosket.planning.cut_and_paste import Choice, CutAndPasteChoice, cut_and_paste, smallest_insert
 from bosket.planning.discoverability import (
     Overlaps,
@@ -18,11 +19,15 @@ __all__ = [
     "allowed_maximal_supports",
     "breach_levels",
     "cut_and_paste",
+    "cut_and_paste_insert",
+    "gamma_from",
     "independent",
     "lowest_confidence",
     "lowest_support",
+    "mask_keep",
     "maximal_supports",
     "maximally_dependent",
+    "records_for",
     "smallest_insert",
     "support_stderr",
 ]

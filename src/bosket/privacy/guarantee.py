@@ -35,6 +35,10 @@ class Amplification:
             return 1.0 if rho > 0 else 0.0
         return self.gamma * rho / (1 - rho + self.gamma * rho)
 
+    def lowest_posterior(self, prior: float) -> float:
+        """The lowest posterior that a report can leave something of this prior: a downward breach turned round."""
+        return 1.0 - self.posterior(1.0 - prior)
+
     def repeated(self, times: int, unit: str) -> Amplification:
         """The same thing reported ``times`` times: epsilons add."""
         return Amplification(self.epsilon * check_integer("times", times, least=1), unit)

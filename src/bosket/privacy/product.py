@@ -50,3 +50,21 @@ def _sums_of_largest(values: Floats, m: int) -> Floats:
                 total -= heapq.heappop(kept)
         sums[number] = total
     return sums
+
+
+def worst_exchange(present: Floats, absent: Floats, groups: npt.NDArray[np.int32]) -> Floats:
+    """For each group of items, of which a record has exactly one, the largest ln ratio when one stands for another.
+
+    present[i] + absent[j] for two different items of the group; the best two of either settle it.
+    """
+    result = np.zeros(int(groups[-1]) + 1)
+    for group in range(len(result)):
+        own = np.flatnonzero(groups == group)
+        a, b = present[own], absent[own]
+        if np.isinf(a).any() or np.isinf(b).any():
+            result[group] = math.inf
+            continue
+        pairs = a[:, None] + b[None, :]
+        np.fill_diagonal(pairs, -math.inf)
+        result[group] = outward(float(pairs.max()))
+    return result

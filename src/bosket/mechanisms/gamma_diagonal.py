@@ -1,0 +1,233 @@
+"""The gamma-diagonal matrix: keep the record, or draw another from the whole domain.
+
+FRAPP: Agrawal, Haritsa and Prakash (Data Mining and Knowledge Discovery 18, 2009).  On a domain of n = |S_U| records
+
+    A[v, u] = gamma x if v = u, else x,    x = 1 / (gamma + n - 1)                                   Eq. (12)
+
+which is: with probability kappa = (gamma - 1) x the record itself, otherwise one drawn uniformly (their section 7,
+remark).  Of all symmetric positive-definite matrices of amplification gamma it has the lowest condition number,
+1 + n / (gamma - 1) (Theorem 2).
+
+Of an itemset A that fixes some attributes with the product of domain sizes I, a report shows all of it with probability
+b = (1 - kappa) / I by chance, and kappa more if it is there.  Hence the weight
+
+    w_A(t') = ([A in t'] - b) / kappa
+
+The paper's Theorem 5 gives the inverse for all attributes; for a subset its printed form is wrong, and this is the
+right one: with n / I records to a cell, off-diagonal -(n / I) / (gamma - 1), diagonal that + 1 / kappa.
+
+RAN-GD (section 6): each client adds to the diagonal its own r, uniform in [-alpha, alpha].  Averaged over r the law of
+a report is exactly DET-GD's, since the probabilities are linear in r and E r = 0; so it costs no accuracy and buys no
+privacy against one who does not know r.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.checks import check_probability
+from bosket.counting.base import ItemsetRows, Words
+from bosket.data import Domain, TableDomain
+from bosket.errors import ParameterError
+from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
+from bosket.mechanisms.gamma_kernels import keep_or_replace_block
+from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.product import outward
+from bosket.random_kernels import PRECISION
+from bosket.randomness import Randomness
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_ONE = 1 << PRECISION
+
+
+@dataclass(frozen=True, slots=True)
+class GammaDiagonal(Mechanism):
+    """Report the record itself gamma times as likely as any other of its domain; for tables.
+
+    gamma    the amplification, above 1; 19 keeps a property of prior 5% below a posterior of 50%
+    spread   0 for DET-GD; alpha / (gamma x) of RAN-GD, up to 1
+    """
+
+    name = "gamma_diagonal"
+
+    gamma: float
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        value = self.gamma
+        if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer) or not value > 1:
+            raise ParameterError(
+                f"The 'gamma' parameter of GammaDiagonal must be a number above 1, got {value!r}.",
+                parameter="gamma",
+                value=value,
+                hint="bosket.planning.gamma_from(0.05, 0.5) is the gamma that keeps 5% below 50%: 19.",
+            )
+        if not math.isfinite(value):
+            raise ParameterError(
+                "The 'gamma' parameter of GammaDiagonal must be finite.", parameter="gamma", value=value
+            )
+        object.__setattr__(self, "gamma", float(value))
+        object.__setattr__(self, "spread", check_probability("spread", self.spread, of="GammaDiagonal"))
+
+    def channel(self, domain: Domain) -> GammaDiagonalChannel:
+        if not isinstance(domain, TableDomain):
+            raise ParameterError(
+                "The 'domain' parameter of GammaDiagonal must be that of a table: attributes with values.",
+                parameter="domain",
+                value=domain,
+                hint="Make a Table with bosket.Table.from_frame or bosket.Table.read.",
+            )
+        return GammaDiagonalChannel(domain, self.gamma, self.spread)
+
+    def guarantee(
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        """gamma between any two records, whether they differ in one attribute or in all of them."""
+        channel = self.channel(as_domain(domain))
+        epsilon = outward(math.log(channel.gamma))
+        over = f"any two records over {len(channel.domain.attributes)} attributes, {channel.n_cells} records in all"
+        record = Amplification(epsilon, over)
+        if reports > 1:
+            sends = f"{reports} reports, randomized afresh, known to be the same person's: epsilons add"
+        else:
+            sends = "one report"
+        notes = [
+            "the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256",
+        ]
+        if self.spread > 0:
+            low, high = ran_gd_range(channel.gamma, channel.n_cells, self.spread, prior=0.05)
+            notes.append(
+                "each report draws its own r and forgets it: averaged over r its law is that of spread 0, so this is "
+                f"the promise, and spread adds nothing to it; who learned r would come to {low:.1%} to {high:.1%} "
+                "from 5%"
+            )
+        return LocalGuarantee(
+            mechanism=str(self),
+            item=Amplification(epsilon, "two records that differ in one attribute and nothing else"),
+            record=record,
+            person=record.repeated(reports, f"a person who sends {sends}; {over}"),
+            reports=reports,
+            assumptions=tuple(notes),
+            about_an_item="the value of one attribute that had 5%, knowing all the others,",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"gamma": self.gamma, "spread": self.spread}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        return cls(gamma=value["gamma"], spread=value["spread"])
+
+    def __str__(self) -> str:
+        spread = f", spread={self.spread:g}" if self.spread else ""
+        return f"GammaDiagonal(gamma={self.gamma:g}{spread})"
+
+
+def ran_gd_range(gamma: float, n_cells: int, spread: float, *, prior: float) -> tuple[float, float]:
+    """[rho2(-alpha), rho2(alpha)] of section 6.1: the posterior of one who knows r, at its two ends."""
+    x = 1.0 / (gamma + n_cells - 1)
+    alpha = spread * gamma * x
+
+    def posterior(r: float) -> float:
+        same, other = gamma * x + r, x - r / (n_cells - 1)
+        return prior * same / (prior * same + (1 - prior) * other)
+
+    return posterior(-alpha), posterior(alpha)
+
+
+class GammaDiagonalChannel(RecordChannel):
+    """GammaDiagonal on the domain of a table.  ``keep`` is the realised kappa, a multiple of 2**-53."""
+
+    domain: TableDomain
+
+    def __init__(self, domain: TableDomain, gamma: float, spread: float) -> None:
+        self.domain = domain
+        self.n_cells = domain.n_cells
+        exact = Fraction(gamma)
+        self._threshold = round((exact - 1) / (exact + self.n_cells - 1) * _ONE)
+        if self._threshold >= _ONE:
+            self._threshold = _ONE - 1  # gamma beyond what 53 bits tell from infinity
+        self.exact_keep = Fraction(self._threshold, _ONE)
+        self.keep = float(self.exact_keep)
+        self.gamma = float(1 + self.exact_keep * self.n_cells / (1 - self.exact_keep))
+        self._same = float(self.exact_keep + (1 - self.exact_keep) / self.n_cells)
+        self._spread = spread * self._same
+        self._per_item = np.asarray(domain.sizes, float)[domain.groups]
+
+    @property
+    def condition(self) -> float:
+        """1 + n / (gamma - 1) (Appendix), for any subset of attributes too: 1 / kappa."""
+        return float("inf") if self.keep == 0 else float(1 / self.exact_keep)
+
+    def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
+        offsets = np.asarray(self.domain.offsets, np.int64)
+        keep = np.uint64(self._threshold)
+        rng.by_rows(
+            bits,
+            lambda start, stop, done, buffer: keep_or_replace_block(
+                bits[:stop], offsets, keep, self._spread, self._same, start + done, buffer
+            ),
+        )
+        return bits, None
+
+    def _chance(self, itemsets: ItemsetRows) -> Floats:
+        """b: the probability that a report shows all of each itemset by chance."""
+        result: Floats = (1.0 - self.keep) / self._per_item[itemsets].prod(axis=1)
+        return result
+
+    def _clashes(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_]:
+        """Which itemsets hold two values of one attribute: no record does."""
+        groups = np.sort(self.domain.groups[itemsets], axis=1)
+        result: npt.NDArray[np.bool_] = (np.diff(groups, axis=1) == 0).any(axis=1)
+        return result
+
+    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+        """kappa I + (1 - kappa) times the law of a record drawn uniformly; rows of 0 for two values of an attribute."""
+        k = len(itemset)
+        groups = self.domain.groups[list(itemset)]
+        shown = np.arange(1 << k)[:, None] >> np.arange(k) & 1
+        uniform = np.ones(1 << k)
+        for group in np.unique(groups):
+            own = groups == group
+            count = shown[:, own].sum(axis=1)
+            values = self.domain.sizes[group]
+            uniform *= np.select([count == 0, count == 1], [1 - own.sum() / values, 1 / values], 0.0)
+        matrix = (1 - self.keep) * np.tile(uniform, (1 << k, 1)) + self.keep * np.eye(1 << k)
+        possible = np.ones(1 << k, bool)
+        for group in np.unique(groups):
+            own = groups == group
+            count = shown[:, own].sum(axis=1)
+            possible &= count <= 1
+            if own.sum() == self.domain.sizes[group]:
+                possible &= count == 1  # all values of the attribute are named: one of them is there
+        matrix[~possible] = 0.0
+        return matrix
+
+    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+        if self.keep == 0:
+            raise self.singular(np.unique(itemsets).tolist())
+        b = self._chance(itemsets)
+        weights = np.repeat(-b[:, None] / self.keep, 1 << itemsets.shape[1], axis=1)
+        weights[:, -1] += 1.0 / self.keep
+        if itemsets.shape[1] > 1:
+            weights[self._clashes(itemsets)] = 0.0
+        return weights
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+        """b (1 - b) / kappa^2 for a record without A; with A its weight is (1 - b) / kappa or -b / kappa."""
+        b, kappa = self._chance(itemsets), self.keep
+        without = b * (1 - b) / kappa**2
+        having = ((b + kappa) * (1 - b) ** 2 + (1 - b - kappa) * b**2) / kappa**2 - 1.0
+        least: Floats = np.maximum(np.minimum(without, having), 0.0)
+        if itemsets.shape[1] > 1:
+            least[self._clashes(itemsets)] = 0.0
+        return least

@@ -1,0 +1,88 @@
+"""How well several perturbed versions of one record give it away, when they are known to belong together.
+
+FRAPP, section 5.1.1: the miner guesses the value seen most often among m versions.  Under the gamma-diagonal matrix a
+version shows the true value with probability p and each of the other n - 1 values with probability (1 - p) / (n - 1).
+The paper bounds the probability of a right guess (Eq. 17, whose sum should start at 0); here it is computed.
+
+Versions known to be siblings compose: their amplification is gamma^m, so epsilon is m ln gamma.  Only where nobody can
+tell which reports are siblings does each report stand alone, and that takes an anonymous channel.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bosket.checks import check_integer, check_probability
+from bosket.privacy.breaches import Floats
+
+
+def guessing_probability(n_values: int, same: float, versions: int, *, ties: bool = True) -> float:
+    """The probability that the value seen most often among ``versions`` is the true one.
+
+    n_values   n, the size of the domain
+    same       p, the probability that a version shows the true value
+    ties       guess at random among those seen most often; without, as in the paper, a tie is a wrong guess
+
+    With k versions true, the other m - k fall on n - 1 values uniformly, and j of these have k each while the rest have
+    fewer: the coefficient of z^(m - k) in C(n - 1, j) (z^k / k!)^j (sum over i < k of z^i / i!)^(n - 1 - j), times
+    (m - k)! / (n - 1)^(m - k).
+    """
+    n = check_integer("n_values", n_values, least=2)
+    m = check_integer("versions", versions, least=1, most=150)
+    p = check_probability("same", same)
+    total = 0.0
+    for k in range(1, m + 1):
+        chance = math.comb(m, k) * p**k * (1 - p) ** (m - k)
+        if chance > 0:
+            total += chance * _leads(n - 1, k, m - k, ties=ties)
+    return min(1.0, total)
+
+
+def _leads(others: int, k: int, left: int, *, ties: bool) -> float:
+    """The probability that k occurrences are the most when ``left`` more fall on the other values at random."""
+    if left == 0:
+        return 1.0
+    scale = 1.0 / others  # z -> z / others keeps numbers small
+    below = np.array([scale**i / math.factorial(i) for i in range(min(k, left + 1))])
+    result = 0.0
+    for j in range(left // k + 1 if ties else 1):
+        if j > others:
+            break
+        rest = left - j * k
+        power = _power(below, others - j, rest)
+        factor = math.comb(others, j) * (scale**k / math.factorial(k)) ** j
+        result += factor * power[rest] / (j + 1)
+    return float(result * math.factorial(left))
+
+
+def _power(polynomial: Floats, exponent: int, degree: int) -> Floats:
+    """polynomial^exponent up to z^degree, by squaring."""
+    result = np.zeros(degree + 1)
+    result[0] = 1.0
+    base = np.zeros(degree + 1)
+    base[: min(len(polynomial), degree + 1)] = polynomial[: degree + 1]
+    while exponent:
+        if exponent & 1:
+            result = np.convolve(result, base)[: degree + 1]
+        base = np.convolve(base, base)[: degree + 1]
+        exponent >>= 1
+    return result
+
+
+def guessing_bound(n_values: int, same: float, versions: int) -> float:
+    """Eq. (17) with its sum from 0: 1 - Pr(at most floor(m / n) versions are true)."""
+    m, n = check_integer("versions", versions, least=1), check_integer("n_values", n_values, least=2)
+    p = check_probability("same", same)
+    seldom = sum(math.comb(m, k) * p**k * (1 - p) ** (m - k) for k in range(m // n + 1))
+    return 1.0 - seldom
+
+
+def same_value(gamma: float, n_cells: int, n_values: int | None = None) -> float:
+    """p[u -> u] of the gamma-diagonal matrix: of a whole record, or of one attribute with so many values.
+
+    gamma x + (n_cells / n_values - 1) x with x = 1 / (gamma + n_cells - 1).
+    """
+    values = n_cells if n_values is None else n_values
+    return (gamma + n_cells / values - 1) / (gamma + n_cells - 1)
