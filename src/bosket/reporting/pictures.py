@@ -296,13 +296,16 @@ def curves(
     x_label: str,
     y_label: str,
     x_is_share: bool,
+    y_is_log: bool = True,
+    y_is_share: bool = True,
 ) -> str:
-    """Lines over a common x, y a share on a logarithmic axis; None breaks a line."""
+    """Lines over a common x; y a share or a number, on a logarithmic axis or a plain one; None breaks a line."""
     figure, (axes,) = _axes(6.4, 4.2)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(_percent))
-    axes.yaxis.set_minor_locator(NullLocator())
+    if y_is_log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(_percent if y_is_share else lambda value, _: f"{value:,.6g}"))
     axes.xaxis.set_major_formatter(FuncFormatter(_percent if x_is_share else lambda value, _: f"{value:,.0f}"))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=not x_is_share))
     for place, (label, y) in enumerate(lines.items()):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from bosket.errors import ParameterError
@@ -24,6 +23,7 @@ from bosket.planning import (
     smallest_insert,
 )
 from bosket.reproduce.esag_data import CUTOFF, SOCCER
+from bosket.reproduce.figures import Figure
 
 N = 5_000_000
 SIZE = 5
@@ -34,19 +34,6 @@ NUMBERS = (500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000, 7_000_000, 10_00
 SUPPORTS = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1)
 RULES = ((1, 1), (1, 2), (2, 1), (2, 2))
 """|A| and |B| of the rules; the paper's four are not in the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Curves over a common x; a missing y is what cannot be discovered."""
-
-    number: int
-    title: str
-    x_label: str
-    y_label: str
-    x: tuple[float, ...]
-    x_is_share: bool
-    curves: dict[str, tuple[float | None, ...]]
 
 
 @cache
