@@ -14,8 +14,9 @@ from bosket import planning
 from bosket.privacy.breaches import worst_level
 from bosket.reproduce import esag
 from bosket.reproduce.esag_data import MAILORDER_STAND, SOCCER_STAND, Stand, Stream, read_stream, simulate
-from bosket.reproduce.esag_figures import Figure, figures
+from bosket.reproduce.esag_figures import figures
 from bosket.reproduce.esag_tables import outcome
+from bosket.reproduce.figures import Figure
 from tests.files import benchmark_file
 from tests.stats import assert_plausible, assert_rejected
 
@@ -24,7 +25,7 @@ STANDS = pytest.mark.parametrize("stand", [SOCCER_STAND, MAILORDER_STAND], ids=[
 
 @pytest.fixture(scope="module")
 def drawn() -> dict[int, Figure]:
-    return {figure.number: figure for figure in figures()}
+    return {int(figure.number): figure for figure in figures()}
 
 
 class TestFigures:
