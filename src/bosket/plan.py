@@ -41,8 +41,9 @@ class PrivacyUnit:
 
     def __post_init__(self) -> None:
         if self.max_size is not None:
-            check_integer("max_size", self.max_size, least=1, of="PrivacyUnit")
-        check_integer("reports", self.reports, least=1, of="PrivacyUnit")
+            most = check_integer("max_size", self.max_size, least=1, of="PrivacyUnit")
+            object.__setattr__(self, "max_size", most)
+        object.__setattr__(self, "reports", check_integer("reports", self.reports, least=1, of="PrivacyUnit"))
         check_choice("longer", self.longer, ("refuse", "sample"), of="PrivacyUnit")
 
 
@@ -61,6 +62,13 @@ class Plan:
                 f"The 'mechanism' parameter of Plan must be one such as Flip, got a {type(self.mechanism).__name__}.",
                 parameter="mechanism",
                 value=self.mechanism,
+            )
+        if not isinstance(self.unit, PrivacyUnit):
+            raise ParameterError(
+                f"The 'unit' parameter of Plan must be a PrivacyUnit, got a {type(self.unit).__name__}.",
+                parameter="unit",
+                value=self.unit,
+                hint="Write PrivacyUnit(max_size=10).",
             )
         if len(self.domain) == 0:
             raise ParameterError(
@@ -102,7 +110,8 @@ class Plan:
         promise = self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
         if self.unit.longer == "sample":
             promise = promise.after_sampling(
-                f"of a record with more than {self.max_size} items so many are drawn first, and supports are of these"
+                f"of a record with more than {self.max_size} items so many are drawn first; supports and errors are of "
+                "these"
             )
         elif self.max_size is not None and self.max_size < len(self.domain):
             promise = promise.noting(f"records of more than {self.max_size} items are refused")
@@ -166,7 +175,7 @@ class Plan:
         if isinstance(data, Table) != (self.domain.groups is not None):
             raise DataError(
                 "A table is randomized under a plan for its attributes, and baskets under one for items.",
-                hint="Table.to_baskets() makes baskets, whose items are then randomized without regard to attributes.",
+                hint="Make the plan with the table's own domain, plan = Plan(table.domain, ...).",
             )
         if data.domain != self.domain:
             data = data.with_domain(self.domain)  # type: ignore[arg-type]  # of the same kind, as just seen

@@ -80,6 +80,8 @@ class Reports:
         """Some of the reports: by slice, by truth values, or by numbers."""
         if self.channel.belong_together:
             raise _whole_batch(self.plan)
+        if not isinstance(chosen, slice | np.ndarray):
+            raise TypeError("Reports are chosen by a slice, or by an array of truth values or of numbers.")
         strata = None if self.strata is None else self.strata[chosen].copy()
         return Reports(self.plan, self.bits[chosen].copy(), strata=strata, randomness=self.randomness)
 

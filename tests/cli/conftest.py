@@ -54,6 +54,27 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return paths
 
 
+AGES = ("--bins", "age=15,35,55")
+WORK = ("--missing", "work=unknown")
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 1800 records: age in numbers, sex in words, and work that is missing now and then."""
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    rows = [
+        f"{15 + 7 * at % 60},{'Female' if at % 5 < 2 or at % 60 < 20 else 'Male'},{('office', 'farm', '?')[at % 3]}"
+        for at in range(1800)
+    ]
+    path.write_text("\n".join(["age,sex,work", *rows, ""]))
+    return path
+
+
+@pytest.fixture(scope="session")
+def table(people: Path) -> bk.Table:
+    return bk.Table.read(people, bins={"age": [15, 35, 55]}, missing={"work": "unknown"})
+
+
 @pytest.fixture
 def groceries(tmp_path: Path) -> Path:
     """Baskets with words for labels, some of them nasty."""

@@ -96,8 +96,7 @@ class TestChannel:
         for t in taken(channel):
             reports = law(t)
             for itemset in ITEMSETS:
-                limit = channel.largest_itemset([len(t)])
-                if limit is not None and len(itemset) > limit:
+                if not channel.recovers(len(itemset), [len(t)]):
                     continue
                 w = channel.weights(np.array([itemset], np.int32), len(t))[0]
                 mean = math.fsum(p * w[pattern(report, itemset)] for report, p in reports.items())
@@ -128,8 +127,7 @@ class TestChannel:
         """Also where the itemset is larger than the record: then a left inverse, on what the record can have."""
         channel = channel_of(mechanism)
         for m, k in itertools.product(range(N + 1), range(1, N + 1)):
-            limit = channel.largest_itemset([m]) if channel.takes(m) else 0
-            if limit is None or k <= limit:
+            if channel.takes(m) and channel.recovers(k, [m]):
                 q, p = channel.exact_partial_inverse(k, m), channel.exact_partial_transition(k, m)
                 for i, j in itertools.product(range(min(k, m) + 1), channel.possible(k, m)):
                     assert sum(q[i][s] * p[s][j] for s in range(k + 1)) == (i == j)
@@ -212,9 +210,11 @@ def test_large_records_lose_no_digits(m: int, k: int) -> None:
 class TestSingular:
     def test_a_cutoff_below_the_itemset_is_named(self) -> None:
         channel = channel_of(bk.CutAndPaste({3: 3, 6: 4, 8: 2}, {3: 0.2, 6: 0.2, 8: 0.2}), 20)
-        assert channel.largest_itemset([3]) is None
-        assert channel.largest_itemset([3, 6]) == 4
-        assert channel.largest_itemset([3, 6, 8]) == 2
+        assert channel.recovers(9, [3])  # records of three items hold no larger itemset, which is exact
+        assert channel.recovers(4, [3, 6])
+        assert not channel.recovers(5, [3, 6])
+        assert channel.recovers(2, [3, 6, 8])
+        assert not channel.recovers(3, [3, 6, 8])
         rows = np.array([[0, 1, 2]], np.int32)
         assert np.isfinite(channel.weights(rows, 6)).all()
         with pytest.raises(bk.SingularChannelError, match="records of 8 items") as caught:
@@ -240,7 +240,7 @@ class TestSingular:
         channel = channel_of(bk.SelectASize({m: law}, rho), 12)
         with pytest.raises(bk.SingularChannelError):
             channel.weights(np.array([[0]], np.int32), m)
-        assert channel.largest_itemset([m]) == 0
+        assert not channel.recovers(1, [m])
 
     def test_replacing_can_erase(self) -> None:
         """An item stays as often as a false one comes where 1 - p = m p / (n - m): p = (n - m) / n."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,6 +114,13 @@ class TestSmallestInsert:
             lambda: planning.breach_levels(bk.CutAndPaste(3, {2: 0.1}), {3: [0.1]}),
             lambda: planning.lowest_support(bk.CutAndPaste(3, {2: 0.1}), 1, records={3: 100}),
             lambda: planning.cut_and_paste({2: [0.1], 3: [0.1]}, records={2: 100}),
+            lambda: planning.cut_and_paste({2: [0.1]}, records=100, cutoffs=[]),
+            lambda: planning.cut_and_paste({2: [0.1]}, records=100, cutoffs=3),  # type: ignore[arg-type]
+            lambda: planning.cut_and_paste([0.1], records=100),  # type: ignore[arg-type]
+            lambda: planning.smallest_insert(5, 3, {3: [0.1]}),
+            lambda: planning.lowest_support(bk.CutAndPaste(3, 0.1), 1, records=100),  # type: ignore[arg-type]
+            lambda: planning.lowest_confidence(bk.CutAndPaste(3, 0.1), 1, 1, size=3, n_records=100, support=2),
+            lambda: bk.Plan(bk.Domain(["a"]), bk.Flip(keep=0.9), 5),  # type: ignore[arg-type]
             lambda: planning.cut_and_paste({}, records=100),
         ],
     )
@@ -137,7 +146,7 @@ def test_the_choice_is_the_best_of_those_considered() -> None:
         assert one.lowest_support == same["lowest_support"].min()
     levels = planning.breach_levels(choice.mechanism, {2: [0.15, 0.03], 4: [0.25, 0.07, 0.02, 0.005]})
     assert (levels["breach"] < 0.5).all()
-    assert choice.mechanism.record_sizes == frozenset({2, 4})
+    assert choice.mechanism.record_sizes == frozenset({0, 2, 4})  # empty records too
     assert "size  4" in str(choice)
 
 
@@ -321,6 +330,45 @@ class TestTwoSets:
         np.testing.assert_allclose(
             channel.two_set_covariance(a, b, s.reshape(a + 1, b + 1), m), expected, rtol=1e-8, atol=1e-10
         )
+
+
+def test_a_choice_becomes_a_sizes_file(tmp_path: Path) -> None:
+    choice = planning.cut_and_paste({2: [0.15, 0.03]}, records=10_000, cutoffs=[3])
+    choice.write(tmp_path / "sizes.csv")
+    lines = (tmp_path / "sizes.csv").read_text().splitlines()
+    assert lines[0] == "size,cutoff,insert"
+    assert lines[2] == f"2,3,{choice.choices[0].insert!r}"
+    assert float(lines[2].split(",")[2]) == choice.choices[0].insert
+
+
+def test_numpys_whole_numbers_will_do() -> None:
+    """Exact fractions are made of Python's: NumPy's would overflow."""
+    whole: Any = np.int64
+    m, mechanism = whole(3), bk.CutAndPaste(3, 0.2)
+    row = [0.1, 0.05, 0.01]
+    assert planning.smallest_insert(whole(5), m, row) == planning.smallest_insert(5, 3, row)
+    records: Any = dict(zip(*np.unique([3, 3, 2], return_counts=True), strict=True))
+    assert planning.lowest_support(mechanism, whole(1), records=records) > 0
+    assert planning.breach_levels(mechanism, {m: row})["record_size"].tolist() == [3, 3, 3]
+    assert planning.allowed_maximal_supports(mechanism, np.arange(1, 3)).keys() == {1, 2}
+    assert planning.cut_and_paste({m: row}, records=whole(1000), cutoffs=np.arange(3, 5)).choices[0].record_size == 3
+    channel = mechanism.channel(bk.Domain(range(30)))
+    np.testing.assert_array_equal(channel.partial_transition(whole(2), m), channel.partial_transition(2, 3))
+    assert channel.variance((0, 1), [1, 1, 1, 1], m) == channel.variance((0, 1), [1, 1, 1, 1], 3)
+    plan = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=whole(3), reports=whole(2)))
+    assert bk.Plan.from_json(plan.json) == plan
+
+
+def test_the_size_of_records_must_be_said() -> None:
+    channel = bk.CutAndPaste(4, 0.1).channel(bk.Domain(range(30)))
+    for wrong in (
+        lambda: channel.variance((0, 1), [0.5, 0.15, 0.15, 0.2]),
+        lambda: channel.transition((0, 1)),
+        lambda: channel.weights(np.array([[0]], np.int32)),
+        lambda: channel.partial_transition(2, 31),
+    ):
+        with pytest.raises(bk.ParameterError, match="record size"):
+            wrong()
 
 
 def test_maximal_supports_by_brute_force() -> None:

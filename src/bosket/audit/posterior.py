@@ -9,6 +9,7 @@ import numpy as np
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import ExchangeableChannel
 from bosket.mining import partial_supports
+from bosket.mining.mine import not_a_string
 from bosket.ratio import Ratio
 from bosket.reports import Reports
 
@@ -25,6 +26,8 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
     >>> round(bk.audit.posterior(reports, ["milk", "bread"], "milk", record_size=2).value, 2)
     0.88
     """
+    if not isinstance(reports, Reports):
+        raise DataError(f"The posterior is that of Reports, not of a {type(reports).__name__}.")
     channel = reports.channel
     if not isinstance(channel, ExchangeableChannel) or reports.strata is None:
         raise ParameterError(
@@ -33,7 +36,7 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
             value=reports,
             hint="With the raw records at hand, bosket.audit.breaches counts it for any mechanism.",
         )
-    labels = frozenset(itemset)
+    labels = frozenset(not_a_string(itemset))
     if item not in labels:
         raise ParameterError("The 'item' parameter must be one of the itemset.", parameter="item", value=item)
     k = len(labels)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from bosket.cli.attributes import add_table, check_table
 from bosket.cli.console import Work, say
-from bosket.cli.files import STANDARD_INPUT, read_raw, say_reports
+from bosket.cli.files import STANDARD_INPUT, say_reports
 from bosket.cli.options import Commands, add_command, add_input, add_result, fraction, whole
+from bosket.cli.raw import check_kind, read_raw
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
 from bosket.cli.tables import BREACHES, standard_output
 from bosket.reporting.text import count_text
@@ -20,8 +22,11 @@ def add_parser(commands: Commands) -> None:
     command = add_command(
         commands, run, help="Count how surely reports give away items of the raw records they were made from."
     )
+    command.usage = "%(prog)s [options] RAW REPORTS"
     command.add_argument(
-        "baskets", metavar="BASKETS", help="the file of raw baskets that was randomized; '-' for standard input"
+        "raw",
+        metavar="RAW",
+        help="the file of raw baskets, or with --table of a raw table, that was randomized; '-' for standard input",
     )
     command.add_argument("reports", metavar="REPORTS", help="the file of reports made from it, in the same order")
     command.add_argument(
@@ -29,7 +34,7 @@ def add_parser(commands: Commands) -> None:
         type=fraction("min_support"),
         default=0.002,
         metavar="S",
-        help="look at itemsets of at least this support in the baskets (default 0.002)",
+        help="look at itemsets of at least this support in the raw records (default 0.002)",
     )
     command.add_argument(
         "--max-size",
@@ -53,10 +58,13 @@ def add_parser(commands: Commands) -> None:
     )
     add_input(command)
     add_result(command)
+    add_table(command)
 
 
 def run(options: argparse.Namespace) -> None:
-    inputs = [options.reports] if options.baskets == STANDARD_INPUT else [options.baskets, options.reports]
+    check_table(options)
+    inputs = [options.reports] if options.raw == STANDARD_INPUT else [options.raw, options.reports]
+    inputs += [] if options.schema is None else [options.schema]
     check_result(options, inputs=inputs)
     found = _breaches(options, Work(options))
     say("note: this is counted in raw data and is not private: keep it with whoever holds them.")
@@ -71,21 +79,23 @@ def run(options: argparse.Namespace) -> None:
 
 def _breaches(options: argparse.Namespace, work: Work) -> Breaches:
     from bosket.audit import breaches
+    from bosket.data import Table
     from bosket.reports import Reports
 
-    with work.step(f"reading {options.baskets}"):
-        raw = read_raw(
-            options.baskets,
-            input_format=options.input_format,
-            layout=options.layout,
-            hint="Name the raw baskets first, then the reports made from them.",
-        )
     with work.step(f"reading {options.reports}"):
         reports = Reports.read(options.reports)
+    check_kind(reports.domain, options, of=f"the reports in {options.reports} are of")
+    with work.step(f"reading {options.raw}"):
+        raw = read_raw(
+            options.raw,
+            options,
+            hint="Name the raw records first, then the reports made from them.",
+            domain=reports.domain,
+        )
     say_reports(reports, options.reports)
     with work.step("auditing"):
         found = breaches(
-            raw,
+            raw.to_baskets() if isinstance(raw, Table) else raw,
             reports,
             min_support=options.min_support,
             max_size=options.max_size,

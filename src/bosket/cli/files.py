@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
-    from bosket.data import Baskets
+    from bosket.data import Baskets, Domain
     from bosket.data.layouts import Layout
     from bosket.reports import Reports
 
@@ -26,13 +26,10 @@ def read_baskets(path: str, *, input_format: str | None, layout: Layout | None) 
     """Raw baskets from a file, or from standard input."""
     from bosket.data import Baskets
     from bosket.data.files import FORMATS
-    from bosket.data.sources import file_source, load
+    from bosket.data.sources import load
 
     if path == STANDARD_INPUT:
-        content = sys.stdin.buffer.read()
-        if not content:
-            raise file_source(_SHOWN_INPUT).error("is empty")
-        csr = FORMATS[f".{input_format or 'dat'}"].read(content, _SHOWN_INPUT, layout)
+        csr = FORMATS[f".{input_format or 'dat'}"].read(read_standard_input(), _SHOWN_INPUT, layout)
     elif input_format is not None:
         csr = FORMATS[f".{input_format}"].read(load(path), Path(path), layout)
     else:
@@ -40,31 +37,30 @@ def read_baskets(path: str, *, input_format: str | None, layout: Layout | None) 
     return Baskets.from_csr(csr.indptr, csr.indices, csr.domain)
 
 
-def read_raw(path: str, *, input_format: str | None, layout: Layout | None, hint: str) -> Baskets:
-    """Raw baskets where nothing else will do; reports are refused with a word on what to do."""
-    from bosket.reports import is_report_file
+def read_standard_input() -> bytes:
+    from bosket.data.sources import file_source
 
-    if path != STANDARD_INPUT and is_report_file(path):
-        raise DataError(f"The file {path} holds reports, which are randomized already.", path=path, hint=hint)
-    return read_baskets(path, input_format=input_format, layout=layout)
+    content = sys.stdin.buffer.read()
+    if not content:
+        raise file_source(_SHOWN_INPUT).error("is empty")
+    return content
 
 
-def read_data(paths: Sequence[str], *, input_format: str | None, layout: Layout | None) -> Reports | Baskets:
-    """Reports if the file holds some, else raw baskets; several files must be reports of one plan."""
-    from bosket.reports import Reports, is_report_file
+def shown_path(path: str) -> Path:
+    """What messages call a file to read."""
+    return _SHOWN_INPUT if path == STANDARD_INPUT else Path(path)
 
-    if len(paths) > 1:
-        return Reports.concat(Reports.read(path) for path in paths)
-    path = paths[0]
-    if path != STANDARD_INPUT and is_report_file(path):
-        return Reports.read(path)
-    return read_baskets(path, input_format=input_format, layout=layout)
+
+def domain_text(domain: Domain) -> str:
+    """``20 items``, or of a table ``20 items of 5 attributes``."""
+    attributes = "" if domain.groups is None else f" of {count_text(int(domain.groups[-1]) + 1, 'attribute')}"
+    return f"{count_text(len(domain), 'item')}{attributes}"
 
 
 def say_reports(reports: Reports, shown: str) -> None:
     """What was read, and what it promises to those who sent it."""
     say(
-        f"{shown}: {count_text(reports.n_records, 'report')} over {count_text(len(reports.domain), 'item')}, "
+        f"{shown}: {count_text(reports.n_records, 'report')} over {domain_text(reports.domain)}, "
         f"{reports.plan.mechanism}, plan {reports.plan.digest[:12]}"
     )
     for what in reports.guarantee.reveals:

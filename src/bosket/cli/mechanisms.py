@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bosket.cli.options import probability, whole
+from bosket.cli.options import clash, inside, option, probability, whole
 from bosket.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _BELONGS_TO = {
     "default": ("keep_file",),
     "insert": ("cutoff",),
     "mix_keep": ("mix",),
+    "spread": ("gamma",),
 }
 """An option that only makes sense beside one of these."""
 _NEEDS = {"cutoff": "insert", "mix": "mix_keep"}
@@ -25,7 +27,7 @@ _NEEDS = {"cutoff": "insert", "mix": "mix_keep"}
 
 def add_mechanism(command: argparse.ArgumentParser) -> None:
     """One way to randomize, and the options that belong to some of them."""
-    group = command.add_argument_group("how to randomize", "one of the first seven; the rest belong to some of them")
+    group = command.add_argument_group("how to randomize", "one of the first eight; the rest belong to some of them")
     how = group.add_mutually_exclusive_group(required=True)
     how.add_argument("--keep", type=probability("keep"), metavar="P", help="probability that a present item stays")
     how.add_argument(
@@ -59,6 +61,13 @@ def add_mechanism(command: argparse.ArgumentParser) -> None:
         metavar="OTHERS",
         help="unite each record with so many others, and keep items with --mix-keep; needs a curator",
     )
+    how.add_argument(
+        "--gamma",
+        type=inside("gamma", 1, math.inf),
+        metavar="G",
+        help="for tables: a record stays as it is G times as likely as it becomes any other; with 19, what had 5%% "
+        "comes to 50%% at most",
+    )
     how.add_argument("--plan", type=Path, metavar="PLAN", help="everything from a plan that was written before")
     group.add_argument(
         "--keep-absent",
@@ -84,6 +93,12 @@ def add_mechanism(command: argparse.ArgumentParser) -> None:
         metavar="P",
         help="with --mix: probability that an item of the united records stays",
     )
+    group.add_argument(
+        "--spread",
+        type=probability("spread"),
+        metavar="S",
+        help="with --gamma: let the probability that a record stays vary by report, by up to this share (default 0)",
+    )
 
 
 def check_mechanism(options: argparse.Namespace) -> None:
@@ -98,25 +113,19 @@ def check_mechanism(options: argparse.Namespace) -> None:
     for name, companion in _NEEDS.items():
         if getattr(options, name) is not None and getattr(options, companion) is None:
             raise clash(name, f"come with {option(companion)}", options)
+    if options.gamma is not None and not options.table:
+        raise clash("gamma", "come with --table", options)
 
 
 def settled(name: str, options: argparse.Namespace) -> ParameterError:
     return clash(name, "not come with --plan, which settles it", options)
 
 
-def clash(name: str, must: str, options: argparse.Namespace) -> ParameterError:
-    return ParameterError(f"The '{option(name)}' option must {must}.", parameter=name, value=getattr(options, name))
-
-
-def option(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
 def make_mechanism(options: argparse.Namespace, domain: Domain) -> Mechanism:
     """The mechanism of these options, for items of this domain."""
     from bosket.cli.plans import read_keep
     from bosket.cli.sizes import read_sizes
-    from bosket.mechanisms import CutAndPaste, Flip, Mixing, Replace
+    from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Mixing, Replace
 
     if options.keep_file is not None:
         return read_keep(options.keep_file, domain, keep_absent=options.keep_absent, default=options.default)
@@ -126,6 +135,8 @@ def make_mechanism(options: argparse.Namespace, domain: Domain) -> Mechanism:
         return CutAndPaste(cutoff=options.cutoff, insert=options.insert)
     if options.replace is not None:
         return Replace(probability=options.replace)
+    if options.gamma is not None:
+        return GammaDiagonal(gamma=options.gamma, spread=options.spread or 0.0)
     if options.mix is not None:
         return Mixing(others=options.mix, keep=options.mix_keep)
     return Flip(keep=options.keep, keep_absent=options.keep_absent)

@@ -1,13 +1,14 @@
-"""``bosket mine``: frequent itemsets of reports, or of raw baskets exactly."""
+"""``bosket mine``: frequent itemsets of reports, or of raw records exactly."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
+from bosket.cli.attributes import add_table
 from bosket.cli.console import Work
 from bosket.cli.options import Commands, add_command, add_search
-from bosket.cli.searching import check_outputs, deliver, search
+from bosket.cli.searching import check_options, deliver, search
 from bosket.cli.tables import ITEMSETS, print_table
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Find the frequent itemsets of reports, or of raw baskets exactly.")
+    command = add_command(commands, run, help="Find the frequent itemsets of reports, or of raw records exactly.")
     add_search(command)
+    add_table(command)
 
 
 def run(options: argparse.Namespace) -> None:
-    check_outputs(options)
+    check_options(options)
     found, guarantee = search(options, Work(options))
     frame = found.to_frame(level=options.level, sampling=options.sampling)
 

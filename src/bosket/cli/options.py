@@ -71,11 +71,20 @@ def whole(name: str, least: int) -> Callable[[str], Any]:
     return _checked(name, int, lambda name, value: check_integer(name, value, least=least))
 
 
+def clash(name: str, must: str, options: argparse.Namespace) -> ParameterError:
+    """The error for options that do not belong together."""
+    return ParameterError(f"The '{option(name)}' option must {must}.", parameter=name, value=getattr(options, name))
+
+
+def option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
 def add_input(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--input-format",
         choices=("dat", "csv", "parquet"),
-        help="format of raw baskets (by default the suffix; dat for '-')",
+        help="format of raw records (by default the suffix; for '-' dat, or csv for a table)",
     )
     command.add_argument("--layout", choices=("list", "long", "one-hot"), help="layout of the columns of raw baskets")
 
@@ -89,11 +98,13 @@ def add_result(command: argparse.ArgumentParser) -> None:
 
 def add_search(command: argparse.ArgumentParser) -> None:
     """What to mine and how to show it: the same for itemsets and for rules."""
+    command.usage = "%(prog)s [options] DATA [DATA ...] --min-support S"
     command.add_argument(
         "data",
         nargs="+",
         metavar="DATA",
-        help="a file of reports (or several of one plan), or of raw baskets; '-' for standard input",
+        help="a file of reports (or several of one plan), of raw baskets, or with --table of a raw table; '-' for "
+        "standard input",
     )
     command.add_argument(
         "--min-support", type=fraction("min_support"), required=True, metavar="S", help="a fraction in (0, 1]"

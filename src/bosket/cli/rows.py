@@ -95,22 +95,7 @@ def _csv_rows(path: Path, headers: Collection[tuple[str, ...]]) -> Iterator[Row]
 
 def _json_rows(path: Path) -> Iterator[Row]:
     source = file_source(path)
-    text = read_text(path)
-    pairs: Any = None
-    line = None
-    is_sound = False
-    try:
-        pairs = json.loads(text, object_pairs_hook=_Pairs)
-        is_sound = True
-    except json.JSONDecodeError as error:
-        line = error.lineno
-    except (ValueError, RecursionError):  # a number of thousands of digits, or brackets without end
-        pass
-    if not is_sound:
-        raise source.error("cannot be read as JSON", line=line)
-    if not isinstance(pairs, _Pairs):
-        raise source.error("must be a JSON object")
-    for name, value in pairs:
+    for name, value in _load_object(path, source, _Pairs):
         if not isinstance(value, _Pairs):
             yield Row(source, None, name, value)
             continue
@@ -118,6 +103,45 @@ def _json_rows(path: Path) -> Iterator[Row]:
         if len(fields) < len(value):
             raise source.error(f"must not give a value of {name!r} more than once")
         yield Row(source, None, name, fields)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON object, in which no key may be given twice, however deep."""
+    source = file_source(path)
+    twice: list[str] = []
+
+    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in result:
+                twice.append(name)
+            result[name] = value
+        return result
+
+    content: dict[str, Any] = _load_object(path, source, fields)
+    if twice:
+        raise source.error(f"must not give {twice[0]!r} more than once")
+    return content
+
+
+def _load_object(path: Path, source: Source, fields: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    """What ``fields`` makes of the JSON object that a file holds; it is asked about those within it too."""
+    text = read_text(path)
+    content: Any = None
+    line = None
+    is_sound = False
+    try:
+        content = json.loads(text, object_pairs_hook=fields)
+        is_sound = True
+    except json.JSONDecodeError as error:
+        line = error.lineno
+    except (ValueError, RecursionError):  # a number of thousands of digits, or brackets without end
+        pass
+    if not is_sound:
+        raise source.error("cannot be read as JSON", line=line)
+    if not isinstance(content, dict | _Pairs):
+        raise source.error("must be a JSON object")
+    return content
 
 
 class _Pairs(list[tuple[str, Any]]):

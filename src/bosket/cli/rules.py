@@ -6,9 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bosket.checks import check_choice
+from bosket.cli.attributes import add_table
 from bosket.cli.console import Work, say
 from bosket.cli.options import Commands, add_command, add_search, real
-from bosket.cli.searching import best, check_outputs, deliver, search
+from bosket.cli.searching import best, check_options, deliver, search
 from bosket.cli.tables import RULES, print_table
 from bosket.reporting.text import count_text
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Find association rules in reports, or in raw baskets exactly.")
+    command = add_command(commands, run, help="Find association rules in reports, or in raw records exactly.")
     add_search(command)
     command.add_argument(
         "--metric", default="confidence", help="the measure to select and order by (default confidence)"
@@ -27,13 +28,14 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--min-threshold", type=real("min_threshold"), default=0.8, metavar="T", help="its least value (default 0.8)"
     )
+    add_table(command)
 
 
 def run(options: argparse.Namespace) -> None:
     from bosket.mining.rules import MEASURES
 
     check_choice("metric", options.metric, MEASURES)
-    check_outputs(options)
+    check_options(options)
     work = Work(options)
     found, guarantee = search(options, work)
     with work.step("making rules"):

@@ -6,8 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from bosket.cli.attributes import check_table
 from bosket.cli.console import Work, say
-from bosket.cli.files import STANDARD_INPUT, check_output, read_data, say_reports
+from bosket.cli.files import STANDARD_INPUT, check_output, domain_text, say_reports
+from bosket.cli.raw import read_data
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
 from bosket.cli.tables import Kind
 from bosket.reporting.text import count_text
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 _ROWS_OF_A_TABLE = 20
 
 
-def check_outputs(options: argparse.Namespace) -> None:
-    """Refuse what could not be written before any work is done."""
+def check_options(options: argparse.Namespace) -> None:
+    """Refuse what makes no sense, or could not be written, before any work is done."""
+    check_table(options)
     inputs = [path for path in options.data if path != STANDARD_INPUT]
+    inputs += [] if options.schema is None else [options.schema]
     check_result(options, inputs=inputs)
     if options.report is not None:
         check_output(options.report, suffixes=(".html", ".htm"), inputs=[*inputs, options.output])
@@ -37,14 +41,14 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
 
     shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
     with work.step(f"reading {shown}"):
-        data = read_data(options.data, input_format=options.input_format, layout=options.layout)
+        data = read_data(options.data, options)
     guarantee = data.guarantee if isinstance(data, Reports) else None
     if isinstance(data, Reports):
         say_reports(data, shown)
     else:
         say(
-            f"{shown}: raw baskets, {count_text(data.n_records, 'record')} over "
-            f"{count_text(data.n_items, 'item')}; the result is exact and protects nobody"
+            f"{shown}: {'a raw table' if options.table else 'raw baskets'}, {count_text(data.n_records, 'record')} "
+            f"over {domain_text(data.domain)}; the result is exact and protects nobody"
         )
     with work.levels("mining") as on_progress:
         found = mine(

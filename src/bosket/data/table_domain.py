@@ -108,8 +108,9 @@ class TableDomain(Domain):
         labels = [label for attribute in given for label in attribute.labels]
         for what in ([attribute.name for attribute in given], labels):
             if len(set(what)) < len(what):
-                twice = next(name for at, name in enumerate(what) if name in what[:at])
-                raise refused("attributes", "The attributes and items of a table must have different names", twice)
+                raise refused(
+                    "attributes", "The attributes and items of a table must have different names", f"{len(what)} names"
+                )
         super().__init__(labels, is_declared=is_declared)
         self.attributes = given
         self.sizes = frozen(np.array([len(attribute) for attribute in given], np.int64))

@@ -60,7 +60,7 @@ class Channel(ABC):
         """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several."""
 
     @abstractmethod
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """w[r, y]: the weight of a report that shows pattern y of itemset r.  Shape (n, 2**k).
 
         ``cells`` counts the reports of the stratum by pattern, in the same shape.  Unbiased estimators do not look at
@@ -68,12 +68,12 @@ class Channel(ABC):
         """
 
     @abstractmethod
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """The smallest variance that one record can bring to each itemset's estimate, whatever it truly shows."""
 
-    def largest_itemset(self, strata: Iterable[int]) -> int | None:
-        """The size beyond which no itemset can be estimated from reports of these strata; None if there is none."""
-        return None
+    def recovers(self, k: int, strata: Iterable[int]) -> bool:
+        """Whether itemsets of k items can be estimated from reports of these strata."""
+        return True
 
     def check_strata(self, strata: Strata | None) -> None:
         """Refuse reports whose strata this channel cannot have given."""
@@ -85,13 +85,13 @@ class RecordChannel(Channel):
     """A channel that randomizes each record on its own, by a law that ``transition`` states."""
 
     @abstractmethod
-    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+    def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         """M[x, y] = Pr(report shows pattern y | truth shows pattern x); bit j of a pattern stands for the j-th item.
 
         A row of zeros stands for a pattern that no record of the stratum can show.
         """
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """Solves M w = e_full, so that E[w | truth] = 1 if all items are there, else 0."""
         weights = np.empty((len(itemsets), 1 << itemsets.shape[1]))
         for row, itemset in zip(weights, itemsets.tolist(), strict=True):
@@ -104,7 +104,7 @@ class RecordChannel(Channel):
                 raise self.singular(itemset) from None
         return weights
 
-    def record_variances(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+    def record_variances(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         """Variance of the weight of one record under the coins, for every pattern x that it may truly show.
 
         sum over y of M[x, y] w[y]^2 - [x is full].
@@ -115,14 +115,14 @@ class RecordChannel(Channel):
         variances[-1] -= matrix[-1].sum()
         return variances
 
-    def variance(self, itemset: tuple[int, ...], cells: npt.ArrayLike, stratum: int = 0) -> float:
+    def variance(self, itemset: tuple[int, ...], cells: npt.ArrayLike, stratum: int | None = None) -> float:
         """Variance of the support count under the coins alone, if so many records truly showed each pattern.
 
         Usable before any data exist.
         """
         return float(np.asarray(cells, float) @ self.record_variances(itemset, stratum))
 
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         return np.array([self.record_variances(tuple(itemset), stratum).min() for itemset in itemsets.tolist()])
 
     def singular(self, itemset: Iterable[int]) -> SingularChannelError:

@@ -31,14 +31,11 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
-from bosket.errors import DataError, SingularChannelError
+from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
 from bosket.random_kernels import row_sizes
 
 Matrix = list[list[Fraction]]
-
-LARGEST = 16
-"""Itemsets beyond this are not estimated anywhere."""
 
 ROUNDING = Fraction(1, 1 << 48)
 """A diagonal entry this small beside its terms is 0 but for the rounding of what was asked to doubles."""
@@ -48,11 +45,13 @@ class ExchangeableChannel(RecordChannel):
     """A per-transaction, item-invariant operator (Definitions 5 and 6); a stratum is a true record size."""
 
     rounding = ROUNDING
+    hint = "Give parameters for that size too (0 for empty records), or leave such records out."
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self._inverses: dict[tuple[int, int], Matrix] = {}
         self._by_size: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self._traces: dict[tuple[int, int], bool] = {}
         self._outcomes: dict[tuple[int, int, int, int, int], float] = {}
 
     def takes(self, size: int) -> bool:
@@ -78,6 +77,7 @@ class ExchangeableChannel(RecordChannel):
 
     def exact_partial_transition(self, k: int, size: int) -> Matrix:
         """P[l'][l] = p[l -> l'] for itemsets of k items; columns up to the largest l that the record can have."""
+        k, size = int(k), self._size(size)  # whole numbers without end, not NumPy's
         return [
             [
                 sum(
@@ -101,13 +101,14 @@ class ExchangeableChannel(RecordChannel):
 
         s' -> cumulative supports of the reports -> those of the truth (triangular) -> s.
         """
-        key = (k, size)
+        key = (int(k), self._size(size))
         if key not in self._inverses:
-            self._inverses[key] = self._invert(k, size)
+            self._inverses[key] = self._invert(*key)
         return self._inverses[key]
 
     def shown_given(self, k: int, size: int) -> Floats:
         """p[l -> k] by l: how likely a report shows all of k items of which the record has l."""
+        k, size = int(k), self._size(size)
         return np.array([self._outcome(size, l, l, k - l, k - l) for l in range(min(k, size) + 1)])
 
     def record_variances_by_overlap(self, k: int, size: int) -> Floats:
@@ -135,7 +136,7 @@ class ExchangeableChannel(RecordChannel):
     def _invert(self, k: int, size: int) -> Matrix:
         r = min(k, size)
         for j in range(1, r + 1):
-            if self.diagonal(j, size) == 0:
+            if not self._keeps_trace(j, size):
                 raise self.lost(k, size, j)
         # cumulative supports of reports (rows l') from those of the truth (columns j)
         lower = [
@@ -166,6 +167,7 @@ class ExchangeableChannel(RecordChannel):
 
         0 where a record of this size cannot meet A and B so (Definition 13 and the formula after it).
         """
+        size = self._size(size)
         law = np.zeros((a + 1, b + 1, a + 1, b + 1))
         for l_a, l_b in product(range(a + 1), range(b + 1)):
             if l_a + l_b not in self.possible(a + b, size):
@@ -203,16 +205,14 @@ class ExchangeableChannel(RecordChannel):
             return float("inf")
         return float(np.linalg.norm(self.partial_transition(k, size), 2) * np.linalg.norm(inverse, 2))
 
-    def largest_itemset(self, strata: Iterable[int]) -> int | None:
-        limits = [limit for size in strata if (limit := self._limit(size)) is not None]
-        return min(limits, default=None)
+    def recovers(self, k: int, strata: Iterable[int]) -> bool:
+        return all(self._keeps_trace(j, size) for size in strata for j in range(1, min(k, size) + 1))
 
-    def _limit(self, size: int) -> int | None:
-        """The largest itemsets that records of this size let through, if not all of them."""
-        for j in range(1, min(size, LARGEST) + 1):
-            if self.diagonal(j, size) == 0:
-                return j - 1
-        return None
+    def _keeps_trace(self, j: int, size: int) -> bool:
+        """Whether reports of records of this size depend on the supports of j items."""
+        if (j, size) not in self._traces:
+            self._traces[j, size] = self.diagonal(j, size) != 0
+        return self._traces[j, size]
 
     def lost(self, k: int, size: int, j: int) -> SingularChannelError:
         """The error to raise where the supports of j items, and so of k, leave no trace in records of this size."""
@@ -226,12 +226,22 @@ class ExchangeableChannel(RecordChannel):
 
     # -- the contract ----------------------------------------------------------------------------------------------
 
+    def _size(self, stratum: int | None) -> int:
+        """A record size; it must be said which, since every size has a channel of its own."""
+        if stratum is None or not self.takes(stratum):
+            raise ParameterError(
+                f"The 'stratum' parameter must be a record size that the mechanism takes, got {stratum}.",
+                parameter="stratum",
+                value=stratum,
+            )
+        return int(stratum)
+
     def possible(self, k: int, size: int) -> range:
         """How many of k items a record of this size can have."""
         return range(max(0, k - (len(self.domain) - size)), min(k, size) + 1)
 
-    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
-        k = len(itemset)
+    def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
+        k, stratum = len(itemset), self._size(stratum)
         count = _ones(k)
         patterns = np.arange(1 << k)
         true, both, came = count[:, None], count[patterns[:, None] & patterns], count[~patterns[:, None] & patterns]
@@ -243,16 +253,16 @@ class ExchangeableChannel(RecordChannel):
         matrix: Floats = law[np.broadcast_to(true, both.shape), both, came]
         return matrix
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         k = itemsets.shape[1]
-        return np.tile(self._weights_and_variances(k, stratum)[0][_ones(k)], (len(itemsets), 1))
+        return np.tile(self._weights_and_variances(k, self._size(stratum))[0][_ones(k)], (len(itemsets), 1))
 
-    def record_variances(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+    def record_variances(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         k = len(itemset)
-        return self._weights_and_variances(k, stratum)[1][_ones(k)]
+        return self._weights_and_variances(k, self._size(stratum))[1][_ones(k)]
 
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
-        k = itemsets.shape[1]
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
+        k, stratum = itemsets.shape[1], self._size(stratum)
         possible = self.possible(k, stratum)
         variances = self._weights_and_variances(k, stratum)[1][possible.start : possible.stop]
         return np.full(len(itemsets), max(0.0, variances.min(initial=np.inf)) if len(variances) else 0.0)
@@ -290,10 +300,8 @@ class ExchangeableChannel(RecordChannel):
         for size in np.unique(sizes).tolist():
             if not self.takes(size):
                 first = int(np.argmax(sizes == size)) + 1
-                raise DataError(
-                    f"Record {first} has {size} items, a size that the mechanism does not take.",
-                    hint="Declare parameters for that size, or let the plan sample longer records down.",
-                )
+                items = "1 item" if size == 1 else f"{size} items"
+                raise DataError(f"Record {first} has {items}, a size that the mechanism does not take.", hint=self.hint)
         return sizes
 
 

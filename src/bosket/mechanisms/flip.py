@@ -212,14 +212,14 @@ class FlipChannel(RecordChannel):
         rng.xor_bernoulli(bits, when_set=self._lose, when_clear=self._insert)
         return bits, None
 
-    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+    def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         matrix = np.ones((1, 1))
         for item in itemset:
             p, r = self.present[item], self.absent[item]
             matrix = np.kron(np.array([[1 - r, r], [1 - p, p]]), matrix)
         return matrix
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """The product form of the inverse, in one compiled pass."""
         used = np.unique(itemsets)
         determinant = self.present - self.absent
@@ -233,7 +233,7 @@ class FlipChannel(RecordChannel):
         product_weights(shown, hidden, itemsets, weights)
         return weights
 
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """The generic minimum over patterns, by factors: E[w^2 | x] is a product over the items.
 
         With one = E[w^2 | present] and none = E[w^2 | absent] of an item, a record that has all items brings the

@@ -190,7 +190,7 @@ class GammaDiagonalChannel(RecordChannel):
         result: npt.NDArray[np.bool_] = (np.diff(groups, axis=1) == 0).any(axis=1)
         return result
 
-    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+    def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         """kappa I + (1 - kappa) times the law of a record drawn uniformly; rows of 0 for two values of an attribute."""
         k = len(itemset)
         groups = self.domain.groups[list(itemset)]
@@ -212,7 +212,7 @@ class GammaDiagonalChannel(RecordChannel):
         matrix[~possible] = 0.0
         return matrix
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         if self.keep == 0:
             raise self.singular(np.unique(itemsets).tolist())
         b = self._chance(itemsets)
@@ -222,7 +222,7 @@ class GammaDiagonalChannel(RecordChannel):
             weights[self._clashes(itemsets)] = 0.0
         return weights
 
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """b (1 - b) / kappa^2 for a record without A; with A its weight is (1 - b) / kappa or -b / kappa."""
         b, kappa = self._chance(itemsets), self.keep
         without = b * (1 - b) / kappa**2

@@ -19,13 +19,13 @@ class IdentityChannel(RecordChannel):
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         return bits, None
 
-    def transition(self, itemset: tuple[int, ...], stratum: int = 0) -> Floats:
+    def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         return np.eye(1 << len(itemset))
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         weights = np.zeros((len(itemsets), 1 << itemsets.shape[1]))
         weights[:, -1] = 1.0
         return weights
 
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         return np.zeros(len(itemsets))

@@ -114,7 +114,7 @@ class MixingChannel(Channel):
         rng.xor_bernoulli(bits, when_set=self._lose, when_clear=Thresholds(np.zeros(len(self.domain))))
         return bits, None
 
-    def weights(self, itemsets: ItemsetRows, stratum: int = 0, cells: Cells | None = None) -> Floats:
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """The estimate linearised at the reports counted in ``cells``: its mean over them is the estimate itself.
 
         Where the fraction of unions that avoid B is within a standard error of 0 or below it, the slope is that at one
@@ -144,7 +144,7 @@ class MixingChannel(Channel):
         result: Floats = constant + _by_subsets(slope, shown)
         return result
 
-    def least_variances(self, itemsets: ItemsetRows, stratum: int = 0) -> Floats:
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """None is known before there are reports."""
         return np.zeros(len(itemsets))
 
@@ -156,6 +156,8 @@ def _by_subsets(values: Floats, shown: float) -> Floats:
     """
     result = values.copy()
     n, size = result.shape
+    if n == 0:
+        return result
     width = 1
     while width < size:
         pairs = result.reshape(n, -1, 2, width)

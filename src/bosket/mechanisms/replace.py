@@ -56,7 +56,10 @@ class Replace(Mechanism):
         if max_size is not None:
             check_integer("max_size", max_size, least=1)
         channel = self.channel(domain)
-        sizes = range(len(domain) // 2 + 1)
+        sizes = channel.record_sizes
+        if domain.groups is not None:  # a table: every record has one value of each attribute
+            attributes = int(domain.groups[-1]) + 1
+            sizes = range(attributes, attributes + 1)
         return same_size_guarantee(
             str(self), channel.amplification, sizes, n_items=len(domain), max_size=max_size, reports=reports
         )
@@ -74,6 +77,8 @@ class Replace(Mechanism):
 
 class ReplaceChannel(ExchangeableChannel):
     """Replace on a domain."""
+
+    hint = "A record may have at most half of the items there are: each item that goes needs another to come."
 
     def __init__(self, domain: Domain, probability: float) -> None:
         super().__init__(domain)

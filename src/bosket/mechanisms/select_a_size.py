@@ -378,12 +378,9 @@ class CutAndPasteChannel(SelectASizeChannel):
             total += comb(shown, i) * these * rho ** (shown - i)
         return total * (1 - rho) ** (true - shown)
 
-    def _limit(self, size: int) -> int | None:
-        """g_k is positive up to the cutoff and 0 beyond."""
-        if size > 0 and self.rho(size) == 1:
-            return 0
-        cutoff: int = at(self._cutoff, size)
-        return cutoff if cutoff < size else None
+    def _keeps_trace(self, j: int, size: int) -> bool:
+        """g_j is positive up to the cutoff and 0 beyond."""
+        return bool(j <= at(self._cutoff, size)) and self.rho(size) < 1
 
     def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> None:
         keep = np.zeros(len(bits), np.int64)

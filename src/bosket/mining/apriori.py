@@ -84,7 +84,6 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
     table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
     items = range(len(channel.domain)) if search.items is None else search.items
     candidates: ItemsetRows = np.array(items, np.int32)[:, None]
-    largest = channel.largest_itemset(counter.strata)
     levels: list[Level] = []
     while len(candidates):
         size = candidates.shape[1]
@@ -102,7 +101,7 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
             break
         levels.append(level)
         table.add(level.items, level.observed)
-        if size in (search.max_size, largest):
+        if size == search.max_size or not channel.recovers(size + 1, counter.strata):
             break
         try:
             candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)

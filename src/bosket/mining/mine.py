@@ -82,10 +82,11 @@ def mine_counter(counter: Counter, channel: Channel, search: Search, *, about: d
     """Mine whatever can count: the engine behind :func:`mine`, for counters of your own."""
     empty = counter.supports(np.empty((1, 0), np.int32))
     levels = levelwise(counter, channel, search)
-    if len(levels) == channel.largest_itemset(counter.strata) and len(levels) != search.max_size:
+    reached = len(levels)
+    if reached and reached != search.max_size and not channel.recovers(reached + 1, counter.strata):
         about = {
             **about,
-            "stopped": f"itemsets of more than {len(levels)} items cannot be estimated from these reports",
+            "stopped": f"itemsets of more than {reached} items cannot be estimated from these reports",
         }
     return FrequentItemsets(
         channel,
@@ -162,7 +163,7 @@ def estimate(data: Reports | Records, itemsets: Iterable[Iterable[Hashable]], *,
         )
     if data.n_records == 0:
         raise DataError("There are no records to estimate from.")
-    wanted = [data.domain.itemset(_not_a_string(itemset)) for itemset in itemsets]
+    wanted = [data.domain.itemset(not_a_string(itemset)) for itemset in itemsets]
     largest = max((len(itemset) for itemset in wanted), default=0)
     if largest > _LARGEST_UNION:
         raise ParameterError(
@@ -179,7 +180,7 @@ def estimate(data: Reports | Records, itemsets: Iterable[Iterable[Hashable]], *,
     return _estimates(channel, counter, wanted, sampling, randomness)
 
 
-def _not_a_string(itemset: Iterable[Hashable]) -> Iterable[Hashable]:
+def not_a_string(itemset: Iterable[Hashable]) -> Iterable[Hashable]:
     if isinstance(itemset, str):
         raise ParameterError(
             "The 'itemsets' parameter must hold sets of items, got a string.",

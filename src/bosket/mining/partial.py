@@ -20,7 +20,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.estimates import Floats, expected_products
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.mine import as_baskets
+from bosket.mining.mine import as_baskets, not_a_string
 from bosket.mining.support import cells_of, moments, product_sums
 from bosket.reports import Reports
 
@@ -80,12 +80,12 @@ def partial_supports(
         raise DataError(f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
     if data.n_records == 0:
         raise DataError("There are no records to estimate from.")
-    first = data.domain.itemset(itemset)
-    second = () if other is None else data.domain.itemset(other)
+    first = data.domain.itemset(not_a_string(itemset))
+    second = () if other is None else data.domain.itemset(not_a_string(other))
     union = tuple(sorted({*first, *second}))
     if not first or (other is not None and not second) or len(union) < len(first) + len(second):
         raise ParameterError(
-            "The 'itemset' and 'other' parameters must be itemsets without a common item.",
+            "The 'itemset' and 'other' parameters must be itemsets that are not empty and have no common item.",
             parameter="other",
             value=other,
         )

@@ -10,11 +10,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from bosket.checks import check_between, check_integer
+from bosket.data.atomic import atomic_path
 from bosket.errors import ParameterError
 from bosket.mechanisms import CutAndPaste
 from bosket.planning.discoverability import lowest_support
@@ -47,6 +49,15 @@ class CutAndPasteChoice:
     choices: tuple[Choice, ...]
     considered: pd.DataFrame
     """A row for every record size and cutoff: record_size, cutoff, insert, breach, lowest_support."""
+
+    def write(self, path: str | Path) -> None:
+        """A sizes file for ``bosket randomize --sizes-file``: CSV with columns size, cutoff, insert."""
+        cutoff, insert = self.mechanism.cutoff, self.mechanism.insert
+        assert isinstance(cutoff, Mapping)
+        assert isinstance(insert, Mapping)
+        lines = [f"{size},{cutoff[size]},{insert[size]!r}" for size in cutoff]
+        with atomic_path(path) as temporary:
+            temporary.write_text("\n".join(["size,cutoff,insert", *lines]) + "\n")
 
     def __str__(self) -> str:
         lines = [f"CutAndPaste for a breach level below {self.level:.0%}"]
@@ -86,8 +97,14 @@ def smallest_insert(
 
     ``maximal`` is s_max(1, m), s_max(2, m), ... for records of m = ``size`` items.
     """
-    check_integer("cutoff", cutoff, least=1)
+    cutoff, size = check_integer("cutoff", cutoff, least=1), check_integer("size", size, least=1)
     check_between("level", level, 0, 1)
+    if isinstance(maximal, Mapping):
+        raise ParameterError(
+            f"The 'maximal' parameter must be the supports of one size, got a mapping: write maximal[{size}].",
+            parameter="maximal",
+            value=maximal,
+        )
     values = check_maximal({size: tuple(maximal)})[size]
     if values[0] >= level:
         raise ParameterError(
@@ -115,7 +132,7 @@ def smallest_insert(
             high = middle
         else:
             low = middle
-    return _settled(cutoff, size, values, level, measure, high)
+    return _settled(cutoff, size, values, level, measure, float(high))
 
 
 def exact_breach(cutoff: int, rho: float, size: int, values: tuple[float, ...], measure: Level) -> float:
@@ -145,19 +162,22 @@ def cut_and_paste(
 
     maximal       {m: [s_max(1, m), s_max(2, m), ...]}; itemsets longer than a list are not looked at, which the paper
                   found to let breaches slip through (its Table 4, sizes 9 and 10)
-    records       how many records there will be, of each size or in all sizes alike
+    records       how many records there will be of each size: a mapping, or one number for every size
     level         what P[a in t | A in t'] must stay below
     cutoffs       those to try; by default from 3 to the largest record size
     itemset_size  the itemsets whose lowest discoverable support decides (those of the record's size if that is less)
     measure       how the worst itemset is found, see :func:`bosket.planning.breach_levels`
 
+    Empty records have nothing to hide but their emptiness, which their size tells: the mechanism takes them with the
+    parameters of the smallest size.
+
     >>> import bosket as bk
     >>> choice = bk.planning.cut_and_paste({2: [0.1, 0.02], 3: [0.12, 0.03, 0.01]}, records=100_000, cutoffs=[3, 5])
     >>> choice.mechanism
-    CutAndPaste(cutoff={sizes 2 to 3: 5}, insert={sizes 2 to 3: 0.129832 to 0.200386})
+    CutAndPaste(cutoff={sizes 0 to 3: 5}, insert={sizes 0 to 3: 0.129832 to 0.200386})
     """
     values = check_maximal(maximal)
-    tried = list(range(3, max(3, *values) + 1)) if cutoffs is None else list(cutoffs)
+    tried = list(range(3, max(3, *values) + 1)) if cutoffs is None else [int(cutoff) for cutoff in _several(cutoffs)]
     rows = []
     choices = []
     for size, supports in sorted(values.items()):
@@ -180,13 +200,22 @@ def cut_and_paste(
         choices.append(min(found, key=lambda choice: (choice.lowest_support, choice.cutoff)))
     return CutAndPasteChoice(
         mechanism=CutAndPaste(
-            {choice.record_size: choice.cutoff for choice in choices},
-            {choice.record_size: choice.insert for choice in choices},
+            {0: choices[0].cutoff, **{choice.record_size: choice.cutoff for choice in choices}},
+            {0: choices[0].insert, **{choice.record_size: choice.insert for choice in choices}},
         ),
         level=level,
         choices=tuple(choices),
         considered=pd.DataFrame([_row(choice) for choice in rows]),
     )
+
+
+def _several(cutoffs: Iterable[int]) -> list[int]:
+    tried = list(cutoffs) if isinstance(cutoffs, Iterable) else []
+    if not tried:
+        raise ParameterError(
+            "The 'cutoffs' parameter must be a list of at least one cutoff.", parameter="cutoffs", value=cutoffs
+        )
+    return tried
 
 
 def _row(choice: Choice) -> dict[str, float]:

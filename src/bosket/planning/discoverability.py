@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from bosket.checks import check_between, check_integer
+from bosket.checks import check_between, check_fraction, check_integer
 from bosket.errors import ParameterError, SingularChannelError
 from bosket.mechanisms import ExchangeableChannel, Mechanism
 from bosket.planning.maximal import planning_channel
@@ -55,7 +55,7 @@ def support_stderr(mechanism: Mechanism, itemset_size: int, *, support: float, r
     error.
     """
     k = check_integer("itemset_size", itemset_size, least=1)
-    records = {size: number for size, number in records.items() if number}
+    records = _checked(records)
     n = sum(records.values())
     able = sum(number for size, number in records.items() if size >= k)
     if not 0 <= support * n <= able * (1 + 1e-12):
@@ -66,6 +66,22 @@ def support_stderr(mechanism: Mechanism, itemset_size: int, *, support: float, r
             value=support,
         )
     return _support_error(_variances(mechanism, k, records), k, records, support)
+
+
+def _checked(records: Mapping[int, int]) -> dict[int, int]:
+    """Numbers of records by size; sizes that nobody has are left out."""
+    if not isinstance(records, Mapping):
+        raise ParameterError(
+            f"The 'records' parameter must be a mapping from record size to number, got a {type(records).__name__}.",
+            parameter="records",
+            value=records,
+            hint="Write {5: 100_000} for 100,000 records of five items.",
+        )
+    numbers = {
+        check_integer("records size", size, least=0): check_integer(f"records[{size}]", number, least=0)
+        for size, number in records.items()
+    }
+    return {size: number for size, number in numbers.items() if number}
 
 
 def _variances(mechanism: Mechanism, k: int, records: Mapping[int, int]) -> dict[int, Floats]:
@@ -91,7 +107,7 @@ def lowest_support(
     Section 5.1: the paper takes four.  ``records[m]`` is the number of records of m items.
     """
     k = check_integer("itemset_size", itemset_size, least=1)
-    records = {size: number for size, number in records.items() if number}
+    records = _checked(records)
     able = sum(number for size, number in records.items() if size >= k)
     if not able:
         return math.inf
@@ -153,6 +169,8 @@ def lowest_confidence(
     """
     a, b = check_integer("antecedents", antecedents, least=1), check_integer("consequents", consequents, least=1)
     check_between("probability", probability, 0, 1)
+    check_fraction("support", support)
+    size, n_records = check_integer("size", size, least=1), check_integer("n_records", n_records, least=1)
     channel = planning_channel(mechanism, size)
     if a + b > size:
         return math.nan

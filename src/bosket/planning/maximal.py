@@ -6,7 +6,7 @@ telling the most telling itemset can be.  Written as a mapping from record size 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from bosket.checks import check_between, check_integer, check_probability
 from bosket.data import Baskets, Domain
-from bosket.errors import ParameterError
+from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import Mechanism
 from bosket.mechanisms.select_a_size import SelectASizeChannel
 from bosket.mining import mine
@@ -28,9 +28,16 @@ Level = Callable[[Sequence[float], Floats], "Floats | float"]
 
 def check_maximal(maximal: Maximal) -> dict[int, tuple[float, ...]]:
     """Probabilities that do not grow with the itemset, for every record size, no more of them than its items."""
+    if not isinstance(maximal, Mapping):
+        raise ParameterError(
+            f"The 'maximal' parameter must be a mapping from record size to supports, got a {type(maximal).__name__}.",
+            parameter="maximal",
+            value=maximal,
+            hint="Write {3: [0.12, 0.03, 0.01]}.",
+        )
     result = {}
-    for size, row in maximal.items():
-        check_integer("maximal size", size, least=1)
+    for key, row in maximal.items():
+        size = check_integer("maximal size", key, least=1)
         values = tuple(check_probability(f"maximal[{size}]", value) for value in row)
         if not values or len(values) > size or any(b > a for a, b in pairwise(values)):
             raise ParameterError(
@@ -50,6 +57,7 @@ def planning_channel(mechanism: Mechanism, size: int) -> SelectASizeChannel:
     How many items there are in all does not matter to select-a-size, since items come in one by one; to replacement it
     does, and to those that do not send sizes nothing here applies.
     """
+    size = check_integer("size", size, least=0)
     channel = mechanism.channel(Domain(range(2 * size + 40)))
     if not isinstance(channel, SelectASizeChannel):
         raise ParameterError(
@@ -66,14 +74,19 @@ def planning_channel(mechanism: Mechanism, size: int) -> SelectASizeChannel:
     return channel
 
 
-def maximal_supports(baskets: Baskets, *, max_itemset: int = 7) -> dict[int, tuple[float, ...]]:
-    """s_max(k, m) of known data, for every record size that occurs and k up to max_itemset: a pilot study, say.
+def maximal_supports(
+    baskets: Baskets, *, max_itemset: int = 7, max_size: int | None = None
+) -> dict[int, tuple[float, ...]]:
+    """s_max(k, m) of known data, for every record size that occurs (up to max_size) and k up to max_itemset.
 
-    It reads raw data, so what it returns is not private.
+    A pilot study, say.  It reads raw data, so what it returns is not private.
     """
+    if not isinstance(baskets, Baskets):
+        raise DataError(f"Maximal supports are those of Baskets, not of a {type(baskets).__name__}.")
     check_integer("max_itemset", max_itemset, least=1)
+    most = int(baskets.sizes.max(initial=0)) if max_size is None else check_integer("max_size", max_size, least=1)
     result = {}
-    for size in np.unique(baskets.sizes[baskets.sizes > 0]).tolist():
+    for size in np.unique(baskets.sizes[(baskets.sizes > 0) & (baskets.sizes <= most)]).tolist():
         alike = baskets[baskets.sizes == size]
         longest = min(size, max_itemset)
         supports = np.zeros(longest)
@@ -102,7 +115,7 @@ def breach_levels(mechanism: Mechanism, maximal: Maximal, *, measure: Level = ch
 
 
 def allowed_maximal_supports(
-    mechanism: Mechanism, sizes: Sequence[int], *, level: float = 0.5, max_itemset: int = 7
+    mechanism: Mechanism, sizes: Iterable[int], *, level: float = 0.5, max_itemset: int = 7
 ) -> dict[int, tuple[float, ...]]:
     """The maximal supports that put every itemset size just at the breach level: the inverse question.
 
@@ -110,7 +123,7 @@ def allowed_maximal_supports(
     """
     check_between("level", level, 0, 1)
     result = {}
-    for size in sizes:
+    for size in [check_integer("sizes", size, least=1) for size in sizes]:
         channel = planning_channel(mechanism, size)
         values: list[float] = []
         for k in range(1, min(size, max_itemset) + 1):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bosket._version import __version__
-from bosket.errors import DataError
+from bosket.errors import DataError, TooManyCandidatesError
 from bosket.privacy.breaches import challenging_level, worst_level
 from bosket.reproduce.esag_data import read_stream
 from bosket.reproduce.esag_figures import figures, maximal
@@ -58,8 +58,11 @@ def run(
         except DataError as problem:
             missing.append(f"The tables of {name} are left out: {problem} {problem.hint}")
         else:
-            found = outcome(stream, min_support=min_support, times=times, seed=seed, measure=measure, tell=tell)
-            outcomes.append(asdict(found))
+            try:
+                found = outcome(stream, min_support=min_support, times=times, seed=seed, measure=measure, tell=tell)
+                outcomes.append(asdict(found))
+            except TooManyCandidatesError as problem:
+                missing.append(f"The tables of {name} are left out: {problem} Take more times or a larger min_support.")
     return {
         "schema": "bosket.reproduce.esag/1",
         "version": __version__,

@@ -1,0 +1,204 @@
+"""Raw records as commands read them: baskets, or with ``--table`` a table of attributes."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bosket.cli.attributes import Reading, reading_of
+from bosket.cli.files import STANDARD_INPUT, read_baskets, read_standard_input, shown_path
+from bosket.cli.options import clash
+from bosket.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from bosket.data import Baskets, Domain, Table
+    from bosket.data.table_domain import Attribute
+    from bosket.mechanisms.base import Records
+    from bosket.reports import Reports
+
+_LEAVE_OUT = "Choose attributes with --columns, or rename them: an '=' in a name or value is what makes them clash."
+_BIN = re.compile(r"\[([^,]+),([^,]+)\)")
+
+
+def read_raw(path: str, options: argparse.Namespace, *, hint: str, domain: Domain | None = None) -> Records:
+    """Raw records where nothing else will do; reports are refused with a word on what to do.
+
+    ``domain`` is what a table must be read over, where that is settled; ``check_kind`` has seen that it is one.
+    """
+    from bosket.reports import is_report_file
+
+    if path != STANDARD_INPUT and is_report_file(path):
+        raise DataError(f"The file {path} holds reports, which are randomized already.", path=path, hint=hint)
+    if options.table:
+        return read_table(path, options, domain=domain)
+    return _read_baskets(path, options)
+
+
+def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Records:
+    """Reports if the file holds some, else raw records; several files must be reports of one plan."""
+    from bosket.reports import Reports, is_report_file
+
+    if options.table:
+        if len(paths) > 1:
+            raise clash("table", "come with one file", options)
+        return read_raw(paths[0], options, hint="Leave out --table: reports say themselves what they are of.")
+    if len(paths) > 1:
+        return Reports.concat(Reports.read(path) for path in paths)
+    path = paths[0]
+    if path != STANDARD_INPUT and is_report_file(path):
+        return Reports.read(path)
+    return _read_baskets(path, options)
+
+
+def _read_baskets(path: str, options: argparse.Namespace) -> Baskets:
+    """Baskets, with a word on tables where the file may be one."""
+    if path != STANDARD_INPUT and _is_table_file(path):
+        raise DataError(f"The file {path} holds a table of attributes.", path=path, hint="Say --table.")
+    try:
+        return read_baskets(path, input_format=options.input_format, layout=options.layout)
+    except DataError as error:
+        if error.hint is not None and error.hint.startswith("Read as one-hot"):
+            error.hint += " A table of attributes is read with --table."
+        raise
+
+
+def _is_table_file(path: str) -> bool:
+    """Whether a file is Parquet that ``Table.write`` wrote: one with two columns would be read as baskets."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from bosket.data.table_files import TABLE_KEY
+
+    try:
+        return TABLE_KEY in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def check_kind(domain: Domain, options: argparse.Namespace, *, of: str) -> None:
+    """Refuse baskets where a plan is for a table, and the other way round."""
+    from bosket.data import TableDomain
+
+    if isinstance(domain, TableDomain) and not options.table:
+        raise clash("table", f"be given, since {of} a table", options)
+    if options.table and not isinstance(domain, TableDomain):
+        raise clash("table", f"be left out, since {of} baskets", options)
+
+
+def read_table(path: str, options: argparse.Namespace, *, domain: Domain | None = None) -> Table:
+    """A table as the options say; over the domain of a plan, if one is given."""
+    from bosket.data import TableDomain
+
+    assert domain is None or isinstance(domain, TableDomain)
+    reading = reading_of(options)
+    try:
+        if domain is None:
+            return _read(path, reading, options.input_format)
+        table = _read(path, _under(domain.attributes, reading), options.input_format)
+        return table.with_domain(domain, show_values=reading.show_values)
+    except DataError as error:
+        error.hint = _in_options(error.hint, is_settled=domain is not None)
+        raise
+    except ParameterError as error:
+        if error.parameter == "attributes":  # it shows a value, which may be that of a record
+            fault = "has attributes and values that cannot be told apart once written as name=value"
+            raise DataError(f"The file {shown_path(path)} {fault}.", path=path, hint=_LEAVE_OUT) from None
+        if error.parameter == "columns" and reading.columns is None:
+            fault = f"must have a column for each attribute of the plan, and has none for {error.value!r}"
+            raise DataError(f"The file {shown_path(path)} {fault}.", path=path) from None
+        if reading.schema is None:
+            raise
+        fault = f"The schema in {reading.schema} cannot be used: {error}"
+        raise DataError(fault, path=reading.schema, hint=error.hint) from None
+
+
+def _read(path: str, reading: Reading, input_format: str | None) -> Table:
+    from bosket.data import Table, table_files
+    from bosket.data.sources import load
+    from bosket.data.table_columns import Choices
+
+    how: dict[str, Any] = {
+        "columns": reading.columns,
+        "bins": reading.bins,
+        "values": reading.values,
+        "missing": reading.missing,
+        "show_values": reading.show_values,
+    }
+    if path != STANDARD_INPUT and input_format is None:
+        return Table.read(path, **how)
+    choices = Choices.of(**how)
+    content = read_standard_input() if path == STANDARD_INPUT else load(path)
+    known = table_files._read_parquet if input_format == "parquet" else table_files._read_csv
+    return Table.from_codes(*known(content, shown_path(path), choices))
+
+
+def _under(attributes: Sequence[Attribute], reading: Reading) -> Reading:
+    """The same where a plan settles what there is: its attributes, and the values of those that nothing is said of."""
+    columns = [one.name for one in attributes] if reading.columns is None else reading.columns
+    values = dict(reading.values)
+    for attribute in attributes:
+        name = attribute.name
+        if name in values or name not in columns:
+            continue
+        ends = _ends(attribute)
+        if name not in reading.bins and ends is None:
+            values[name] = attribute.values
+        elif name not in reading.bins or ends is None or reading.bins[name] != list(map(float, ends)):
+            raise _other_bins(name, ends, reading.bins.get(name))
+    return replace(reading, columns=columns, values=values)
+
+
+def _ends(attribute: Attribute) -> list[str] | None:
+    """The lower ends of the bins that the values of an attribute are, if they are; one may be that of missing cells."""
+    from bosket.data.table_codings import binned, number
+
+    found = [match for match in map(_BIN.fullmatch, map(str, attribute.values)) if match]
+    lows = [low for low in (number(match[1]) for match in found) if low is not None]
+    if not found or len(found) < len(attribute) - 1 or len(lows) < len(found):
+        return None
+    try:
+        values = binned(attribute.name, lows).values
+    except ParameterError:
+        return None
+    return [match[1] for match in found] if values == tuple(match[0] for match in found) else None
+
+
+def _other_bins(name: str, ends: list[str] | None, got: list[float] | None) -> ParameterError:
+    must = f"The bins of {name!r} must be those of the plan"
+    if ends is None:
+        return ParameterError(f"{must}, which has none.", parameter="bins", value=got)
+    written = ",".join(ends)
+    return ParameterError(
+        f"{must}, {written}, got {'none' if got is None else 'others'}.",
+        parameter="bins",
+        value=got,
+        hint=f"Say --bins {shlex.quote(name)}={written}, or give them in a --schema file; where the raw file holds "
+        "the bins themselves, declare them in a --schema file under values.",
+    )
+
+
+def _in_options(hint: str | None, *, is_settled: bool) -> str | None:
+    """What the library advises, in the words of the command line."""
+    if hint is None:
+        return None
+    if is_settled and hint.startswith("Declare the value too"):
+        return "The plan settles which values there can be; --show-values shows the one that it does not have."
+    hint = re.sub(r"missing=\{(.+): 'unknown'\}", _missing_option, hint)
+    for ours, theirs in (
+        ("; those of a pandas frame can be renamed", ""),
+        ("columns=[...]", "--columns"),
+        (": values={'name': {..., 'Other': '*'}}", ', in a --schema file: "values": {"name": {..., "Other": "*"}}'),
+        ("values={...}", "--values"),
+        ("Ask with show_values=True which.", "--show-values shows which."),
+    ):
+        hint = hint.replace(ours, theirs)
+    return hint
+
+
+def _missing_option(match: re.Match[str]) -> str:
+    return f"--missing {shlex.quote(str(ast.literal_eval(match[1])))}=unknown"
