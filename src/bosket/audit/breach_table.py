@@ -86,6 +86,10 @@ class Breaches:
             "\n".join(f"{name:<18}" + "".join(f"{cell:>12}" for cell in cells[a:b]) for name, cells in rows.items())
             for a, b in slices(len(summary), _SIZES_A_LINE)
         ] or [f"No itemset is held by {least} reports of any one record size."]
+        if len(summary):
+            blocks[-1] += (
+                "\nItemset size: share of the reports showing such an itemset whose record has its worst item."
+            )
         blocks[-1] += f"\nLeft out: {self.left_out:,} pairs of record size and itemset with fewer than {least} reports."
         return "\n\n".join(blocks)
 

@@ -70,6 +70,7 @@ def breaches(
     Record size                  1           2
     Worst average         1: 39.9%    2: 84.7%
     Worst of the worst    1: 80.6%    1: 90.3%
+    Itemset size: share of the reports showing such an itemset whose record has its worst item.
     Left out: 0 pairs of record size and itemset with fewer than 30 reports.
     """
     _check_types(raw, reports)

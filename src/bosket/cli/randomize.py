@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> None:
             domain=None if settled_plan is None else settled_plan.domain,
         )
     plan = settled_plan or _make_plan(options, raw)
+    card = plan.guarantee.card()  # before anything is written: without it, nothing should be
     if plan.mechanism.needs_curator:
         say("note: this mechanism needs a curator who sees raw records: people cannot randomize their own.")
     rng = None
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     with work.step(f"writing {options.output}"):
         reports.write(options.output)
     say(f"wrote {count_text(reports.n_records, 'report')} over {domain_text(plan.domain)} to {options.output}")
-    say(plan.guarantee.card())
+    say(card)
 
 
 def _check(options: argparse.Namespace) -> None:

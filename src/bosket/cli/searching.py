@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bosket.reporting.page import Page
 
 _ROWS_OF_A_TABLE = 20
+_NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
 def check_options(options: argparse.Namespace) -> None:
@@ -63,9 +65,22 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
         found.about["parameters"] = parameters_of(data)
     sizes = ", ".join(f"{count:,} of size {size}" for size, count in found.sizes.items())
     say(f"{count_text(len(found), 'frequent itemset')}{f': {sizes}' if sizes else ''}")
+    for size, error in found.typical_stderr.items() if isinstance(data, Reports) else ():
+        if error > found.min_support * _NOISE:
+            say(
+                f"warning: at size {size} the standard error is about {error:.2g}, and the minimum support "
+                f"{found.min_support:g}: many of these itemsets are noise; --min-support {_round_up(4 * error):g} is four "
+                "standard errors"
+            )
     if "stopped" in found.about:
         say(f"note: {found.about['stopped']}")
     return found, guarantee
+
+
+def _round_up(value: float) -> float:
+    """To two digits."""
+    step: float = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(value / step) * step
 
 
 def deliver(

@@ -149,6 +149,23 @@ class FrequentItemsets:
         }
         return frame
 
+    @cached_property
+    def typical_stderr(self) -> dict[int, float]:
+        """The median standard error (of the coins) of the frequent itemsets of each size."""
+        result = {}
+        for part in self.levels:
+            keep = self.reported(part)
+            if keep.any():
+                noise = variance(
+                    part.value[keep].astype(float),
+                    part.second[keep].astype(float),
+                    self.n_records,
+                    own=self.channel.own,
+                )
+                error = standard_error(noise, self.least_variances(np.ascontiguousarray(part.items[keep])))
+                result[part.items.shape[1]] = float(np.median(error)) / self.n_records
+        return result
+
     def source_of_error(self, sampling: bool) -> str:
         """What standard errors cover, in words."""
         if sampling:
