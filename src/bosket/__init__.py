@@ -22,7 +22,7 @@ from bosket.randomness import Secure, Seeded
 from bosket.reports import Reports
 
 if TYPE_CHECKING:
-    from bosket import audit, planning
+    from bosket import audit, learning, planning
 
 __all__ = [
     "Amplification",
@@ -58,6 +58,7 @@ __all__ = [
     "audit",
     "confidence",
     "estimate",
+    "learning",
     "mine",
     "partial_supports",
     "planning",
@@ -66,7 +67,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms that few programs enter are opened at the first step into them: they load much of SciPy."""
-    if name in ("audit", "planning"):
+    """Rooms that few programs enter are opened at the first step into them: they load much of SciPy, or scikit-learn."""
+    if name in ("audit", "learning", "planning"):
         return import_module(f"bosket.{name}")
     raise AttributeError(f"module 'bosket' has no attribute {name!r}")

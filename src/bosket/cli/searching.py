@@ -69,8 +69,8 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
         if error > found.min_support * _NOISE:
             say(
                 f"warning: at size {size} the standard error is about {error:.2g}, and the minimum support "
-                f"{found.min_support:g}: many of these itemsets are noise; --min-support {_round_up(4 * error):g} is four "
-                "standard errors"
+                f"{found.min_support:g}: many of these itemsets are noise; four standard errors are "
+                f"{_round_up(4 * error):g}"
             )
     if "stopped" in found.about:
         say(f"note: {found.about['stopped']}")

@@ -39,6 +39,20 @@ def census(data: str | Path | None = None) -> Table:
     )
 
 
+def work(data: str | Path | None = None) -> Table:
+    """Table 4: native-country, age, type of employment, hours-per-week, and the income to be told from them.
+
+    A type of employment that is not stated is a category of its own.
+    """
+    return _adult(
+        data,
+        columns=["native-country", "age", "workclass", "hours-per-week", "income"],
+        bins={"age": AGE, "hours-per-week": HOURS},
+        values={"native-country": COUNTRY, "workclass": WORK, "income": ["<=50K", ">50K"]},
+        missing={"native-country": "Other", "workclass": "Unknown"},
+    )
+
+
 def _adult(data: str | Path | None, **how: Any) -> Table:
     parts = [Table.read(find(name, data), **how) for name in ("adult_train.csv.gz", "adult_test.csv.gz")]
     return Table.from_codes(np.concatenate([part.codes for part in parts]), parts[0].domain)

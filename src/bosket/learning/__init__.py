@@ -1,0 +1,41 @@
+"""Classifiers from randomized tables: the class label in the clear (ByClass), or randomized as one more attribute."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from bosket.learning.by_class import ByClassReports, label_guarantee, randomize_by_class, randomize_with_label
+from bosket.learning.evidence import Evidence, evidence_of
+from bosket.learning.reconstruction import CellCounts, cell_counts, scale_down
+
+if TYPE_CHECKING:
+    from bosket.learning.evaluation import table5
+    from bosket.learning.naive_bayes import ReconstructedNaiveBayes
+    from bosket.learning.tree import ReconstructedTreeClassifier
+
+__all__ = [
+    "ByClassReports",
+    "CellCounts",
+    "Evidence",
+    "ReconstructedNaiveBayes",
+    "ReconstructedTreeClassifier",
+    "cell_counts",
+    "evidence_of",
+    "label_guarantee",
+    "randomize_by_class",
+    "randomize_with_label",
+    "scale_down",
+    "table5",
+]
+
+_NEED_SKLEARN = {
+    "ReconstructedNaiveBayes": "naive_bayes",
+    "ReconstructedTreeClassifier": "tree",
+    "table5": "evaluation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs scikit-learn is loaded when asked for: whoever only randomizes does without it."""
+    if name in _NEED_SKLEARN:
+        return getattr(import_module(f"bosket.learning.{_NEED_SKLEARN[name]}"), name)
+    raise AttributeError(f"module 'bosket.learning' has no attribute {name!r}")
