@@ -67,7 +67,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms that few programs enter are opened at the first step into them: they load much of SciPy, or scikit-learn."""
+    """Rooms that few programs enter are opened at the first step into them: they load SciPy or scikit-learn."""
     if name in ("audit", "learning", "planning"):
         return import_module(f"bosket.{name}")
     raise AttributeError(f"module 'bosket' has no attribute {name!r}")
