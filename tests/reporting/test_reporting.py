@@ -341,3 +341,25 @@ def test_numbers_as_text() -> None:
     assert interval_text(-0.1, 0.2, 1) == "\N{MINUS SIGN}0.1 to 0.2"
     assert [decimals_for(value) for value in (1, 0.5, 0.1, 0.01, 0.0025)] == [3, 3, 3, 4, 5]
     assert [count_text(count, "rule") for count in (0, 1, 2, 12345)] == ["0 rules", "1 rule", "2 rules", "12,345 rules"]
+
+
+def test_curves_break_where_there_is_nothing_and_say_what_they_show() -> None:
+    picture = pictures.curves(
+        [0.0, 0.5, 1.0],
+        {"one": [0.1, None, 0.3], "other": [0.2, 0.2, 0.2]},
+        name="figure-x",
+        title="A <title>",
+        x_label="spread",
+        y_label="error",
+        x_is_share=False,
+        y_is_log=False,
+    )
+    root = ET.fromstring(picture)
+    assert root.attrib["aria-label"].startswith("A <title>: error against spread")
+    texts = [element.text for element in root.iter() if element.text and element.text.strip()]
+    assert {"one", "other", "A <title>", "spread", "error"} <= set(texts)
+    assert "0.5" in texts or "0.4" in texts  # steps between whole numbers
+    logarithmic = pictures.curves(
+        [1, 2], {"n": [10.0, 1000.0]}, name="f", title="t", x_label="x", y_label="y", x_is_share=True, y_is_share=False
+    )
+    assert "1,000" in logarithmic

@@ -306,14 +306,18 @@ def curves(
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(_percent if y_is_share else lambda value, _: f"{value:,.6g}"))
-    axes.xaxis.set_major_formatter(FuncFormatter(_percent if x_is_share else lambda value, _: f"{value:,.0f}"))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=not x_is_share))
+    whole = all(float(value).is_integer() for value in x)
+    plain = (lambda value, _: f"{value:,.0f}") if whole else (lambda value, _: f"{value:g}")
+    axes.xaxis.set_major_formatter(FuncFormatter(_percent if x_is_share else plain))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=whole))
     for place, (label, y) in enumerate(lines.items()):
         values = np.array([np.nan if value is None else value for value in y])
         axes.plot(
             x, values, label=label, color=COLOURS[_LINES[place % len(_LINES)]], marker=_MARKERS[place % len(_MARKERS)],
             markersize=4, linewidth=1.6,
         )  # fmt: skip
+    if not y_is_log:
+        axes.set_ylim(bottom=0)
     axes.set_title(title, color=COLOURS["ink"], fontsize=10.5, loc="left", pad=10)
     _name(axes, x_label, y_label)
     _legend(axes, "best")
