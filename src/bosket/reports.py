@@ -44,6 +44,10 @@ class Reports:
         plan.channel.check_strata(strata)
         if strata is not None and plan.max_size is not None and int(strata.max(initial=0)) > plan.max_size:
             raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
+        spare = len(plan.domain) % 64
+        if spare and len(bits) and int(bits[:, -1].max() >> np.uint64(spare)):
+            raise DataError(f"A report has more than the {len(plan.domain)} bits of its plan.")
+        plan.channel.check_reports(bits, strata)
         self.plan = plan
         self.bits = bits
         self.strata = strata
@@ -184,10 +188,10 @@ class Reports:
                             raise DataError(f"The strata in {path} are not whole numbers.", path=path)
                         strata[start:stop] = values
                     start = stop
-        spare = len(found.domain) % 64
-        if spare and len(bits) and int(bits[:, -1].max() >> np.uint64(spare)):
-            raise DataError(f"A report in {path} has more than the {len(found.domain)} bits of its plan.", path=path)
-        return cls(found, bits, strata=strata, randomness=metadata.get("bosket.randomness", "unknown"))
+        try:
+            return cls(found, bits, strata=strata, randomness=metadata.get("bosket.randomness", "unknown"))
+        except DataError as problem:
+            raise DataError(f"The reports in {path} cannot be of their plan: {problem}", path=path) from None
 
     def __eq__(self, other: object) -> bool:
         return (

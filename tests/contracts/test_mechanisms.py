@@ -33,7 +33,7 @@ EXAMPLES: dict[str, list[bk.Mechanism]] = {
     ],
     "replace": [bk.Replace(probability=0.3)],
     "mixing": [bk.Mixing(others=2, keep=0.6)],
-    "gamma_diagonal": [bk.GammaDiagonal(gamma=5), bk.GammaDiagonal(gamma=19, spread=0.5)],
+    "gamma_diagonal": [bk.GammaDiagonal(gamma=5), bk.GammaDiagonal(gamma=19, spread=0.2)],
 }
 TABLE = bk.TableDomain([bk.Attribute("a", [1, 2]), bk.Attribute("b", ["x", "y", "z"])])
 FOR_TABLES = ("gamma_diagonal",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,18 @@ def gamma_matrix(gamma: float, n: int) -> np.ndarray[tuple[int, ...], np.dtype[n
     """Eq. (12), entry by entry."""
     x = 1 / (gamma + n - 1)
     return np.where(np.eye(n) > 0, gamma * x, x)
+
+
+def occupancies(bins: int, below: int, balls: int) -> Fraction:
+    """The coefficient of z^balls in (sum over i < below of z^i / i!)^bins, from the derivative of a power."""
+    a = [Fraction(1)]
+    c = [Fraction(1, math.factorial(i)) for i in range(below)]
+    for d in range(1, balls + 1):
+        a.append(
+            sum((Fraction(i * bins - (d - i)) * c[i] * a[d - i] for i in range(1, min(d, below - 1) + 1)), Fraction(0))
+            / d
+        )
+    return a[balls]
 
 
 class TestDetGd:
@@ -139,16 +152,41 @@ class TestDetGd:
 
 
 class TestRanGd:
-    def test_averaged_over_r_it_is_det_gd(self) -> None:
-        """E over r of A(r) is A, entry by entry, for any symmetric law of r: the average of the two ends suffices."""
-        n, gamma = 12, 7.0
-        x = 1 / (gamma + n - 1)
-        for alpha in (0.3 * gamma * x, gamma * x):
-            ends = [
-                np.where(np.eye(n) > 0, gamma * x + r, x - r / (n - 1)) for r in (-alpha, -alpha / 3, alpha / 3, alpha)
-            ]
-            np.testing.assert_allclose(np.mean(ends, axis=0), gamma_matrix(gamma, n), atol=1e-15)
-            assert all((end >= -1e-15).all() for end in ends)
+    @pytest.mark.parametrize("sizes", [(2,), (2, 2), (3, 2, 2), (5, 2, 2, 4, 5, 5), (1000, 1000, 1000)])
+    def test_averaged_over_r_it_is_det_gd(self, sizes: tuple[int, ...]) -> None:
+        """A report is its record when a 53-bit number is below S + r, r uniform on -A .. A: on average S / 2^53.
+
+        For that S - A and S + A must be probabilities, and then the estimator's kappa is that of the average: exactly.
+        """
+        domain = domain_of(*sizes)
+        n = domain.n_cells
+        spread = min(1.0, (n - 1) / 7) * 0.9
+        channel = channel_of(bk.GammaDiagonal(7, spread), domain)
+        threshold, reach = channel._threshold, channel._reach
+        assert 0 <= threshold - reach < threshold + reach <= 2**53
+        assert reach == math.floor(Fraction(spread) * threshold)
+        same = Fraction(threshold, 2**53)
+        assert channel.exact_keep + (1 - channel.exact_keep) / n == same
+        assert float(same) == pytest.approx(7 / (7 + n - 1), rel=1e-6)
+        assert channel.gamma <= 7
+        assert channel.gamma == pytest.approx(7, rel=1e-4)
+
+    @pytest.mark.parametrize(
+        ("sizes", "gamma", "spread"), [((2,), 3.0, 0.33), ((2, 2), 19.0, 0.15), ((3, 2, 2), 100.0, 0.1)]
+    )
+    def test_estimates_on_small_domains(self, sizes: tuple[int, ...], gamma: float, spread: float) -> None:
+        """Where gamma x is near 1 there is little room for r; within it estimates are right, beyond it is refused."""
+        domain = domain_of(*sizes)
+        table = bk.Table.from_cells(np.zeros(400_000, np.int64), domain)
+        found = bk.estimate(bk.GammaDiagonal(gamma, spread).randomize(table, rng=bk.Seeded(1)), [[domain.labels[0]]])
+        assert abs(found.value[0] - 1) < 6 * found.stderr[0]
+        with pytest.raises(bk.ParameterError, match="spread"):
+            bk.GammaDiagonal(gamma, 1.0).randomize(table)
+
+    def test_one_who_knows_r_is_never_more_than_certain(self) -> None:
+        for gamma, n in ((3.0, 2), (19.0, 4), (100.0, 12)):
+            low, high = ran_gd_range(gamma, n, 1.0, prior=0.05)
+            assert 0 <= low <= high <= 1
 
     def test_the_papers_range(self) -> None:
         """33.2% to 60.1% from 5% at gamma 19, alpha = gamma x / 2, domain 2000: for one who knows r."""
@@ -160,7 +198,40 @@ class TestRanGd:
         assert "spread adds nothing" in card
 
     def test_the_guarantee_is_that_of_det_gd(self) -> None:
-        assert bk.GammaDiagonal(19, 0.5).guarantee(CENSUS).epsilon == bk.GammaDiagonal(19).guarantee(CENSUS).epsilon
+        """Realised from other thresholds, so equal up to their rounding; neither is above what was asked for."""
+        ran, det = (bk.GammaDiagonal(19, spread).guarantee(CENSUS).epsilon for spread in (0.5, 0.0))
+        assert ran == pytest.approx(det, rel=1e-9)
+        assert max(ran, det) <= math.log(19) * (1 + 1e-13)
+
+
+class TestHugeDomains:
+    def test_the_realised_gamma_is_never_above_the_one_asked_for(self) -> None:
+        for bits in (20, 40, 50):
+            domain = domain_of(*[2] * bits)
+            for spread in (0.0, 0.5):
+                channel = channel_of(bk.GammaDiagonal(19, spread), domain)
+                assert channel.gamma <= 19
+                assert channel.gamma > 18 if bits < 50 else channel.gamma > 10
+
+    def test_what_could_never_be_estimated_is_refused_before_people_answer(self) -> None:
+        with pytest.raises(bk.ParameterError, match="nothing could be estimated") as caught:
+            bk.Plan(domain_of(*[2] * 60), bk.GammaDiagonal(19))
+        assert "fewer attributes" in str(caught.value.hint)
+
+
+def test_reports_that_are_no_records_are_refused(tmp_path: Path) -> None:
+    """Two values of an attribute, or none: no gamma-diagonal report looks so, and estimates would be wrong."""
+    domain = domain_of(3, 2)
+    plan = bk.Plan(domain, bk.GammaDiagonal(7))
+    for row in (0b11111, 0b00000, 0b00011, 0b01000):
+        with pytest.raises(bk.DataError):
+            Reports(plan, np.array([[0b01001], [row]], np.uint64), randomness="secure")
+    honest = Reports(plan, np.array([[0b01001]], np.uint64), randomness="secure")
+    honest.write(tmp_path / "r.parquet")
+    assert bk.Reports.read(tmp_path / "r.parquet") == honest
+    short = bk.Plan(bk.Domain(range(10)), bk.Replace(0.5))
+    with pytest.raises(bk.DataError, match="as many items"):
+        Reports(short, np.array([[0b111]], np.uint64), strata=np.array([2], np.int32), randomness="secure")
 
 
 class TestMatrix:
@@ -234,10 +305,13 @@ class TestMatrix:
                 assert_rejected(chi_square(seen, wrong))
 
     def test_dependent_columns_of_the_gamma_diagonal(self) -> None:
-        """Eqs. (25), (26) multiply to Eq. (12): the dependent-column scheme is the simple sampler, in distribution."""
+        """Eqs. (25), (26) multiply to the law of the simple sampler, which `transition` states for a whole record."""
         gamma, n = 7.0, 12
         x = 1 / (gamma + n - 1)
         sizes = [3, 2, 2]
+        domain = domain_of(*sizes)
+        law = bk.Matrix.of(bk.GammaDiagonal(gamma), domain).entries
+        number = {cell: place for place, cell in enumerate(itertools.product(*map(range, sizes)))}
 
         def given(u: tuple[int, ...], before: tuple[int, ...], value: int) -> float:
             """Pr(V_j = value | V_1 .. V_(j-1) = before; u), the printed fraction; p_k multiply to the joint law."""
@@ -250,7 +324,7 @@ class TestMatrix:
         for u in itertools.product(*map(range, sizes)):
             for v in itertools.product(*map(range, sizes)):
                 probability = math.prod(given(u, v[:j], v[j]) for j in range(3))
-                assert probability == pytest.approx(gamma * x if u == v else x, rel=1e-12)
+                assert probability == pytest.approx(law[number[v], number[u]], rel=1e-12)
             for j, before in [(0, ()), (1, (1,)), (2, (0, 1))]:
                 assert sum(given(u, before, value) for value in range(sizes[j])) == pytest.approx(1, rel=1e-12)
 
@@ -338,6 +412,26 @@ class TestSiblings:
         assert guessing_bound(2000, p, 50) == pytest.approx(0.38, abs=0.005)
         assert guessing_bound(2000, p, 100) == pytest.approx(0.61, abs=0.005)
         assert 0.01 < guessing_probability(2000, p, 50) < guessing_bound(2000, p, 50)
+
+    @pytest.mark.parametrize(("n", "m"), [(5000, 40), (20_000, 60), (10**6, 50), (2**40, 100)])
+    def test_large_domains_in_exact_fractions(self, n: int, m: int) -> None:
+        """The same count in whole numbers: no power underflows, no binomial overflows."""
+        p = same_value(19, n)
+        exact = Fraction(0)
+        others = n - 1
+        for k in range(1, m + 1):
+            left = m - k
+            chance = math.comb(m, k) * Fraction(p) ** k * (1 - Fraction(p)) ** left
+            if float(chance) < 1e-30:
+                continue
+            leads = Fraction(0)
+            for j in range(min(left // k, others) + 1):
+                rest = left - j * k
+                leads += Fraction(math.comb(others, j) * occupancies(others - j, k, rest), j + 1) * Fraction(
+                    math.factorial(left), math.factorial(k) ** j
+                )
+            exact += chance * leads / Fraction(others) ** left
+        assert guessing_probability(n, p, m) == pytest.approx(float(exact), rel=1e-6)
 
     def test_large_cases_by_simulation(self) -> None:
         """Fifty versions of an attribute of four values, 200 000 people."""

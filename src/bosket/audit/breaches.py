@@ -15,7 +15,7 @@ from bosket.audit.breach_counts import count_breaches, with_fractions
 from bosket.audit.breach_itemsets import frequent_itemsets, named_itemsets
 from bosket.audit.breach_table import Breaches
 from bosket.checks import check_between, check_fraction, check_integer
-from bosket.data import Baskets
+from bosket.data import Baskets, Table
 from bosket.errors import DataError
 from bosket.mechanisms.base import Strata
 from bosket.reports import Reports
@@ -24,7 +24,7 @@ _LARGEST_DEFAULT = 10  # as in the paper
 
 
 def breaches(
-    raw: Baskets,
+    raw: Baskets | Table,
     reports: Reports,
     *,
     min_support: float = 0.002,
@@ -73,6 +73,7 @@ def breaches(
     Itemset size: share of the reports showing such an itemset whose record has its worst item.
     Left out: 0 pairs of record size and itemset with fewer than 30 reports.
     """
+    raw = raw.to_baskets() if isinstance(raw, Table) else raw
     _check_types(raw, reports)
     min_support = check_fraction("min_support", min_support)
     max_size = None if max_size is None else check_integer("max_size", max_size, least=1)

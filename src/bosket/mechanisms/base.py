@@ -75,6 +75,9 @@ class Channel(ABC):
         """Whether itemsets of k items can be estimated from reports of these strata."""
         return True
 
+    def check_reports(self, bits: Words, strata: Strata | None) -> None:  # noqa: B027  # most channels give any bits
+        """Refuse reports that this channel cannot have given; every pattern of bits will do, unless said otherwise."""
+
     def check_strata(self, strata: Strata | None) -> None:
         """Refuse reports whose strata this channel cannot have given."""
         if strata is not None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Keep = float | Mapping[Any, float]
 
+_ITEM = "the presence of one item that had 5%, knowing all the others,"
+
 SINGULAR = 1e-9
 """Where p and r are closer than this, a report says nothing: rounding of 1 - keep alone can keep them apart."""
 
@@ -128,11 +130,12 @@ class Flip(Mechanism):
         worst = worst_log_ratio(present, absent, m)
         if domain.groups is not None:  # a table: every record has one value of each attribute
             size = f"any two records over {domain.groups[-1] + 1} attributes"
+            exchanges = worst_exchange(present, absent, domain.groups)
             item = Amplification(
-                worst_exchange(present, absent, domain.groups).max(),
+                float(exchanges.max()),
                 "two records that differ in one attribute and nothing else",
             )
-            worst = outward(math.fsum(worst_exchange(present, absent, domain.groups)))
+            worst = outward(math.fsum(exchanges))
         record = Amplification(worst, size)
         sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
         notes = (
@@ -146,6 +149,9 @@ class Flip(Mechanism):
             person=record.repeated(reports, f"a person who sends {sends}; {size}"),
             reports=reports,
             assumptions=notes,
+            about_an_item=_ITEM
+            if domain.groups is None
+            else "the value of one attribute that had 5%, knowing all others,",
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from bosket.checks import check_probability
 from bosket.counting.base import ItemsetRows, Words
-from bosket.data import Domain, TableDomain
+from bosket.data import Domain, Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.mechanisms.gamma_kernels import keep_or_replace_block
@@ -64,16 +64,14 @@ class GammaDiagonal(Mechanism):
 
     def __post_init__(self) -> None:
         value = self.gamma
-        if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer) or not value > 1:
+        is_number = isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
+        if not is_number or not 1 < value < 1e300:
             raise ParameterError(
-                f"The 'gamma' parameter of GammaDiagonal must be a number above 1, got {value!r}.",
+                "The 'gamma' parameter of GammaDiagonal must be a finite number above 1"
+                + (f", got {value!r}." if len(repr(value)) < 30 else "."),
                 parameter="gamma",
                 value=value,
                 hint="bosket.planning.gamma_from(0.05, 0.5) is the gamma that keeps 5% below 50%: 19.",
-            )
-        if not math.isfinite(value):
-            raise ParameterError(
-                "The 'gamma' parameter of GammaDiagonal must be finite.", parameter="gamma", value=value
             )
         object.__setattr__(self, "gamma", float(value))
         object.__setattr__(self, "spread", check_probability("spread", self.spread, of="GammaDiagonal"))
@@ -135,7 +133,7 @@ class GammaDiagonal(Mechanism):
 def ran_gd_range(gamma: float, n_cells: int, spread: float, *, prior: float) -> tuple[float, float]:
     """[rho2(-alpha), rho2(alpha)] of section 6.1: the posterior of one who knows r, at its two ends."""
     x = 1.0 / (gamma + n_cells - 1)
-    alpha = spread * gamma * x
+    alpha = min(spread, largest_spread(gamma, n_cells)) * gamma * x
 
     def posterior(r: float) -> float:
         same, other = gamma * x + r, x - r / (n_cells - 1)
@@ -144,40 +142,67 @@ def ran_gd_range(gamma: float, n_cells: int, spread: float, *, prior: float) -> 
     return posterior(-alpha), posterior(alpha)
 
 
+def largest_spread(gamma: float, n_cells: int) -> float:
+    """The spread beyond which gamma x + alpha would be more than 1: small domains have room for little."""
+    return min(1.0, (n_cells - 1) / gamma)
+
+
 class GammaDiagonalChannel(RecordChannel):
-    """GammaDiagonal on the domain of a table.  ``keep`` is the realised kappa, a multiple of 2**-53."""
+    """GammaDiagonal on the domain of a table.  ``keep`` is the realised kappa.
+
+    What is drawn with is a multiple of 2**-53, rounded down so that the realised gamma is not above the one asked for:
+    kappa itself for DET-GD, gamma x, the probability of the same record, for RAN-GD.
+    """
 
     domain: TableDomain
 
     def __init__(self, domain: TableDomain, gamma: float, spread: float) -> None:
         self.domain = domain
         self.n_cells = domain.n_cells
-        exact = Fraction(gamma)
-        self._threshold = round((exact - 1) / (exact + self.n_cells - 1) * _ONE)
-        if self._threshold >= _ONE:
-            self._threshold = _ONE - 1  # gamma beyond what 53 bits tell from infinity
-        self.exact_keep = Fraction(self._threshold, _ONE)
+        n, exact = self.n_cells, Fraction(gamma)
+        if spread > largest_spread(gamma, n):
+            raise ParameterError(
+                f"The 'spread' parameter of GammaDiagonal must be at most {largest_spread(gamma, n):.4g} on {n} "
+                f"records, or the probability of the same record would pass 1, got {spread:g}.",
+                parameter="spread",
+                value=spread,
+            )
+        self._is_other = spread > 0
+        share = (exact if self._is_other else exact - 1) / (exact + n - 1)
+        self._threshold = min(math.floor(share * _ONE), _ONE - 1)
+        self._reach = min(math.floor(Fraction(spread) * self._threshold), _ONE - self._threshold)
+        drawn = Fraction(self._threshold, _ONE)
+        self.exact_keep = (drawn - Fraction(1, n)) / (1 - Fraction(1, n)) if self._is_other else drawn
+        if self.exact_keep <= 0:
+            raise ParameterError(
+                f"The 'gamma' parameter of GammaDiagonal must be larger on {n} records: at {gamma:g} a report keeps "
+                "its record with less than 2**-53, so that nothing could be estimated.",
+                parameter="gamma",
+                value=gamma,
+                hint="Choose fewer attributes, or group their values.",
+            )
         self.keep = float(self.exact_keep)
-        self.gamma = float(1 + self.exact_keep * self.n_cells / (1 - self.exact_keep))
-        self._same = float(self.exact_keep + (1 - self.exact_keep) / self.n_cells)
-        self._spread = spread * self._same
+        self.gamma = float(1 + self.exact_keep * n / (1 - self.exact_keep))
         self._per_item = np.asarray(domain.sizes, float)[domain.groups]
 
     @property
     def condition(self) -> float:
         """1 + n / (gamma - 1) (Appendix), for any subset of attributes too: 1 / kappa."""
-        return float("inf") if self.keep == 0 else float(1 / self.exact_keep)
+        return float(1 / self.exact_keep)
 
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         offsets = np.asarray(self.domain.offsets, np.int64)
-        keep = np.uint64(self._threshold)
         rng.by_rows(
             bits,
             lambda start, stop, done, buffer: keep_or_replace_block(
-                bits[:stop], offsets, keep, self._spread, self._same, start + done, buffer
+                bits[:stop], offsets, self._threshold, self._reach, self._is_other, start + done, buffer
             ),
         )
         return bits, None
+
+    def check_reports(self, bits: Words, strata: Strata | None) -> None:
+        """A report is a record of the table: one value of each attribute."""
+        Table.from_bits(bits, self.domain)
 
     def _chance(self, itemsets: ItemsetRows) -> Floats:
         """b: the probability that a report shows all of each itemset by chance."""
@@ -213,8 +238,6 @@ class GammaDiagonalChannel(RecordChannel):
         return matrix
 
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
-        if self.keep == 0:
-            raise self.singular(np.unique(itemsets).tolist())
         b = self._chance(itemsets)
         weights = np.repeat(-b[:, None] / self.keep, 1 << itemsets.shape[1], axis=1)
         weights[:, -1] += 1.0 / self.keep

@@ -14,13 +14,13 @@ _SHIFT = 64 - PRECISION
 
 @compiled
 def keep_or_replace_block(
-    bits: Any, offsets: Any, keep: Any, spread: float, same: float, done: int, random: Any
+    bits: Any, offsets: Any, threshold: int, reach: int, is_other: bool, done: int, random: Any
 ) -> tuple[int, int]:
     """Perturb rows from ``done`` on until they end or the random words run out.
 
-    A row keeps its record or takes on one drawn uniformly.  With spread 0 it keeps it when 53 random bits are below
-    ``keep``; the record drawn may be the same.  Else (RAN-GD) a number r in [-spread, spread] is drawn first, the
-    record is kept with probability same + r, and the one drawn is another.  Whatever the coin says, as much is drawn.
+    A row keeps its record when 53 random bits are below ``threshold``, and else takes on one drawn uniformly: from all
+    records, or with ``is_other`` from all others.  RAN-GD first moves the threshold by a whole number drawn uniformly
+    from -reach .. reach, so that its mean is the threshold, exactly.  Whatever the coin says, as much is drawn.
     """
     n_rows, n_words = bits.shape
     n_attributes = offsets.size - 1
@@ -28,15 +28,17 @@ def keep_or_replace_block(
     used = 0
     row = done
     while row < n_rows:
-        if used + 2 > random.size:
+        if used >= random.size:
             break
-        coin = random[used] >> np.uint64(_SHIFT)
+        coin = np.int64(random[used] >> np.uint64(_SHIFT))
         used += 1
-        kept = coin < keep
-        if spread > 0:
-            r = ((np.float64(random[used] >> np.uint64(_SHIFT)) + 0.5) / 2.0**PRECISION * 2.0 - 1.0) * spread
-            used += 1
-            kept = np.float64(coin) < (same + r) * 2.0**PRECISION
+        moved = np.int64(0)
+        if reach > 0:
+            moved, used = below(2 * reach + 1, random, used)
+            if moved < 0:
+                break
+            moved -= reach
+        kept = coin < threshold + moved
         ran_out = False
         differs = False
         while not differs and not ran_out:
@@ -48,7 +50,7 @@ def keep_or_replace_block(
                     break
                 lane = offsets[j] + value
                 drawn[lane >> 6] |= np.uint64(1) << np.uint64(lane & 63)
-            differs = spread == 0
+            differs = not is_other
             for w in range(n_words):
                 differs |= drawn[w] != bits[row, w]
         if ran_out:

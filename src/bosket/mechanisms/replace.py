@@ -24,6 +24,7 @@ import numpy as np
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import Words
 from bosket.data import Domain
+from bosket.errors import DataError
 from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.sizes import same_size_guarantee
@@ -117,6 +118,11 @@ class ReplaceChannel(ExchangeableChannel):
             ),
             Fraction(0),
         )
+
+    def check_reports(self, bits: Words, strata: Strata | None) -> None:
+        """A report has as many items as the record."""
+        if strata is not None and (np.bitwise_count(bits).sum(axis=1) != strata).any():
+            raise DataError("A report does not have as many items as it says its record has.")
 
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         sizes = self.sizes_of(bits)

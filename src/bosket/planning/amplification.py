@@ -11,6 +11,8 @@ from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms import CutAndPaste
 
+_LEAST = 1e-9
+
 
 def gamma_from(prior: float, posterior: float) -> float:
     """The amplification below which no property of at most this prior reaches this posterior (Eq. 2).
@@ -42,6 +44,10 @@ def records_for(error: float, probability: float = 0.95) -> int:
     """
     delta = check_between("error", error, 0, 1)
     level = check_between("probability", probability, 0, 1)
+    if delta < 1e-9:
+        raise ParameterError(
+            f"The 'error' parameter must be at least 1e-9, got {error:g}.", parameter="error", value=error
+        )
     return math.ceil(math.log(2 / (1 - level)) / (2 * delta**2))
 
 
@@ -73,12 +79,37 @@ def cut_and_paste_insert(gamma: float, cutoff: int, size: int, n_items: int) -> 
     def excess(rho: float) -> float:
         return CutAndPaste(cutoff, rho).channel(domain).amplification(size)[1] - limit
 
-    if excess(1e-9) <= 0:
-        return 0.0
-    rho = float(brentq(excess, 1e-9, 1 - 1e-12, xtol=1e-13))
+    if excess(_LEAST) <= 0:
+        return _LEAST  # never 0, which would promise nothing
+    if excess(1 - _LEAST) > 0:
+        raise ParameterError(
+            f"The 'gamma' parameter must be larger: with a cutoff of {cutoff} no insert has {gamma:g}.",
+            parameter="gamma",
+            value=gamma,
+        )
+    rho = float(brentq(excess, _LEAST, 1 - _LEAST, xtol=1e-13))
     while excess(rho) > 0:
         rho += 1e-12
     return rho
+
+
+def cut_and_paste_for(gamma: float, size: int, n_items: int, *, itemset_size: int = 2) -> CutAndPaste:
+    """The cutoff and insert of at most this amplification that estimate itemsets of this size best.
+
+    Every cutoff from itemset_size to the size of records is tried with its smallest insert; the best is the one with
+    the lowest variance for a record that has none of the items, as most have.
+
+    >>> cut_and_paste_for(19, 6, 23, itemset_size=2)
+    CutAndPaste(cutoff=6, insert=0.754562)
+    """
+    k = check_integer("itemset_size", itemset_size, least=1, most=size)
+    domain = Domain(range(n_items))
+    choices = []
+    for cutoff in range(k, size + 1):
+        mechanism = CutAndPaste(cutoff, cut_and_paste_insert(gamma, cutoff, size, n_items))
+        noise = mechanism.channel(domain).record_variances_by_overlap(k, size)[0]
+        choices.append((float(noise), cutoff, mechanism))
+    return min(choices, key=lambda choice: choice[:2])[2]
 
 
 def _above_one(gamma: float) -> float:

@@ -64,7 +64,6 @@ def worst_exchange(present: Floats, absent: Floats, groups: npt.NDArray[np.int32
         if np.isinf(a).any() or np.isinf(b).any():
             result[group] = math.inf
             continue
-        pairs = a[:, None] + b[None, :]
-        np.fill_diagonal(pairs, -math.inf)
-        result[group] = outward(float(pairs.max()))
+        best_a, best_b = np.argsort(-a, kind="stable")[:2], np.argsort(-b, kind="stable")[:2]
+        result[group] = outward(max(float(a[i] + b[j]) for i in best_a for j in best_b if i != j))
     return result

@@ -44,39 +44,56 @@ def _leads(others: int, k: int, left: int, *, ties: bool) -> float:
     """The probability that k occurrences are the most when ``left`` more fall on the other values at random."""
     if left == 0:
         return 1.0
-    scale = 1.0 / others  # z -> z / others keeps numbers small
-    below = np.array([scale**i / math.factorial(i) for i in range(min(k, left + 1))])
+    # in logarithms: powers of 1 / others underflow and binomials overflow where the domain is large
+    log_others = math.log(others)
+    below = np.array([-math.lgamma(i + 1) for i in range(min(k, left + 1))])  # ln 1 / i!
     result = 0.0
-    for j in range(left // k + 1 if ties else 1):
-        if j > others:
-            break
+    for j in range(min(left // k, others) + 1 if ties else 1):
         rest = left - j * k
-        power = _power(below, others - j, rest)
-        factor = math.comb(others, j) * (scale**k / math.factorial(k)) ** j
-        result += factor * power[rest] / (j + 1)
-    return float(result * math.factorial(left))
+        ways = math.lgamma(others + 1) - math.lgamma(j + 1) - math.lgamma(others - j + 1)
+        log_term = ways - j * math.lgamma(k + 1) + _log_power(below, others - j, rest) + math.lgamma(left + 1)
+        result += math.exp(log_term - left * log_others) / (j + 1)
+    return result
 
 
-def _power(polynomial: Floats, exponent: int, degree: int) -> Floats:
-    """polynomial^exponent up to z^degree, by squaring."""
-    result = np.zeros(degree + 1)
+def _log_power(log_coefficients: Floats, exponent: int, degree: int) -> float:
+    """ln of the coefficient of z^degree in a polynomial with positive coefficients raised to a power.
+
+    By squaring, every product scaled by its largest entry.
+    """
+    if exponent == 0:
+        return 0.0 if degree == 0 else -math.inf
+    result, log_result = np.zeros(degree + 1), 0.0
     result[0] = 1.0
     base = np.zeros(degree + 1)
-    base[: min(len(polynomial), degree + 1)] = polynomial[: degree + 1]
-    while exponent:
-        if exponent & 1:
+    base[: min(len(log_coefficients), degree + 1)] = np.exp(log_coefficients[: degree + 1])
+    # z -> z / exponent keeps all entries near those of an exponential series; undone at the end
+    base *= np.exp(-np.arange(degree + 1) * math.log(exponent))
+    log_base = 0.0
+    left = exponent
+    while left:
+        if left & 1:
             result = np.convolve(result, base)[: degree + 1]
+            log_result += log_base
+            most = result.max()
+            result, log_result = result / most, log_result + math.log(most)
         base = np.convolve(base, base)[: degree + 1]
-        exponent >>= 1
-    return result
+        log_base *= 2
+        most = base.max()
+        base, log_base = base / most, log_base + math.log(most)
+        left >>= 1
+    if result[degree] <= 0:
+        return -math.inf
+    return float(math.log(result[degree]) + log_result + degree * math.log(exponent))
 
 
 def guessing_bound(n_values: int, same: float, versions: int) -> float:
     """Eq. (17) with its sum from 0: 1 - Pr(at most floor(m / n) versions are true)."""
     m, n = check_integer("versions", versions, least=1), check_integer("n_values", n_values, least=2)
     p = check_probability("same", same)
-    seldom = sum(math.comb(m, k) * p**k * (1 - p) ** (m - k) for k in range(m // n + 1))
-    return 1.0 - seldom
+    from scipy.stats import binom
+
+    return float(binom.sf(m // n, m, p))
 
 
 def same_value(gamma: float, n_cells: int, n_values: int | None = None) -> float:
