@@ -64,7 +64,7 @@ class TestRandomize:
         assert bk.Reports.read(out).plan.mechanism == bk.CutAndPaste(cutoff={3: 2}, insert={3: 0.1})
 
     def test_a_seed_settles_everything_and_secure_chance_nothing(self, run: Run, people: Path, tmp_path: Path) -> None:
-        options = (*READING, "--gamma", 19, "--spread", 1)
+        options = (*READING, "--gamma", 19, "--spread", 0.8)
         contents = []
         for name, seed in (("a", ("--seed", 3)), ("b", ("--seed", 3)), ("c", ("--seed", 4)), ("d", ()), ("e", ())):
             path = tmp_path / f"{name}.parquet"

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 FOUR = TableDomain([Attribute("age", ["young", "old"]), Attribute("owner", ["no", "yes"])])
 SIX = TableDomain([Attribute("age", ["young", "old"]), Attribute("home", ["town", "land", "sea"])])
-MECHANISMS = [GammaDiagonal(3), GammaDiagonal(19, spread=0.5), Flip(0.8), Flip(0.9, keep_absent=0.7)]
+MECHANISMS = [GammaDiagonal(3), GammaDiagonal(19, spread=0.1), Flip(0.8), Flip(0.9, keep_absent=0.7)]
 
 
 def outcomes(mechanism: Mechanism, domain: TableDomain, truth: tuple[int, ...]) -> Iterator[tuple[float, Reports]]:

@@ -51,7 +51,7 @@ class Matrix:
 
     >>> import bosket as bk
     >>> warner = bk.Matrix([[0.75, 0.25], [0.25, 0.75]])
-    >>> warner.amplification, warner.condition
+    >>> warner.amplification, round(warner.condition, 9)
     (3.0, 2.0)
     """
 
