@@ -21,8 +21,8 @@ $(VENV)/.bench: $(VENV)/.dev
 demo: $(VENV)/.dev ## generate baskets, randomize, mine, and write demo/report.html
 	$(BIN)/bosket demo --output demo
 
-test: $(VENV)/.dev ## the quick test suite
-	$(BIN)/python -m pytest -q -m "not slow"
+test: $(VENV)/.dev ## the quick test suite, on all cores
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
 
 slow: $(VENV)/.dev ## the heavier checks too
 	$(BIN)/python -m pytest -q
