@@ -448,3 +448,5 @@ class TestSiblings:
         assert guarantee.person.epsilon == pytest.approx(50 * math.log(19), rel=1e-9)
         assert guarantee.person.epsilon == pytest.approx(147.2, abs=0.1)
         assert "epsilons add" in guarantee.card()
+        assert "anonymous channel" in guarantee.card()
+        assert "anonymous" not in bk.GammaDiagonal(19).guarantee(CENSUS).card()

@@ -101,6 +101,11 @@ class GammaDiagonal(Mechanism):
         notes = [
             "the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256",
         ]
+        if reports > 1:
+            notes.append(
+                f"only where nobody can tell which reports are the same person's, as over an anonymous channel, does each "
+                f"stand alone with epsilon {epsilon:.4g}; linked, {reports} versions have gamma to the power of {reports}"
+            )
         if self.spread > 0:
             low, high = ran_gd_range(channel.gamma, channel.n_cells, self.spread, prior=0.05)
             notes.append(
