@@ -103,8 +103,9 @@ class GammaDiagonal(Mechanism):
         ]
         if reports > 1:
             notes.append(
-                f"only where nobody can tell which reports are the same person's, as over an anonymous channel, does each "
-                f"stand alone with epsilon {epsilon:.4g}; linked, {reports} versions have gamma to the power of {reports}"
+                "only where nobody can tell which reports are the same person's, as over an anonymous channel, does "
+                f"each stand alone with epsilon {epsilon:.4g}; linked, {reports} versions have gamma to the power of "
+                f"{reports}"
             )
         if self.spread > 0:
             low, high = ran_gd_range(channel.gamma, channel.n_cells, self.spread, prior=0.05)
