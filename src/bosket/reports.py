@@ -167,6 +167,12 @@ class Reports:
                 )
             width = -(-len(found.domain) // 8)
             kind = file.schema_arrow.field("report").type if "report" in file.schema_arrow.names else None
+            if "randomized" in file.schema_arrow.names:
+                raise DataError(
+                    f"{path} holds reports by class, with their labels in the clear.",
+                    path=path,
+                    hint="Read them with bosket.learning.ByClassReports.read.",
+                )
             if kind != pa.binary(width):
                 raise DataError(
                     f"The reports in {path} do not have the {len(found.domain)} bits of their plan.", path=path

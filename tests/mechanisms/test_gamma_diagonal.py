@@ -286,6 +286,7 @@ class TestMatrix:
         assert mechanism.guarantee(domain).gamma == pytest.approx(matrix.amplification, rel=1e-9)
         assert mechanism.guarantee(domain).gamma >= matrix.amplification * (1 - 1e-12)
         assert math.isfinite(matrix.condition)
+        assert "in the clear" not in mechanism.guarantee(domain).card()  # all records have one size
 
     def test_attribute_by_attribute_has_the_same_law(self) -> None:
         """Section 7: 300 000 records through a random matrix on 2 x 3 x 2 cells, both ways, against its columns."""
@@ -341,6 +342,21 @@ class TestMatrix:
     def test_what_is_no_matrix_is_refused(self, wrong: list[float]) -> None:
         with pytest.raises(bk.ParameterError):
             bk.Matrix(wrong)
+
+    def test_arguments_are_checked(self) -> None:
+        matrix = bk.Matrix([[0.9, 0.1], [0.1, 0.9]])
+        for wrong in (
+            lambda: bk.Matrix("ab"),
+            lambda: bk.Matrix.of(bk.Flip(keep=0.9), bk.Domain(["a", "b"])),  # type: ignore[arg-type]
+            lambda: matrix.variance(100),
+            lambda: matrix.estimate([1, 2, 3]),
+        ):
+            with pytest.raises(bk.ParameterError):
+                wrong()
+        with pytest.raises(bk.DataError):
+            matrix.perturb(np.array([0.5, 1.0]))
+        with pytest.raises(bk.DataError):
+            matrix.perturb(np.array([0, 5]))
 
     def test_singular(self) -> None:
         matrix = bk.Matrix([[0.5, 0.5], [0.5, 0.5]])

@@ -139,6 +139,11 @@ def _of_attribute(data: ByClassReports | Reports | Table, label: str | None) -> 
         parts = list(data.reports.values())
         classes = as_labels(data.classes)
         return ByClass(data.domain, classes, data.n_records, data.label.name, data.guarantee, parts)
+    if label is None and isinstance(data, Reports):
+        raise DataError(
+            "Of plain reports it must be said which attribute is the label: fit(reports, label=...).",
+            hint="Reports of randomize_by_class know their label.",
+        )
     domain, attribute = split_domain(data.domain, label)
     classes = as_labels(attribute.values)
     if isinstance(data, Reports):

@@ -63,11 +63,11 @@ class GammaDiagonal(Mechanism):
     spread: float = 0.0
 
     def __post_init__(self) -> None:
-        value = self.gamma
-        is_number = isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
-        if not is_number or not 1 < value < 1e300:
+        value = self.gamma.item() if isinstance(self.gamma, np.generic) else self.gamma
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 1 < value < math.inf or value > 2**1000:
             raise ParameterError(
-                "The 'gamma' parameter of GammaDiagonal must be a finite number above 1"
+                "The 'gamma' parameter of GammaDiagonal must be a number above 1, and below 2**1000"
                 + (f", got {value!r}." if len(repr(value)) < 30 else "."),
                 parameter="gamma",
                 value=value,

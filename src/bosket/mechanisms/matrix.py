@@ -58,7 +58,10 @@ class Matrix:
     entries: Floats
 
     def __init__(self, entries: npt.ArrayLike) -> None:
-        matrix = np.array(entries, float)
+        try:
+            matrix = np.array(entries, float)
+        except (TypeError, ValueError):
+            matrix = np.empty(0)  # no numbers: refused below
         if matrix.ndim != 2 or not matrix.size or max(matrix.shape) > LARGEST:
             raise ParameterError(
                 f"The 'entries' parameter of Matrix must be a table of at most {LARGEST} x {LARGEST} numbers.",
@@ -96,6 +99,12 @@ class Matrix:
         For operators on one-hot bits (MASK, cut-and-paste) every pattern of bits is a report; for those that report
         legal records, these are.  So MASK, cut-and-paste and gamma-diagonal are members of one family.
         """
+        if not isinstance(domain, TableDomain):
+            raise ParameterError(
+                "The 'domain' parameter of Matrix.of must be that of a table: attributes with values.",
+                parameter="domain",
+                value=domain,
+            )
         channel = mechanism.channel(domain)
         if not isinstance(channel, RecordChannel):
             raise ParameterError(
@@ -170,14 +179,22 @@ class Matrix:
     def variance(self, records: npt.ArrayLike) -> Floats:
         """Covariance of the estimate before any data, if so many records were truly in each cell."""
         x = np.asarray(records, float)
+        if x.shape != (self.n_records,):
+            raise ParameterError(
+                f"The 'records' parameter must be {self.n_records} numbers, one for each record there can be.",
+                parameter="records",
+                value=x.shape,
+            )
         result: Floats = (self.inverse * (self.entries @ x)) @ self.inverse.T - np.diag(x)
         return result
 
     def perturb(self, cells: Cells, *, rng: Randomness | None = None) -> Cells:
         """A report for each record, by the cumulative law of its column: as many steps as there are reports."""
         rng = Secure() if rng is None else check_randomness(rng)
-        cells = np.asarray(cells, np.int64)
-        if len(cells) and not (cells.min() >= 0 and cells.max() < self.n_records):
+        given = np.asarray(cells)
+        is_whole = np.issubdtype(given.dtype, np.integer) or not given.size
+        cells = given.astype(np.int64)
+        if not is_whole or (len(cells) and not (cells.min() >= 0 and cells.max() < self.n_records)):
             raise DataError(f"Records must be numbers from 0 to {self.n_records - 1}.")
         drawn = np.empty(len(cells), np.int64)
         for u in np.unique(cells):

@@ -57,12 +57,15 @@ class Replace(Mechanism):
         if max_size is not None:
             check_integer("max_size", max_size, least=1)
         channel = self.channel(domain)
-        sizes = channel.record_sizes
-        if domain.groups is not None:  # a table: every record has one value of each attribute
-            attributes = int(domain.groups[-1]) + 1
-            sizes = range(attributes, attributes + 1)
+        attributes = None if domain.groups is None else int(domain.groups[-1]) + 1
         return same_size_guarantee(
-            str(self), channel.amplification, sizes, n_items=len(domain), max_size=max_size, reports=reports
+            str(self),
+            channel.amplification,
+            channel.record_sizes if attributes is None else [attributes],
+            n_items=len(domain),
+            max_size=max_size,
+            reports=reports,
+            n_attributes=attributes,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -67,10 +67,8 @@ class SizedMechanism(Mechanism):
         if max_size is not None:
             check_integer("max_size", max_size, least=1)
         channel = self.channel(domain)
-        if domain.groups is not None:  # a table: every record has one value of each attribute
-            sizes: Iterable[int] = [int(domain.groups[-1]) + 1]
-        else:
-            sizes = self.telling_sizes(len(domain))
+        attributes = None if domain.groups is None else int(domain.groups[-1]) + 1
+        sizes = self.telling_sizes(len(domain)) if attributes is None else [attributes]
         return same_size_guarantee(
             str(self),
             channel.amplification,
@@ -78,6 +76,7 @@ class SizedMechanism(Mechanism):
             n_items=len(domain),
             max_size=max_size,
             reports=reports,
+            n_attributes=attributes,
         )
 
     def __eq__(self, other: object) -> bool:

@@ -72,9 +72,11 @@ def same_size_guarantee(
     n_items: int,
     max_size: int | None,
     reports: int,
+    n_attributes: int | None = None,
 ) -> LocalGuarantee:
     """The promise of a mechanism that sends the true size: only records of one size are alike.
 
+    In a table, of so many attributes, all records have one size, which tells nothing.
     ``amplification(size)`` gives epsilon for two records of that size that differ in one item exchanged for another,
     and for any two records of that size.
     """
@@ -91,21 +93,28 @@ def same_size_guarantee(
     item, record = worst[item_at][0], worst[record_at][1]
     over = "one item" if n_items == 1 else f"{n_items} items"
     size = f"any two records of the same size over {over} (worst at size {record_at})"
+    exchanged = f"two records that differ in one item exchanged for another (worst at size {item_at})"
+    about_an_item = "that a record has one item rather than another, which had 5%, knowing the rest of it,"
+    notes = ["the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256"]
+    if n_attributes is None:
+        notes.insert(
+            0,
+            "the size of a record is sent as it is: a prior is one among records of that size, and two records of "
+            "different sizes are told apart for certain",
+        )
+    else:
+        size = f"any two records over {n_attributes} attributes"
+        exchanged = "two records that differ in one attribute and nothing else"
+        about_an_item = "the value of one attribute that had 5%, knowing all others,"
     sends = "one report" if reports == 1 else f"{reports} reports, randomized afresh"
     whole = Amplification(record, size)
     return LocalGuarantee(
         mechanism=mechanism,
-        item=Amplification(
-            item, f"two records that differ in one item exchanged for another (worst at size {item_at})"
-        ),
+        item=Amplification(item, exchanged),
         record=whole,
         person=whole.repeated(reports, f"a person who sends {sends}; {size}"),
         reports=reports,
-        reveals=("the number of items in the record",),
-        about_an_item="that a record has one item rather than another, which had 5%, knowing the rest of it,",
-        assumptions=(
-            "the size of a record is sent as it is: a prior is one among records of that size, and two records of "
-            "different sizes are told apart for certain",
-            "the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256",
-        ),
+        reveals=("the number of items in the record",) if n_attributes is None else (),
+        about_an_item=about_an_item,
+        assumptions=tuple(notes),
     )

@@ -61,7 +61,7 @@ def mine(
     """
     data = as_baskets(data)
     if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Reports or Baskets can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
+        raise DataError(f"Reports, Baskets or a Table can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
     search = Search(
         min_support=check_fraction("min_support", min_support),
         slack=check_not_negative("slack", slack),

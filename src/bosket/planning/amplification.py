@@ -102,6 +102,7 @@ def cut_and_paste_for(gamma: float, size: int, n_items: int, *, itemset_size: in
     >>> cut_and_paste_for(19, 6, 23, itemset_size=2)
     CutAndPaste(cutoff=6, insert=0.754562)
     """
+    check_integer("size", size, least=1)
     k = check_integer("itemset_size", itemset_size, least=1, most=size)
     domain = Domain(range(n_items))
     choices = []
