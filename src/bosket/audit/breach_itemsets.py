@@ -14,6 +14,7 @@ from bosket.data import Baskets, Domain
 from bosket.errors import ParameterError, TooManyCandidatesError
 from bosket.mining.apriori import least_count
 from bosket.mining.exact import exact_itemsets
+from bosket.mining.mine import not_a_string
 
 RecordCounts = npt.NDArray[np.int64]
 
@@ -25,14 +26,7 @@ def named_itemsets(itemsets: Iterable[Iterable[Hashable]], domain: Domain) -> li
     """The itemsets given, once each, in one array for each size."""
     by_size: dict[int, list[tuple[int, ...]]] = {}
     for itemset in itemsets:
-        if isinstance(itemset, str):
-            raise ParameterError(
-                "The 'itemsets' parameter must hold sets of items, got a string.",
-                parameter="itemsets",
-                value=itemset,
-                hint="Write [{'milk'}] rather than ['milk'].",
-            )
-        ids = domain.itemset(itemset)
+        ids = domain.itemset(not_a_string(itemset))
         if not ids:
             raise ParameterError(
                 "The 'itemsets' parameter must hold sets of at least one item, got an empty one.",

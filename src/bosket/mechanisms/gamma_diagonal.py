@@ -91,7 +91,7 @@ class GammaDiagonal(Mechanism):
     ) -> LocalGuarantee:
         """gamma between any two records, whether they differ in one attribute or in all of them."""
         channel = self.channel(as_domain(domain))
-        epsilon = outward(math.log(channel.gamma))
+        epsilon = channel.epsilon
         over = f"any two records over {len(channel.domain.attributes)} attributes, {channel.n_cells} records in all"
         record = Amplification(epsilon, over)
         if reports > 1:
@@ -188,7 +188,9 @@ class GammaDiagonalChannel(RecordChannel):
                 hint="Choose fewer attributes, or group their values.",
             )
         self.keep = float(self.exact_keep)
-        self.gamma = float(1 + self.exact_keep * n / (1 - self.exact_keep))
+        excess = self.exact_keep * n / (1 - self.exact_keep)
+        self.gamma = float(1 + excess)
+        self.epsilon = outward(math.log1p(float(excess)))  # gamma may be 1 + 1e-12
         self._per_item = np.asarray(domain.sizes, float)[domain.groups]
 
     @property

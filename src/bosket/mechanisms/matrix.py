@@ -8,7 +8,7 @@ estimates X (Eq. 8; by least squares where A is not square).  The fast mechanism
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -56,6 +56,7 @@ class Matrix:
     """
 
     entries: Floats
+    _cumulative: npt.NDArray[np.uint64] = field(init=False, repr=False)
 
     def __init__(self, entries: npt.ArrayLike) -> None:
         try:
@@ -199,7 +200,7 @@ class Matrix:
         drawn = np.empty(len(cells), np.int64)
         for u in np.unique(cells):
             rows = np.flatnonzero(cells == u)
-            drawn[rows] = rng.choose(self._cumulative[:, u], len(rows))  # type: ignore[attr-defined]
+            drawn[rows] = rng.choose(self._cumulative[:, u], len(rows))
         return drawn
 
     def perturb_by_attribute(self, table: Table, *, rng: Randomness | None = None) -> Table:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bosket.checks import check_integer, check_probability
+from bosket.checks import check_probability
 from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import DataError
@@ -53,20 +53,8 @@ class Replace(Mechanism):
     def guarantee(
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
-        domain = as_domain(domain)
-        if max_size is not None:
-            check_integer("max_size", max_size, least=1)
-        channel = self.channel(domain)
-        attributes = None if domain.groups is None else int(domain.groups[-1]) + 1
-        return same_size_guarantee(
-            str(self),
-            channel.amplification,
-            channel.record_sizes if attributes is None else [attributes],
-            n_items=len(domain),
-            max_size=max_size,
-            reports=reports,
-            n_attributes=attributes,
-        )
+        channel = self.channel(as_domain(domain))
+        return same_size_guarantee(str(self), channel, channel.record_sizes, max_size=max_size, reports=reports)
 
     def to_json(self) -> dict[str, Any]:
         return {"probability": self.probability}

@@ -64,19 +64,9 @@ class SizedMechanism(Mechanism):
     ) -> LocalGuarantee:
         """Amplification between records of one size: for one item exchanged, for any two of them, and for a person."""
         domain = as_domain(domain)
-        if max_size is not None:
-            check_integer("max_size", max_size, least=1)
         channel = self.channel(domain)
-        attributes = None if domain.groups is None else int(domain.groups[-1]) + 1
-        sizes = self.telling_sizes(len(domain)) if attributes is None else [attributes]
         return same_size_guarantee(
-            str(self),
-            channel.amplification,
-            sizes,
-            n_items=len(domain),
-            max_size=max_size,
-            reports=reports,
-            n_attributes=attributes,
+            str(self), channel, self.telling_sizes(len(domain)), max_size=max_size, reports=reports
         )
 
     def __eq__(self, other: object) -> bool:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bosket.checks import check_integer
+from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.privacy import Amplification, LocalGuarantee
 
 Value = TypeVar("Value")
+
+
+class SizedChannel(Protocol):
+    """A channel that can say, for records of one size, the epsilon of one item exchanged and of any two records."""
+
+    domain: Domain
+
+    def takes(self, size: int) -> bool: ...
+
+    def amplification(self, size: int) -> tuple[float, float]: ...
 
 
 def per_size(name: str, value: Any, check: Callable[[str, Any], Value], *, of: str) -> Value | Mapping[int, Value]:
@@ -66,21 +77,28 @@ def shown(value: Any) -> str:
 
 def same_size_guarantee(
     mechanism: str,
-    amplification: Callable[[int], tuple[float, float]],
+    channel: SizedChannel,
     sizes: Iterable[int],
     *,
-    n_items: int,
     max_size: int | None,
     reports: int,
-    n_attributes: int | None = None,
 ) -> LocalGuarantee:
     """The promise of a mechanism that sends the true size: only records of one size are alike.
 
-    In a table, of so many attributes, all records have one size, which tells nothing.
-    ``amplification(size)`` gives epsilon for two records of that size that differ in one item exchanged for another,
-    and for any two records of that size.
+    ``sizes`` are those among which the worst is.  In a table all records have one size, which tells nothing.
     """
-    worst = {size: amplification(size) for size in sizes if size <= n_items and (max_size is None or size <= max_size)}
+    n_items = len(channel.domain)
+    if max_size is not None:
+        check_integer("max_size", max_size, least=1)
+    groups = channel.domain.groups
+    n_attributes = None if groups is None else int(groups[-1]) + 1
+    if n_attributes is not None:
+        sizes = [n_attributes] if channel.takes(n_attributes) else []
+    worst = {
+        size: channel.amplification(size)
+        for size in sizes
+        if size <= n_items and (max_size is None or size <= max_size)
+    }
     if not worst:
         raise ParameterError(
             f"No record of at most {n_items if max_size is None else min(n_items, max_size)} items is taken by "

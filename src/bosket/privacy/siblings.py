@@ -50,7 +50,7 @@ def _leads(others: int, k: int, left: int, *, ties: bool) -> float:
     result = 0.0
     for j in range(min(left // k, others) + 1 if ties else 1):
         rest = left - j * k
-        ways = math.lgamma(others + 1) - math.lgamma(j + 1) - math.lgamma(others - j + 1)
+        ways = math.log(math.comb(others, j))  # a whole number: differences of lgamma have no digits left at 2**40
         log_term = ways - j * math.lgamma(k + 1) + _log_power(below, others - j, rest) + math.lgamma(left + 1)
         result += math.exp(log_term - left * log_others) / (j + 1)
     return result
