@@ -15,6 +15,7 @@ import pytest
 import bosket as bk
 from bosket.counting.table import count_subsets
 from bosket.mechanisms import ExchangeableChannel, RecordChannel
+from bosket.mechanisms.base import Channel
 from bosket.mining.support import cells_of
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
@@ -60,7 +61,7 @@ def record_channel(mechanism: bk.Mechanism) -> RecordChannel:
     return channel
 
 
-def strata(channel: RecordChannel) -> list[int]:
+def strata(channel: Channel) -> list[int]:
     """The record sizes that a channel with strata takes here; [0] for one without."""
     return [m for m in range(4) if channel.takes(m)] if isinstance(channel, ExchangeableChannel) else [0]
 
@@ -107,6 +108,45 @@ def test_closed_forms_are_the_generic_ones(mechanism: bk.Mechanism) -> None:
             variances = matrix @ (w * w) - (matrix @ w) ** 2
             np.testing.assert_allclose(channel.record_variances(itemset, stratum), variances, atol=1e-10)
             assert channel.least_variances(rows, stratum)[0] == pytest.approx(variances[possible].min(), abs=1e-10)
+
+
+@pytest.mark.parametrize("mechanism", ALL, ids=str)
+def test_products_of_splits_are_sums_over_reports(mechanism: bk.Mechanism) -> None:
+    """w_A w_X and w_A w_(X - A) summed report by report, from the weights of each subset by themselves."""
+    channel = mechanism.channel(domain_for(mechanism))
+    rows = np.array([[0, 1, 2], [0, 1, 2]] if mechanism.name not in FOR_TABLES else [[0, 2], [1, 4]], np.int32)
+    k = rows.shape[1]
+    cells = np.random.default_rng(5).integers(50, 200, (len(rows), 1 << k))
+    for stratum in strata(channel):
+        with_whole, with_rest = channel.split_products(rows, stratum, cells)
+        for row, itemset in enumerate(rows.tolist()):
+            weights = np.empty((1 << k, 1 << k))
+            for mask in range(1 << k):
+                part = [item for place, item in enumerate(itemset) if mask >> place & 1]
+                shown = [sum((y >> itemset.index(item) & 1) << j for j, item in enumerate(part)) for y in range(1 << k)]
+                seen = np.zeros((1, 1 << len(part)), np.int64)
+                for y, pattern in enumerate(shown):
+                    seen[0, pattern] += cells[row, y]
+                found = channel.weights(np.array([part], np.int32), stratum, seen)[0] if part else np.ones(1)
+                weights[mask] = found[shown]
+            for mask in range(1 << k):
+                whole = sum(cells[row] * weights[mask] * weights[-1])
+                rest = sum(cells[row] * weights[mask] * weights[(1 << k) - 1 - mask])
+                assert with_whole[row, mask] == pytest.approx(whole, rel=1e-10)
+                assert with_rest[row, mask] == pytest.approx(rest, rel=1e-10)
+
+
+@pytest.mark.parametrize("mechanism", ALONE, ids=str)
+def test_items_are_apart_where_the_channel_says_so(mechanism: bk.Mechanism) -> None:
+    """The channel of two items is the product of theirs, or it is not."""
+    channel = record_channel(mechanism)
+    is_product = []
+    for stratum in strata(channel):
+        both = channel.transition((0, 1), stratum)
+        apart = np.kron(channel.transition((1,), stratum), channel.transition((0,), stratum))
+        possible = both.sum(axis=1) > 0
+        is_product.append(np.allclose(both[possible], apart[possible], atol=1e-12))
+    assert channel.items_apart == (all(is_product) and len(is_product) == 1)
 
 
 @pytest.mark.parametrize("mechanism", ALONE, ids=str)

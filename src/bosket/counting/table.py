@@ -48,6 +48,22 @@ def patterns(k: int, size: int) -> tuple[Positions, Positions]:
     return masks, positions
 
 
+def restrict(k: int, mask: int) -> Positions:
+    """For every pattern of k items, the pattern it shows on the items of ``mask`` alone."""
+    patterns = np.arange(1 << k)
+    result = np.zeros(1 << k, np.int64)
+    for position, member in enumerate(members(mask)):
+        result |= (patterns >> member & 1) << position
+    return result
+
+
+def marginal(cells: npt.NDArray[np.int64], shown: Positions) -> npt.NDArray[np.int64]:
+    """Counts of the patterns of fewer items: ``shown`` says which one each pattern becomes."""
+    result = np.zeros((int(shown.max()) + 1, len(cells)), np.int64)
+    np.add.at(result, shown, cells.T)
+    return np.ascontiguousarray(result.T)
+
+
 @dataclass
 class SupportTable:
     """Itemsets and their observed counts, by size."""

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows, Words
+from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, SingularChannelError
 from bosket.privacy import LocalGuarantee
@@ -50,6 +51,9 @@ class Channel(ABC):
     belong_together: bool = False
     """Whether the reports of one batch can be estimated from only all together."""
 
+    items_apart: bool = False
+    """Whether every item is randomized on its own: then a report has no dependence that the truth does not have."""
+
     @property
     def record_sizes(self) -> Collection[int] | None:
         """The sizes of records that can be randomized; None for all."""
@@ -66,6 +70,36 @@ class Channel(ABC):
         ``cells`` counts the reports of the stratum by pattern, in the same shape.  Unbiased estimators do not look at
         it; one that is not linear gives its weights linearised there, so that their sum is the estimate.
         """
+
+    def split_products(
+        self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None
+    ) -> tuple[Floats, Floats]:
+        """Sums over the reports of w_A w_X and of w_A w_(X - A), for every subset A of each itemset X, by pattern of A.
+
+        Two arrays of shape (n, 2**k); ``cells`` counts the reports of the stratum by pattern and must be given.  The
+        covariances of all rules of an itemset are made of these.
+        """
+        assert cells is not None
+        n, k = itemsets.shape
+        whole = self.weights(itemsets, stratum, cells) * cells
+        with_whole, with_rest = np.empty((n, 1 << k)), np.empty((n, 1 << k))
+        with_whole[:, 0] = with_rest[:, 0] = with_rest[:, -1] = whole.sum(axis=1)
+        with_whole[:, -1] = (whole * self.weights(itemsets, stratum, cells)).sum(axis=1)
+        for mask in range(1, 1 << (k - 1)):
+            rest = (1 << k) - 1 - mask
+            one, other = (self.subset_weights(itemsets, part, stratum, cells) for part in (mask, rest))
+            with_whole[:, mask] = (whole * one).sum(axis=1)
+            with_whole[:, rest] = (whole * other).sum(axis=1)
+            with_rest[:, mask] = with_rest[:, rest] = (cells * one * other).sum(axis=1)
+        return with_whole, with_rest
+
+    def subset_weights(
+        self, itemsets: ItemsetRows, mask: int, stratum: int | None = None, cells: Cells | None = None
+    ) -> Floats:
+        """The weights of the subset that ``mask`` stands for, by what a report shows of the whole: shape (n, 2**k)."""
+        shown = restrict(itemsets.shape[1], mask)
+        part = np.ascontiguousarray(itemsets[:, members(mask)])
+        return self.weights(part, stratum, None if cells is None else marginal(cells, shown))[:, shown]
 
     @abstractmethod
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:

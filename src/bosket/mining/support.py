@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
-from bosket.counting.table import members
 from bosket.estimates import Floats
-from bosket.mechanisms.base import Cells, Channel
+from bosket.mechanisms.base import Channel
 from bosket.moment_kernels import add_moments, to_cells
 
 StratumCells = npt.NDArray[np.int64]
@@ -60,28 +59,8 @@ def product_sums(
 ) -> Floats:
     """Sums over all reports of w_A w_B for subsets A, B of each itemset, given as patterns: shape (n, m, m)."""
     masks = list(masks)
-    k = itemsets.shape[1]
     total = np.zeros((len(itemsets), len(masks), len(masks)))
     for stratum, cell in zip(strata, cells, strict=True):
-        weights = np.empty((len(itemsets), len(masks), 1 << k))
-        for position, mask in enumerate(masks):
-            part, shown = np.ascontiguousarray(itemsets[:, members(mask)]), restrict(k, mask)
-            weights[:, position] = channel.weights(part, stratum, _marginal(cell, shown))[:, shown]
+        weights = np.stack([channel.subset_weights(itemsets, mask, stratum, cell) for mask in masks], axis=1)
         total += np.einsum("nif,njf->nij", weights * cell[:, None, :], weights)
     return total
-
-
-def restrict(k: int, mask: int) -> npt.NDArray[np.int64]:
-    """For every pattern of k items, the pattern it shows on the items of ``mask`` alone."""
-    patterns = np.arange(1 << k)
-    result = np.zeros(1 << k, np.int64)
-    for position, member in enumerate(members(mask)):
-        result |= (patterns >> member & 1) << position
-    return result
-
-
-def _marginal(cells: Cells, shown: npt.NDArray[np.int64]) -> Cells:
-    """Counts of the patterns of fewer items: ``shown`` says which one each pattern becomes."""
-    result = np.zeros((int(shown.max()) + 1, len(cells)), np.int64)
-    np.add.at(result, shown, cells.T)
-    return np.ascontiguousarray(result.T)
