@@ -12,10 +12,21 @@ from bosket.errors import (
     PlanMismatchError,
     SingularChannelError,
     TooManyCandidatesError,
+    TooManyRulesError,
 )
 from bosket.estimates import Estimates
 from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Matrix, Mechanism, Mixing, Replace, SelectASize
-from bosket.mining import FrequentItemsets, association_rules, confidence, estimate, mine, partial_supports
+from bosket.mining import (
+    FrequentItemsets,
+    RuleTemplate,
+    association_rules,
+    confidence,
+    contingency,
+    dependent_pairs,
+    estimate,
+    mine,
+    partial_supports,
+)
 from bosket.plan import Plan, PrivacyUnit
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.randomness import Secure, Seeded
@@ -46,6 +57,7 @@ __all__ = [
     "PrivacyUnit",
     "Replace",
     "Reports",
+    "RuleTemplate",
     "Secure",
     "Seeded",
     "SelectASize",
@@ -53,10 +65,13 @@ __all__ = [
     "Table",
     "TableDomain",
     "TooManyCandidatesError",
+    "TooManyRulesError",
     "__version__",
     "association_rules",
     "audit",
     "confidence",
+    "contingency",
+    "dependent_pairs",
     "estimate",
     "learning",
     "mine",

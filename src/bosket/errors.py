@@ -7,7 +7,8 @@
     ├── DataError                               a file, frame or record that cannot be what it should be
     ├── PlanMismatchError (a DataError)         reports that belong to another plan
     ├── SingularChannelError                    a channel that randomizes but cannot be inverted
-    └── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
+    ├── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
+    └── TooManyRulesError                       likewise of rules
 
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
 need not read prose.  A message about input names the file and the line, never the contents of a record.
@@ -76,5 +77,14 @@ class TooManyCandidatesError(BosketError):
     def __init__(self, message: str, *, level: int, number: int, limit: int, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.level = level
+        self.number = number
+        self.limit = limit
+
+
+class TooManyRulesError(BosketError):
+    """More rules pass than ``max_rules``."""
+
+    def __init__(self, message: str, *, number: int, limit: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.number = number
         self.limit = limit

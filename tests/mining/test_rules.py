@@ -1,32 +1,27 @@
 """Rules: values against the definition, errors against the delta method by another route and against the spread of
-repetitions.
+repetitions, intervals against what defines them, selection against plain Python.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 import bosket as bk
+from bosket.measures import CATALOGUE, MLXTEND, Contingency, Measure
+from bosket.measures.measure import Scale
 from tests.oracles import Floats
+from tests.stats import assert_plausible, assert_rejected
 
-MLXTEND = [
-    "antecedents",
-    "consequents",
-    "antecedent support",
-    "consequent support",
-    "support",
-    "confidence",
-    "lift",
-]
-MEASURES: dict[str, Callable[[float, float, float], float]] = {
-    "support": lambda x, a, c: x,
-    "confidence": lambda x, a, c: x / a,
-    "lift": lambda x, a, c: x / (a * c),
-}
+Z = 1.959963984540054
+FIRST = ["antecedents", "consequents", "antecedent support", "consequent support", *MLXTEND]
+SMOOTH = [record for record in CATALOGUE.values() if record.gradient is not None]
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +34,23 @@ def reports(baskets: bk.Baskets) -> bk.Reports:
     return bk.Flip(keep={item: [0.75, 0.85, 0.95][item % 3] for item in range(12)}).randomize(baskets, rng=bk.Seeded(3))
 
 
-def test_columns_are_mlxtends_and_then_the_errors(reports: bk.Reports) -> None:
-    frame = bk.mine(reports, min_support=0.2).rules(min_threshold=0.5)
-    errors = [f"{m}_{part}" for m in MEASURES for part in ("stderr", "low", "high")]
-    assert list(frame.columns) == MLXTEND + errors
+@pytest.fixture(scope="module")
+def found(reports: bk.Reports) -> bk.FrequentItemsets:
+    return bk.mine(reports, min_support=0.2)
+
+
+def test_columns_are_mlxtends_and_then_the_errors(found: bk.FrequentItemsets) -> None:
+    frame = found.rules(min_threshold=0.5)
+    errors = [f"{m}_{part}" for m in MLXTEND for part in ("stderr", "low", "high")]
+    assert list(frame.columns) == [*FIRST, *errors, "caution"]
     assert len(frame)
     assert (frame["confidence"] >= 0.5).all()
     assert frame["confidence_low"].is_monotonic_decreasing, "the surest first"
+    few = found.rules(metric="phi", min_threshold=0.1, measures=["Odds Ratio", "interest"], bias=True, adjust="bh")
+    assert list(few.columns[4:7]) == ["odds_ratio", "lift", "correlation"], "aliases, and the metric beside them"
+    assert {"odds_ratio_bias", "correlation_low", "p_value", "p_adjusted"} <= set(few.columns)
+    assert frame.attrs["about"]["intervals"]["confidence"] == "Fieller"
+    assert frame.attrs["about"]["intervals"]["lift"] == "log"
 
 
 def test_all_rules_of_raw_baskets(baskets: bk.Baskets) -> None:
@@ -70,27 +75,139 @@ def test_all_rules_of_raw_baskets(baskets: bk.Baskets) -> None:
         values = (row["support"], row["confidence"], row["lift"])
         assert values == pytest.approx(expected[row["antecedents"], row["consequents"]])
         assert row["confidence_stderr"] == row["lift_stderr"] == row["support_stderr"] == 0
+        assert row["confidence_low"] == row["confidence"] == row["confidence_high"]
+        assert row["caution"] == ""
+
+
+def mechanisms() -> list[bk.Mechanism]:
+    return [
+        bk.Flip(keep=0.85, keep_absent=0.9),
+        bk.CutAndPaste(cutoff=5, insert=0.15),
+        bk.SelectASize(kept={m: [0.2 / max(m, 1)] * m + [0.8 if m else 1.0] for m in range(9)}, insert=0.1),
+        bk.Mixing(others=1, keep=0.8),
+    ]
 
 
 @pytest.mark.parametrize("sampling", [False, True])
-def test_errors_by_numerical_derivative_and_pairwise_covariance(reports: bk.Reports, sampling: bool) -> None:
+@pytest.mark.parametrize("mechanism", mechanisms(), ids=str)
+def test_errors_by_numerical_derivative_and_pairwise_covariance(mechanism: bk.Mechanism, sampling: bool) -> None:
     """The same delta method along another road: covariances asked for pair by pair, derivatives by differences."""
-    frame = bk.mine(reports, min_support=0.2).rules(metric="lift", min_threshold=1.0, sampling=sampling)
-    for row in frame.iloc[:: max(1, len(frame) // 20)].to_dict("records"):
+    baskets = bk.quest(records=12_000, mean_size=4, mean_pattern=3, items=8, patterns=5, seed=3)
+    reports = mechanism.randomize(baskets[baskets.sizes > 0], rng=bk.Seeded(3))
+    names = [record.name for record in SMOOTH]
+    frame = bk.mine(reports, min_support=0.1, max_size=3).rules(
+        metric="lift", min_threshold=1.02, sampling=sampling, measures=names, interval="normal"
+    )
+    assert len(frame) > 10
+    compared = 0
+    for row in frame.iloc[:: max(1, len(frame) // 6)].to_dict("records"):
         a, c = row["antecedents"], row["consequents"]
         found = bk.estimate(reports, [a | c, a, c], sampling=sampling)
-        for name, measure in MEASURES.items():
-            slope = _gradient(measure, found.value)
-            assert row[name] == pytest.approx(measure(*found.value))
-            assert row[f"{name}_stderr"] == pytest.approx(float(np.sqrt(slope @ found.covariance @ slope)), rel=1e-5)
-            reach = 1.959964 * row[f"{name}_stderr"]
-            assert row[f"{name}_low"] == pytest.approx(row[name] - reach)
-            assert row[f"{name}_high"] == pytest.approx(row[name] + reach)
+        for record in SMOOTH:
+            if np.isnan(row[record.name]) or np.isinf(row[record.name]):
+                continue
+            value = _by_supports(record, len(reports))
+            slope = _gradient(value, found.value)
+            assert row[record.name] == pytest.approx(value(*found.value), rel=1e-9, abs=1e-12)
+            stderr = float(np.sqrt(slope @ found.covariance @ slope))
+            assert row[f"{record.name}_stderr"] == pytest.approx(stderr, rel=2e-4, abs=1e-9), record.name
+            assert row[f"{record.name}_low"] == pytest.approx(row[record.name] - Z * row[f"{record.name}_stderr"])
+            assert row[f"{record.name}_high"] == pytest.approx(row[record.name] + Z * row[f"{record.name}_stderr"])
+            compared += 1
+    assert compared > 5 * len(SMOOTH)
+
+
+def test_errors_of_tables() -> None:
+    """The same of attributes under the gamma-diagonal matrix."""
+    table = _table(30_000)
+    reports = bk.GammaDiagonal(gamma=40).randomize(table, rng=bk.Seeded(2))
+    frame = bk.mine(reports, min_support=0.05).rules(metric="lift", min_threshold=1.0, interval="normal")
+    assert len(frame) > 5
+    for row in frame.to_dict("records"):
+        a, c = row["antecedents"], row["consequents"]
+        found = bk.estimate(reports, [a | c, a, c])
+        for name in ("confidence", "lift", "jaccard", "kulczynski"):
+            value = _by_supports(CATALOGUE[name], len(reports))
+            slope = _gradient(value, found.value)
+            assert row[f"{name}_stderr"] == pytest.approx(float(np.sqrt(slope @ found.covariance @ slope)), rel=1e-4)
+
+
+def _table(n: int) -> bk.Table:
+    rng = np.random.default_rng(1)
+    colour = rng.integers(0, 3, n)
+    size = np.where(rng.random(n) < 0.6, colour % 2, rng.integers(0, 2, n))
+    return bk.Table.from_frame(
+        pd.DataFrame({"colour": np.array(list("rgb"))[colour], "size": np.array(["s", "l"])[size]})
+    )
+
+
+def _by_supports(record: Measure, n: int) -> Callable[[float, float, float], float]:
+    def value(x: float, a: float, c: float) -> float:
+        return float(record(Contingency.of_counts(np.array([x * n]), np.array([a * n]), np.array([c * n]), n))[0])
+
+    return value
 
 
 def _gradient(measure: Callable[[float, float, float], float], at: Floats) -> Floats:
     steps = 1e-6 * np.eye(3)
     return np.array([(measure(*(at + step)) - measure(*(at - step))) / 2e-6 for step in steps])
+
+
+def test_chebyshev_is_wider(found: bk.FrequentItemsets) -> None:
+    """The paper's interval: stderr / sqrt(1 - level) on either side."""
+    frame = found.rules(min_threshold=0.5, interval="chebyshev", level=0.9)
+    reach = frame["lift_stderr"] / np.sqrt(0.1)
+    np.testing.assert_allclose(frame["lift_low"], frame["lift"] - reach)
+    np.testing.assert_allclose(frame["lift_high"], frame["lift"] + reach)
+    assert frame.attrs["about"]["intervals"] == "chebyshev"
+
+
+def test_default_intervals_on_their_scales(found: bk.FrequentItemsets, reports: bk.Reports) -> None:
+    """Each end by what defines it, with the standard error of the frame."""
+    names = ["lift", "correlation", "leverage", "confidence", "chi_squared", "g2", "conviction"]
+    frame = found.rules(metric="lift", min_threshold=1.1, measures=names)
+    assert len(frame) > 20
+    for row in frame.to_dict("records"):
+        for end, sign in (("low", -1), ("high", 1)):
+            assert np.log(row[f"lift_{end}"]) == pytest.approx(
+                np.log(row["lift"]) + sign * Z * row["lift_stderr"] / row["lift"]
+            )
+            phi = row["correlation"]
+            assert np.arctanh(row[f"correlation_{end}"]) == pytest.approx(
+                np.arctanh(phi) + sign * Z * row["correlation_stderr"] / (1 - phi**2)
+            )
+            assert row[f"leverage_{end}"] == pytest.approx(row["leverage"] + sign * Z * row["leverage_stderr"])
+            if row["correlation_low"] > 0:
+                assert row[f"chi_squared_{end}"] == pytest.approx(len(reports) * row[f"correlation_{end}"] ** 2)
+            if row["g2"] > 0:
+                root = np.sqrt(row["g2"]) + sign * Z * row["g2_stderr"] / 2 / np.sqrt(row["g2"])
+                assert row[f"g2_{end}"] == pytest.approx(max(root, 0.0) ** 2)
+    assert (frame["g2"] > 0).sum() > 10
+    # Fieller: the ends are just not excluded, |x - r a| = z sd(x - r a)
+    for row in frame.iloc[:10].to_dict("records"):
+        found_supports = bk.estimate(reports, [row["antecedents"] | row["consequents"], row["antecedents"]])
+        for end in ("low", "high"):
+            slope = np.array([1.0, -row[f"confidence_{end}"]])
+            distance = abs(slope @ found_supports.value)
+            assert distance == pytest.approx(Z * np.sqrt(slope @ found_supports.covariance @ slope), rel=1e-6)
+
+
+def test_conviction_of_a_rule_that_may_be_certain() -> None:
+    """Where exceptions are estimated below 0 conviction is infinite, and bounded from below only."""
+    baskets = bk.Baskets([["a", "b"]] * 4000 + [["b"]] * 2000 + [[]] * 4000)
+    unbounded = infinite = 0
+    for seed in range(20):
+        found = bk.mine(bk.Flip(keep=0.9).randomize(baskets, rng=bk.Seeded(seed)), min_support=0.2)
+        frame = found.rules(metric="conviction", min_threshold=1.5)
+        row = frame[frame["antecedents"] == frozenset("a")].iloc[0]
+        exceptions = row["antecedent support"] - row["support"]
+        assert np.isinf(row["conviction"]) == (exceptions <= 0)
+        assert row["conviction_low"] < row["conviction"] <= row["conviction_high"]
+        assert row["conviction_low"] > 3
+        unbounded += np.isinf(row["conviction_high"])
+        infinite += np.isinf(row["conviction"])
+        assert "conviction" not in row["caution"]
+    assert unbounded > infinite > 0
 
 
 def test_stated_errors_are_the_spread_of_repetitions(baskets: bk.Baskets) -> None:
@@ -133,15 +250,191 @@ def test_undefined_measures_are_nan_and_pass_no_threshold() -> None:
             is_sure = antecedent.value[0] > 2 * antecedent.stderr[0]
             assert np.isnan(row["confidence"]) == (not is_sure)
             assert not np.isnan(row["support"])
+            assert "confidence" in row["caution"], "four standard errors there are not"
             cases += not is_sure
         kept = found.rules(metric="confidence", min_threshold=-1e9)
         assert kept["confidence"].notna().all()
     assert cases > 20, "the test must look at something"
 
 
-def test_metric_and_threshold_are_checked(reports: bk.Reports) -> None:
-    found = bk.mine(reports, min_support=0.3)
-    with pytest.raises(bk.ParameterError, match="support, confidence, lift"):
-        found.rules(metric="sparkle")
-    with pytest.raises(bk.ParameterError):
-        found.rules(min_threshold=float("nan"))
+class TestSelection:
+    def test_templates(self, found: bk.FrequentItemsets) -> None:
+        everything = found.rules(min_threshold=0.3)
+        items = found.domain.labels
+        template = bk.RuleTemplate(
+            antecedents=items[:8], consequents=items[3:], antecedent_size=(1, 2), consequent_size=1
+        )
+        frame = found.rules(min_threshold=0.3, template=template)
+        keep = [
+            a <= set(items[:8]) and c <= set(items[3:]) and len(a) <= 2 and len(c) == 1
+            for a, c in zip(everything["antecedents"], everything["consequents"], strict=True)
+        ]
+        expected = everything[keep].reset_index(drop=True)
+        assert 0 < len(expected) < len(everything)
+        pd.testing.assert_frame_equal(frame, expected, check_categorical=False)
+
+    def test_no_template_fits(self, found: bk.FrequentItemsets) -> None:
+        frame = found.rules(min_threshold=0.0, template=bk.RuleTemplate(antecedent_size=9), adjust="by", bias=True)
+        assert len(frame) == 0
+        assert "lift_bias" in frame
+
+    @pytest.mark.parametrize("wrong", [{"antecedents": "milk"}, {"antecedent_size": 0}, {"consequent_size": (3, 2)}])
+    def test_wrong_templates(self, wrong: dict[str, object]) -> None:
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.RuleTemplate(**wrong)  # type: ignore[arg-type]  # that is the point
+        assert caught.value.parameter in wrong
+
+    def test_unknown_items(self, found: bk.FrequentItemsets) -> None:
+        with pytest.raises(bk.DataError):
+            found.rules(template=bk.RuleTemplate(consequents=["no such item"]))
+
+    @pytest.mark.parametrize("sort_by", ["low", "estimate"])
+    @pytest.mark.parametrize("metric", ["lift", "leverage", "conviction"])
+    def test_top_is_the_head_of_all(self, found: bk.FrequentItemsets, metric: str, sort_by: str) -> None:
+        everything = found.rules(metric=metric, min_threshold=-9.0, sort_by=sort_by)
+        key = everything[metric if sort_by == "estimate" else f"{metric}_low"]
+        assert key.is_monotonic_decreasing
+        for top in (1, 7, 10_000):
+            few = found.rules(metric=metric, min_threshold=-9.0, sort_by=sort_by, top=top)
+            pd.testing.assert_frame_equal(few, everything.head(top), check_categorical=False)
+
+    @pytest.mark.parametrize("least", [0.0, 0.05])
+    def test_redundant_rules(self, baskets: bk.Baskets, least: float) -> None:
+        """A rule must beat every rule with the same consequent and part of its antecedent, the empty part too."""
+        found = bk.mine(baskets, min_support=0.1)
+        supports = {**dict(found), frozenset(): 1.0}
+        everything = found.rules(min_threshold=0.2)
+        frame = found.rules(min_threshold=0.2, min_improvement=least)
+        expected = []
+        for a, c in zip(everything["antecedents"], everything["consequents"], strict=True):
+            parts = (frozenset(p) for size in range(len(a)) for p in itertools.combinations(a, size))
+            most = max(supports[part | c] / supports[part] for part in parts)
+            expected.append(supports[a | c] / supports[a] - most > least)
+        assert 0 < sum(expected) < len(everything)
+        assert set(zip(frame["antecedents"], frame["consequents"], strict=True)) == set(
+            zip(everything["antecedents"][expected], everything["consequents"][expected], strict=True)
+        )
+
+    def test_too_many(self, found: bk.FrequentItemsets) -> None:
+        with pytest.raises(bk.TooManyRulesError) as caught:
+            found.rules(min_threshold=0.0, max_rules=10)
+        assert caught.value.limit == 10
+        assert len(found.rules(min_threshold=0.0, max_rules=10, top=5)) == 5
+
+    @pytest.mark.parametrize(
+        ("parameter", "options"),
+        [
+            ("metric", {"metric": "sparkle"}),
+            ("min_threshold", {"min_threshold": float("nan")}),
+            ("measures", {"measures": "lift"}),
+            ("sort_by", {"sort_by": "size"}),
+            ("interval", {"interval": "wide"}),
+            ("adjust", {"adjust": "fdr"}),
+            ("alpha", {"alpha": 2}),
+            ("top", {"top": 0}),
+            ("level", {"level": 1.0}),
+            ("min_improvement", {"min_improvement": -0.1}),
+            ("template", {"template": "a => b"}),
+            ("tests", {"tests": 1, "adjust": "bh", "min_threshold": 0.0}),
+        ],
+    )
+    def test_wrong_options(self, found: bk.FrequentItemsets, parameter: str, options: dict[str, object]) -> None:
+        with pytest.raises(bk.ParameterError) as caught:
+            found.rules(**options)  # type: ignore[arg-type]  # that is the point
+        assert caught.value.parameter == parameter
+
+    def test_options_are_named(self, found: bk.FrequentItemsets) -> None:
+        with pytest.raises(TypeError, match="min_treshold"):
+            found.rules(min_treshold=0.5)
+
+
+class TestSignificance:
+    """Two independent items, 400 groups of people, each randomized anew."""
+
+    @pytest.mark.parametrize("mechanism", [bk.Flip(keep=0.97), bk.CutAndPaste(cutoff=5, insert=0.2)], ids=str)
+    def test_p_values_of_independent_items_are_uniform(self, mechanism: bk.Mechanism) -> None:
+        """People are drawn anew too: errors of the coins alone would give too many small p-values."""
+        p_values, too_small = [], []
+        for seed in range(400):
+            people = np.random.default_rng(seed).random((4000, 2)) < [0.5, 0.4]
+            baskets = bk.Baskets([[item for item, has in zip("ab", row, strict=True) if has] for row in people])
+            found = bk.mine(mechanism.randomize(baskets, rng=bk.Seeded(seed)), min_support=0.05, slack=9)
+            rule = found.rules(metric="support", min_threshold=-1, adjust="none", measures=["leverage"], top=1)
+            p_values.append(float(rule["p_value"].iloc[0]))
+            too_small.append(float(stats.norm.sf(rule["leverage"].iloc[0] / rule["leverage_stderr"].iloc[0])))
+        assert_plausible(float(stats.kstest(p_values, "uniform").pvalue))
+        if isinstance(mechanism, bk.Flip):
+            assert_rejected(float(stats.kstest(too_small, "uniform").pvalue))
+
+    def test_exact_data_have_fishers(self, baskets: bk.Baskets) -> None:
+        found = bk.mine(baskets, min_support=0.1, max_size=2)
+        n = baskets.n_records
+        sides: tuple[Literal["greater", "less"], ...] = ("greater", "less")
+        for side in sides:
+            frame = found.rules(metric="support", min_threshold=0, adjust="none", alternative=side)
+            for row in frame.iloc[::7].to_dict("records"):
+                x, a, c = (round(n * row[name]) for name in ("support", "antecedent support", "consequent support"))
+                table = np.array([[x, a - x], [c - x, n - a - c + x]])
+                expected = stats.fisher_exact(table, alternative=side).pvalue
+                assert row["p_value"] == pytest.approx(expected, rel=1e-6, abs=1e-300)
+        both = found.rules(metric="support", min_threshold=0, adjust="none", alternative="two-sided")
+        assert ((both["p_value"] >= 0) & (both["p_value"] <= 1)).all()
+
+    def test_adjusted_for_all_that_was_looked_at(self, found: bk.FrequentItemsets) -> None:
+        """Two items are two rules; of the family every split of every candidate counts, shown or not."""
+        frame = found.rules(min_threshold=0.5, adjust="bonferroni")
+        tests = frame.attrs["about"]["tests"]
+        kept = [len(level) for level in found.levels]
+        assert tests >= 2 * kept[0] * (kept[0] - 1) // 2 + 6 * kept[2]
+        np.testing.assert_allclose(frame["p_adjusted"], np.minimum(frame["p_value"] * tests, 1))
+        singles = found.rules(
+            min_threshold=0.5, adjust="bonferroni", template=bk.RuleTemplate(antecedent_size=1, consequent_size=1)
+        )
+        assert singles.attrs["about"]["tests"] == kept[0] * (kept[0] - 1)
+        few = found.rules(min_threshold=0.5, adjust="by", tests=len(frame))
+        theirs = stats.false_discovery_control(few["p_value"], method="by")
+        np.testing.assert_allclose(few["p_adjusted"], theirs)
+
+    def test_alpha_keeps_what_is_significant(self, found: bk.FrequentItemsets) -> None:
+        everything = found.rules(min_threshold=0.0, adjust="by")
+        kept = found.rules(min_threshold=0.0, alpha=0.01)
+        chosen = everything[everything["p_adjusted"] <= 0.01].reset_index(drop=True)
+        assert 0 < len(kept) < len(everything)
+        pd.testing.assert_frame_equal(kept, chosen, check_categorical=False)
+        first = found.rules(min_threshold=0.0, alpha=0.01, top=3)
+        pd.testing.assert_frame_equal(first, chosen.head(3), check_categorical=False)
+
+    def test_real_dependence_is_found(self, baskets: bk.Baskets) -> None:
+        frame = bk.mine(baskets, min_support=0.05).rules(metric="lift", min_threshold=0, adjust="by")
+        assert (frame["p_adjusted"] < 1e-9).mean() > 0.3
+        assert (frame[frame["lift"] < 1]["p_value"] > 0.5).all()
+
+
+def test_bias_is_that_of_repetitions() -> None:
+    """The mean of chi-square over 1500 randomizations exceeds its truth by the stated bias; six standard errors."""
+    truth = np.array([[0.26, 0.24], [0.24, 0.26]])
+    baskets = bk.Baskets(
+        [["a"] * i + ["b"] * j for i, j in itertools.product((0, 1), repeat=2) for _ in range(round(600 * truth[i, j]))]
+    )
+    values, stated = [], []
+    for seed in range(1500):
+        found = bk.contingency(bk.Flip(keep=0.8).randomize(baskets, rng=bk.Seeded(seed)), {"a"}, {"b"})
+        estimate = found.measure("chi_squared")
+        values.append(estimate.value)
+        stated.append(estimate.bias)
+    exact = bk.contingency(baskets, {"a"}, {"b"}).measure("chi_squared").value
+    error = np.std(values) / np.sqrt(len(values))
+    bias = np.mean(values) - exact
+    assert abs(bias - np.mean(stated)) < 6 * error
+    assert bias > 6 * error, "there is a bias to be seen"
+
+
+def test_cautions_name_what_is_not_sure(found: bk.FrequentItemsets) -> None:
+    frame = found.rules(metric="support", min_threshold=0.0, measures=["confidence", "odds_ratio", "chi_squared"])
+    odds = frame["caution"].str.contains("odds_ratio")
+    assert 0 < odds.sum() < len(frame)
+    x, a, c = (frame[name] for name in ("support", "antecedent support", "consequent support"))
+    smallest = np.minimum.reduce([x, a - x, c - x, 1 - a - c + x])
+    assert smallest[odds].max() < smallest[~odds].max()
+    assert smallest[odds].min() < smallest[~odds].min()
+    assert all(Scale(word) for word in frame.attrs["about"]["intervals"].values())

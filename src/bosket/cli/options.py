@@ -89,14 +89,12 @@ def add_input(command: argparse.ArgumentParser) -> None:
     command.add_argument("--layout", choices=("list", "long", "one-hot"), help="layout of the columns of raw baskets")
 
 
-def add_result(command: argparse.ArgumentParser) -> None:
+def add_result(command: argparse.ArgumentParser, *, files: str = ".csv, .json or .parquet") -> None:
     command.add_argument("--format", choices=("table", "csv", "json"), help="format on standard output (default table)")
-    command.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write to a .csv, .json or .parquet file instead"
-    )
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"write to a {files} file instead")
 
 
-def add_search(command: argparse.ArgumentParser) -> None:
+def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) -> None:
     """What to mine and how to show it: the same for itemsets and for rules."""
     command.usage = "%(prog)s [options] DATA [DATA ...] --min-support S"
     command.add_argument(
@@ -107,7 +105,7 @@ def add_search(command: argparse.ArgumentParser) -> None:
         "standard input",
     )
     command.add_argument(
-        "--min-support", type=fraction("min_support"), required=True, metavar="S", help="a fraction in (0, 1]"
+        "--min-support", type=fraction("min_support"), required=needs_support, metavar="S", help="a fraction in (0, 1]"
     )
     command.add_argument(
         "--max-size", type=whole("max_size", 1), metavar="K", help="look no further than itemsets of K items"
@@ -133,7 +131,7 @@ def add_search(command: argparse.ArgumentParser) -> None:
         "--sampling", action="store_true", help="standard errors cover the drawing of people too, not the coins alone"
     )
     add_input(command)
-    add_result(command)
+    add_result(command, files=".csv, .json, .parquet or .pmml")
     command.add_argument(
         "--top", type=whole("top", 1), metavar="N", help="only the N best (default 20 for a table, else all)"
     )

@@ -3,71 +3,228 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from bosket.checks import check_choice
 from bosket.cli.attributes import add_table
 from bosket.cli.console import Work, say
-from bosket.cli.options import Commands, add_command, add_search, real
+from bosket.cli.dependence import find_dependence
+from bosket.cli.options import Commands, add_command, add_search, clash, inside, not_negative, real
 from bosket.cli.searching import best, check_options, deliver, search
-from bosket.cli.tables import RULES, print_table
+from bosket.cli.tables import print_table
+from bosket.errors import ParameterError
+from bosket.reporting.export import NAMES, RULES
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bosket.data import Domain
+    from bosket.mining import FrequentItemsets, RuleTemplate
     from bosket.reporting.page import Page
+
+ALWAYS = ("support", "confidence", "lift")
+"""The measures that pages, PMML and the table on the terminal need."""
 
 
 def add_parser(commands: Commands) -> None:
     command = add_command(commands, run, help="Find association rules in reports, or in raw records exactly.")
-    add_search(command)
-    command.add_argument(
-        "--metric", default="confidence", help="the measure to select and order by (default confidence)"
-    )
-    command.add_argument(
-        "--min-threshold", type=real("min_threshold"), default=0.8, metavar="T", help="its least value (default 0.8)"
-    )
+    add_search(command, needs_support=False)
     add_table(command)
+    wanted = command.add_argument_group("which rules")
+    wanted.add_argument("--metric", default="confidence", help="the measure to select and order by")
+    wanted.add_argument("--min-threshold", type=real("min_threshold"), default=0.8, metavar="T", help="its least value")
+    for side in ("antecedent", "consequent"):
+        wanted.add_argument(
+            f"--{side}",
+            action="append",
+            metavar="ITEM",
+            help=f"only rules with this item, or others so named, as {side}; may be repeated",
+        )
+        wanted.add_argument(f"--{side}-size", type=_sizes, metavar="N|N-M", help=f"how many items the {side} has")
+    wanted.add_argument(
+        "--min-improvement",
+        type=not_negative("min_improvement"),
+        metavar="D",
+        help="leave out rules whose confidence exceeds that of a more general one by no more than D",
+    )
+    wanted.add_argument(
+        "--sort-by", choices=("low", "estimate"), default="low", help="order by the low end of the interval, or not"
+    )
+    told = command.add_argument_group("what is said of them")
+    told.add_argument("--measures", metavar="NAMES", help="measures to give, separated by commas, or 'all'")
+    told.add_argument("--list-measures", action=_List, help="list the measures by all their names, and stop")
+    told.add_argument("--interval", choices=("default", "normal", "chebyshev"), default="default")
+    told.add_argument("--bias", action="store_true", help="give the second-order bias of every measure")
+    told.add_argument("--names", choices=NAMES, default="bosket", help="whose names the columns of CSV and JSON have")
+    tested = command.add_argument_group("are they more than chance")
+    tested.add_argument(
+        "--adjust",
+        choices=("by", "bh", "bonferroni", "none"),
+        help="give p-values, adjusted for all rules looked at: Benjamini-Yekutieli, Benjamini-Hochberg, Bonferroni",
+    )
+    tested.add_argument("--alpha", type=inside("alpha", 0, 1), help="keep adjusted p-values up to this (by default by)")
+    tested.add_argument("--alternative", choices=("greater", "less", "two-sided"), default="greater")
+    tested.add_argument(
+        "--without-parameters",
+        action="store_true",
+        help="use no parameters of the mechanism: pairs of items that depend on each other, found in randomized "
+        "records as they are",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
-    from bosket.mining.rules import MEASURES
+    if options.without_parameters:
+        find_dependence(options)
+        return
+    if options.min_support is None:
+        raise ParameterError("The '--min-support' option must be given.", parameter="min_support", value=None)
+    from bosket.measures import measure
 
-    check_choice("metric", options.metric, MEASURES)
-    check_options(options)
+    metric = measure(options.metric)
+    measures = _measures(options.measures)
+    kind = RULES._replace(names=options.names)
+    check_options(options, kind)
     work = Work(options)
     found, guarantee = search(options, work)
+    template = _template(options, found.domain)
     with work.step("making rules"):
-        rules = found.rules(
-            metric=options.metric, min_threshold=options.min_threshold, level=options.level, sampling=options.sampling
-        )
-    say(f"{count_text(len(rules), 'rule')} with {options.metric} of at least {options.min_threshold:g}")
-    order = f"{options.metric}_low"  # by the low end of the interval: the largest estimates are the luckiest ones
+        rules = _make(found, options, measures, template)
+    say(f"{count_text(len(rules), 'rule')} with {metric.name} of at least {options.min_threshold:g}")
+    if options.adjust or options.alpha:
+        about = rules.attrs["about"]
+        say(f"p-values are adjusted for {about['tests']:,} rules looked at, by the method '{about['adjust']}'")
+    _warn(rules)
+    order = f"{metric.name}_low" if options.sort_by == "low" and metric.gradient is not None else metric.name
 
     def page() -> Page:
         from bosket.reporting.study import rules_page
 
         return rules_page(best(rules, order), guarantee=guarantee)
 
-    deliver(rules, RULES, options, show=_show, page=page, by=order)
+    deliver(rules, kind, options, show=lambda frame: _show(frame, metric.name, measures), page=page, by=order)
 
 
-def _show(rules: pd.DataFrame) -> None:
+def _make(
+    found: FrequentItemsets, options: argparse.Namespace, measures: list[str], template: RuleTemplate
+) -> pd.DataFrame:
+    return found.rules(
+        metric=options.metric,
+        min_threshold=options.min_threshold,
+        measures=[*ALWAYS, *measures] if measures else None,
+        template=template,
+        top=options.top,
+        sort_by=options.sort_by,
+        min_improvement=options.min_improvement,
+        interval=options.interval,
+        level=options.level,
+        sampling=options.sampling,
+        bias=options.bias,
+        adjust=options.adjust,
+        alpha=options.alpha,
+        alternative=options.alternative,
+    )
+
+
+def _measures(text: str | None) -> list[str]:
+    """Canonical names of the measures asked for; none for the usual ones."""
+    from bosket.measures import CATALOGUE, measure
+
+    if text is None:
+        return []
+    if text == "all":
+        return [name for name in CATALOGUE if not name.endswith(" support")]
+    return [measure(name.strip()).name for name in text.split(",")]
+
+
+def _sizes(text: str) -> int | tuple[int, int | None]:
+    """``2``, ``1-3`` or ``2-``."""
+    try:
+        least, dash, most = text.partition("-")
+        return (int(least), int(most) if most else None) if dash else int(least)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number or a range such as 1-3, got {text!r}") from None
+
+
+def _template(options: argparse.Namespace, domain: Domain) -> RuleTemplate:
+    from bosket.mining import RuleTemplate
+
+    return RuleTemplate(
+        antecedents=_labels("antecedent", options, domain),
+        consequents=_labels("consequent", options, domain),
+        antecedent_size=options.antecedent_size,
+        consequent_size=options.consequent_size,
+    )
+
+
+def _labels(side: str, options: argparse.Namespace, domain: Domain) -> list[Hashable] | None:
+    """Items as the data have them: text, or a whole number."""
+    texts: list[str] | None = getattr(options, side)
+    if texts is None:
+        return None
+    labels: list[Hashable] = []
+    for text in texts:
+        options_for_it: list[Hashable] = [text, *([int(text)] if text.lstrip("-").isdigit() else [])]
+        known = [label for label in options_for_it if label in domain]
+        if not known:
+            raise clash(side, f"name items of the data, and {text!r} is none", options)
+        labels += known
+    return labels
+
+
+def _warn(rules: pd.DataFrame) -> None:
+    doubtful = int((rules["caution"] != "").sum())
+    if doubtful:
+        say(
+            f"note: in {count_text(doubtful, 'rule')} the interval of some measure should not be trusted (column "
+            "caution): what it rests on is less than four standard errors above 0"
+        )
+
+
+def _show(rules: pd.DataFrame, metric: str, measures: Sequence[str]) -> None:
     from bosket.reporting.text import decimals_for, interval_text, itemset_text, number
 
     about = rules.attrs["about"]
     decimals = decimals_for(about["min_support"])
-    is_exact = not rules[["support_stderr", "confidence_stderr", "lift_stderr"]].fillna(0).to_numpy().any()
+    shown = [name for name in dict.fromkeys([metric, *(measures or ("confidence", "lift"))]) if name != "support"]
+    is_exact = about["stderr"].startswith("none")
     interval = f"{100 * about['level']:g}% interval"
     rows = []
     for _, rule in rules.iterrows():
         row = [itemset_text(rule["antecedents"]), itemset_text(rule["consequents"]), number(rule["support"], decimals)]
-        for measure in ("confidence", "lift"):
-            row.append(number(rule[measure]))
+        doubtful = str(rule["caution"]).split(", ")
+        for measure in shown:
+            row.append(_figures(rule[measure]))
             if not is_exact:
-                row.append(interval_text(rule[f"{measure}_low"], rule[f"{measure}_high"]))
+                low, high = rule[f"{measure}_low"], rule[f"{measure}_high"]
+                row.append(interval_text(low, high) + (" ?" if measure in doubtful else ""))
+        if "p_adjusted" in rules:
+            row.append(f"{rule['p_adjusted']:.2g}")
         rows.append(row)
-    measures = [heading for name in ("confidence", "lift") for heading in ([name] if is_exact else [name, interval])]
-    title = "Association rules" + ("" if is_exact else f", by the low end of the interval of {about['metric']}")
-    print_table(title, ["antecedents", "consequents", "support", *measures], rows, text_columns=2)
+    headings = [heading for name in shown for heading in ([name] if is_exact else [name, interval])]
+    headings += ["adjusted p"] if "p_adjusted" in rules else []
+    order = f"by the low end of the interval of {metric}" if not is_exact and about.get("sort_by") != "estimate" else ""
+    title = "Association rules" + (f", {order}" if order else "")
+    print_table(title, ["antecedents", "consequents", "support", *headings], rows, text_columns=2)
+
+
+def _figures(value: float) -> str:
+    """Three decimals, or as many figures of a large or small number."""
+    from bosket.reporting.text import number
+
+    return number(value) if value != value or 1e-2 <= abs(value) < 1e5 or value == 0 else f"{value:.3g}"
+
+
+class _List(argparse.Action):
+    """Print the catalogue and stop, like --help."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from bosket.measures import CATALOGUE
+        from bosket.measures.catalogue import names
+
+        rows = [[record.name, ", ".join(names(record)[1:]), record.formula] for record in CATALOGUE.values()]
+        print_table("Measures of a rule A => C", ["measure", "other names", "formula"], rows, text_columns=3)
+        parser.exit()

@@ -12,28 +12,48 @@ from bosket.cli.console import Work, say
 from bosket.cli.files import STANDARD_INPUT, check_output, domain_text, say_reports
 from bosket.cli.raw import read_data
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
-from bosket.cli.tables import Kind
+from bosket.reporting.export import Kind
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bosket.mechanisms.base import Records
     from bosket.mining import FrequentItemsets
     from bosket.privacy import LocalGuarantee
     from bosket.reporting.page import Page
+    from bosket.reports import Reports
 
 _ROWS_OF_A_TABLE = 20
 _NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
-def check_options(options: argparse.Namespace) -> None:
+def check_options(options: argparse.Namespace, kind: Kind) -> None:
     """Refuse what makes no sense, or could not be written, before any work is done."""
     check_table(options)
     inputs = [path for path in options.data if path != STANDARD_INPUT]
     inputs += [] if options.schema is None else [options.schema]
-    check_result(options, inputs=inputs)
+    check_result(options, kind, inputs=inputs)
     if options.report is not None:
         check_output(options.report, suffixes=(".html", ".htm"), inputs=[*inputs, options.output])
+
+
+def read(options: argparse.Namespace, work: Work) -> Reports | Records:
+    """The reports or raw records that the options name; what they are is said."""
+    from bosket.reports import Reports
+
+    shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
+    with work.step(f"reading {shown}"):
+        data = read_data(options.data, options)
+    if isinstance(data, Reports):
+        say_reports(data, shown)
+    else:
+        say(
+            f"{shown}: {'a raw table' if options.table else 'raw baskets'}, {count_text(data.n_records, 'record')} "
+            f"over {domain_text(data.domain)}"
+            + ("" if getattr(options, "without_parameters", False) else "; the result is exact and protects nobody")
+        )
+    return data
 
 
 def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, LocalGuarantee | None]:
@@ -41,17 +61,8 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
     from bosket.mining import mine
     from bosket.reports import Reports
 
-    shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
-    with work.step(f"reading {shown}"):
-        data = read_data(options.data, options)
+    data = read(options, work)
     guarantee = data.guarantee if isinstance(data, Reports) else None
-    if isinstance(data, Reports):
-        say_reports(data, shown)
-    else:
-        say(
-            f"{shown}: {'a raw table' if options.table else 'raw baskets'}, {count_text(data.n_records, 'record')} "
-            f"over {domain_text(data.domain)}; the result is exact and protects nobody"
-        )
     with work.levels("mining") as on_progress:
         found = mine(
             data,
@@ -90,14 +101,14 @@ def deliver(
     *,
     show: Callable[[pd.DataFrame], None],
     page: Callable[[], Page],
-    by: str,
+    by: str | None,
 ) -> None:
-    """The page, then the file or the text; ``by`` is the column that says which rows are best."""
+    """The page, then the file or the text; ``by`` is the column that says which rows are best, None for the first."""
     if options.report is not None:
         page().write(options.report)
         say(f"wrote {options.report}")
     top = options.top or (_ROWS_OF_A_TABLE if is_table(options) else None)
-    chosen = frame if top is None else best(frame, by).head(top)
+    chosen = frame if top is None else (frame if by is None else best(frame, by)).head(top)
     if is_table(options):
         show(chosen)
     else:

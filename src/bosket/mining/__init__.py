@@ -1,20 +1,30 @@
 """From counts to itemsets and rules: Apriori over estimates, exact mining, rules."""
 
 from bosket.mining.apriori import LevelProgress, Search
+from bosket.mining.bootstrap import Bootstrap, Replicates
 from bosket.mining.confidence import Confidence, confidence
+from bosket.mining.contingency import ContingencyTable, MeasureEstimate, contingency
+from bosket.mining.dependence import dependent_pairs
 from bosket.mining.mine import estimate, mine, mine_counter
 from bosket.mining.partial import PartialSupports, partial_supports
 from bosket.mining.result import FrequentItemsets
-from bosket.mining.rules import association_rules
+from bosket.mining.rules import RuleTemplate, association_rules
 
 __all__ = [
+    "Bootstrap",
     "Confidence",
+    "ContingencyTable",
     "FrequentItemsets",
     "LevelProgress",
+    "MeasureEstimate",
     "PartialSupports",
+    "Replicates",
+    "RuleTemplate",
     "Search",
     "association_rules",
     "confidence",
+    "contingency",
+    "dependent_pairs",
     "estimate",
     "mine",
     "mine_counter",

@@ -18,9 +18,9 @@ import numpy as np
 
 from bosket.errors import DataError, ParameterError
 from bosket.estimates import Estimates
+from bosket.measures.inference import SURE
 from bosket.mechanisms.base import Records
 from bosket.mining.mine import estimate
-from bosket.mining.rules import SURE
 from bosket.ratio import Ratio
 from bosket.reports import Reports
 

@@ -22,10 +22,13 @@ from bosket.mining.support import least_variances
 
 
 class FrequentItemsets:
-    """The frequent itemsets of a search.
+    """The frequent itemsets of a search: those whose estimate reaches ``min_support``, and all their subsets.
 
-    ``levels`` also keep the itemsets that were extended without being frequent themselves, because rules need them;
-    everything that lists itemsets lists the frequent ones only.
+    Whoever has an itemset has its subsets, so a subset of a frequent itemset is frequent, though noise may have left
+    its own estimate a little below the limit.  The result is closed downwards, as other tools expect it to be.
+
+    ``levels`` also keep the itemsets that were extended without being frequent themselves; everything that lists
+    itemsets lists the frequent ones only.
     """
 
     def __init__(
@@ -58,8 +61,26 @@ class FrequentItemsets:
 
     def reported(self, level: Level) -> npt.NDArray[np.bool_]:
         """Which itemsets of a level are frequent."""
+        size: int = level.items.shape[1]
+        return self._frequent[size - 1]
+
+    def above(self, level: Level) -> npt.NDArray[np.bool_]:
+        """Which itemsets of a level have an estimate of at least ``min_support`` themselves."""
         result: npt.NDArray[np.bool_] = level.value >= least_count(self.min_support, self.n_records)
         return result
+
+    @cached_property
+    def _frequent(self) -> list[npt.NDArray[np.bool_]]:
+        """By size: above the limit, or part of a frequent itemset that is one larger."""
+        frequent = [self.above(level) for level in self.levels]
+        if isinstance(self.channel, IdentityChannel):
+            return frequent  # supports do not grow with size
+        for size in range(len(self.levels) - 1, 0, -1):
+            larger = np.ascontiguousarray(self.levels[size].items[frequent[size]])
+            for left_out in range(size + 1):
+                place = self.table.index(size).find(larger, np.delete(np.arange(size + 1), left_out))
+                frequent[size - 1][place] = True
+        return frequent
 
     @cached_property
     def sizes(self) -> dict[int, int]:
@@ -75,10 +96,16 @@ class FrequentItemsets:
         if not isinstance(itemset, Iterable):
             return False
         try:
-            count = self.support(itemset) * self.n_records
-        except (DataError, TypeError):  # not kept, not of the domain, or not hashable
+            row = np.array([self.domain.itemset(itemset)], np.int32)
+        except (DataError, TypeError):  # not of the domain, or not hashable
             return False
-        return count >= least_count(self.min_support, self.n_records) * (1 - 1e-12)
+        place = self._place(row)
+        return place >= 0 and bool(self._frequent[row.shape[1] - 1][place])
+
+    def _place(self, row: ItemsetRows) -> int:
+        """Where an itemset stands among those of its size that were kept; -1 if it was not."""
+        size = row.shape[1]
+        return int(self.table.index(size).find(row)[0]) if 0 < size <= len(self.levels) else -1
 
     def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
         """Frequent itemsets with their estimated supports."""
@@ -101,11 +128,9 @@ class FrequentItemsets:
     def support(self, itemset: Iterable[Hashable]) -> float:
         """The estimated support of an itemset that was kept."""
         row = np.array([self.domain.itemset(itemset)], np.int32)
-        size = row.shape[1]
-        if 0 < size <= len(self.levels):
-            place = int(self.table.index(size).find(row)[0])
-            if place >= 0:
-                return float(self.levels[size - 1].value[place]) / self.n_records
+        place = self._place(row)
+        if place >= 0:
+            return float(self.levels[row.shape[1] - 1].value[place]) / self.n_records
         raise DataError("The itemset asked for is not among those found; bosket.estimate can estimate any itemset.")
 
     def to_frame(self, *, level: float = 0.95, sampling: bool = False) -> pd.DataFrame:
@@ -172,18 +197,19 @@ class FrequentItemsets:
             return "coins and sampling"
         return "none: the data are exact" if isinstance(self.channel, IdentityChannel) else "coins alone"
 
-    def rules(
-        self,
-        *,
-        metric: str = "confidence",
-        min_threshold: float = 0.8,
-        level: float = 0.95,
-        sampling: bool = False,
-    ) -> pd.DataFrame:
-        """Association rules among the frequent itemsets; see :func:`bosket.mining.rules.association_rules`."""
+    def rules(self, *, metric: str = "confidence", min_threshold: float = 0.8, **options: Any) -> pd.DataFrame:
+        """Association rules among the frequent itemsets, with errors; see :func:`bosket.association_rules`."""
         from bosket.mining.rules import association_rules
 
-        return association_rules(self, metric=metric, min_threshold=min_threshold, level=level, sampling=sampling)
+        return association_rules(self, metric=metric, min_threshold=min_threshold, **options)
+
+    def dependent_pairs(self, **options: Any) -> pd.DataFrame:
+        """Pairs of items that depend on each other, from the reports as they are, whatever the parameters; see
+        :func:`bosket.dependent_pairs`, which looks at all pairs.  Here those that were kept are looked at.
+        """
+        from bosket.mining.dependence import dependent_pairs_of
+
+        return dependent_pairs_of(self, **options)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"

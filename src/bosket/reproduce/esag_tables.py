@@ -169,7 +169,7 @@ def _rows(found: FrequentItemsets, k: int) -> Any:
     if k > len(found.levels):
         return np.empty((0, k), np.int32)
     level = found.levels[k - 1]
-    return level.items[found.reported(level)]
+    return level.items[found.above(level)]
 
 
 def _estimates(counter: Counter, channel: Channel, rows: Any) -> tuple[Floats, Floats]:

@@ -91,8 +91,12 @@ def factors(setting: dict[float, float], domain: Domain, rng: np.random.Generato
 
 
 def quality(truth: FrequentItemsets, found: FrequentItemsets, largest: int) -> list[Quality]:
-    """FP, FN and DEV for every size up to the largest, and a last row (size 0) for all of them together."""
-    real, estimated = dict(truth), dict(found)
+    """FP, FN and DEV for every size up to the largest, and a last row (size 0) for all of them together.
+
+    As in the papers an itemset counts as found when its own estimate reaches the limit.
+    """
+    limit = found.min_support * (1 - 1e-12)
+    real, estimated = dict(truth), {itemset: value for itemset, value in found if value >= limit}
     rows = []
     for size in [*range(1, largest + 1), 0]:
         frequent = {itemset for itemset in real if size in (0, len(itemset))}

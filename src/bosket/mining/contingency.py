@@ -1,0 +1,277 @@
+"""The table of two or more itemsets named in advance: who has all of them, some, or none, with errors.
+
+For sides A_1 .. A_s (itemsets without a common item) there are 2^s cells.  The weight of a cell is made of the weights
+of unions of sides by inclusion and exclusion, omega_v(t') = sum over u containing v of (-1)^|u - v| w_u(t'), so that
+E[omega_v | t] = [t shows v]; a function of the cells with gradient g has the influence h(t') = sum_v g_v omega_v(t'),
+and its variance under the coins is, with S_v the estimated cell counts,
+
+    sum over reports of h^2 - own sum_v g_v^2 S_v - (1 - own) (sum_v g_v S_v)^2 / N
+
+Guo, Guo and Wu (2007), Eqs. (1) and (2), for every mechanism; they divide by n - 1 where we divide by n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.bitmaps import Bitmaps
+from bosket.counting.table import count_subsets
+from bosket.data import Baskets
+from bosket.errors import DataError, ParameterError
+from bosket.estimates import Floats, normal_quantile
+from bosket.measures import MLXTEND, Contingency, measure
+from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
+from bosket.measures.many import MANY_WAY, ManyWay, margins
+from bosket.mechanisms.base import Channel, Records
+from bosket.mechanisms.identity import IdentityChannel
+from bosket.mining.mine import as_baskets, not_a_string
+from bosket.mining.support import StratumCells, cells_of
+from bosket.reports import Reports
+
+if TYPE_CHECKING:
+    from bosket.mining.bootstrap import Bootstrap, Replicates
+
+LARGEST = 10
+"""Items that the sides may have together."""
+
+
+@dataclass(frozen=True)
+class MeasureEstimate:
+    """A measure with its error: ``interval`` was made on ``scale``; distrust it unless ``is_trusted``."""
+
+    name: str
+    value: float
+    stderr: float
+    low: float
+    high: float
+    level: float
+    scale: str
+    is_trusted: bool
+    bias: float
+    """Second-order bias of ``value``; not a number where it is not worked out."""
+
+    def __repr__(self) -> str:
+        note = "" if self.is_trusted else ", not to be trusted"
+        return (
+            f"MeasureEstimate({self.name} {self.value:.4g} ± {self.stderr:.2g}, {100 * self.level:g}% "
+            f"[{self.low:.4g}, {self.high:.4g}] ({self.scale}{note}))"
+        )
+
+
+@dataclass(frozen=True)
+class ContingencyTable:
+    """Estimated fractions of records by which sides they have; not clipped, so cells may be negative.
+
+    ``value[i, j]`` is the fraction with the first side iff i and the second iff j (and so on for more sides);
+    ``covariance`` is that of the flattened values.  ``sampling`` says what errors cover.
+    """
+
+    sides: tuple[frozenset[Hashable], ...]
+    n_records: int
+    sampling: bool
+    randomness: str | None
+    channel: Channel
+    strata: tuple[int, ...]
+    items: tuple[int, ...]
+    """The items of all sides, by id."""
+    reports: StratumCells
+    """Numbers of reports by the pattern of items that they show, a row per stratum."""
+
+    @property
+    def value(self) -> Floats:
+        return self._by_side(self._counts / self.n_records)
+
+    @property
+    def stderr(self) -> Floats:
+        """Not a number where a variance estimate came out negative."""
+        return root(np.diag(self.covariance)).reshape(self.value.shape)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Of the flattened values."""
+        n = self.n_records
+        products = sum(
+            (weights * reports) @ weights.T for weights, reports in zip(self.weights, self.reports, strict=True)
+        )
+        counts, own = self._counts, self.channel.own
+        apart = np.outer(counts, counts) / n
+        result = products - own * np.diag(counts) - (1 - own) * apart
+        if self.sampling:
+            result = result + np.diag(counts) - apart
+        order = self._by_side(np.arange(len(counts))).ravel()
+        matrix: Floats = result[np.ix_(order, order)] / n**2
+        return matrix
+
+    def measure(self, name: str, *, level: float = 0.95, interval: str = "default") -> MeasureEstimate:
+        """A measure of the rule first side => second side, or of more sides (chi_squared, lift, leverage, cosine,
+        jaccard).
+        """
+        if len(self.sides) > 2:
+            return self._many(many_way(name), level)
+        record = measure(name)
+        tables = self._tables
+        found = tables.infer(record, level=level, interval=interval)
+        bias = tables.bias(record)[0] if record.gradient is not None else np.nan
+        value, stderr, low, high = (float(part[0]) for part in found[:4])
+        scale = record.scale.value if interval == "default" else interval
+        return MeasureEstimate(
+            record.name, value, stderr, low, high, level, scale, bool(found.is_trusted[0]), float(bias)
+        )
+
+    def measures(self, names: Iterable[str] = MLXTEND, *, level: float = 0.95) -> dict[str, MeasureEstimate]:
+        """Several by name."""
+        return {found.name: found for found in (self.measure(name, level=level) for name in names)}
+
+    def bootstrap(self, name: str, *, replicates: int = 2000, seed: int = 0) -> Bootstrap:
+        """The measure of tables drawn again from what was estimated: :meth:`replicates`, of one measure."""
+        return self.replicates(replicates, seed=seed).of(name)
+
+    def replicates(self, number: int = 2000, *, seed: int = 0) -> Replicates:
+        """Tables drawn again from what was estimated: see :mod:`bosket.mining.bootstrap`."""
+        from bosket.mining.bootstrap import replicates
+
+        return replicates(self, number, seed=seed)
+
+    def _by_side(self, cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Cells by pattern, first side in the lowest bit, as an array with an axis per side."""
+        shape = (2,) * len(self.sides)
+        return cells.reshape(shape).transpose()
+
+    @cached_property
+    def weights(self) -> list[Floats]:
+        """omega_v(t') by stratum: a row per cell, a column per pattern of items that a report shows."""
+        position = {item: place for place, item in enumerate(self.items)}
+        index = self.channel.domain.index
+        masks = [sum(1 << position[index[label]] for label in side) for side in self.sides]
+        return [
+            cell_weights(self.channel, self.items, masks, stratum, cells)
+            for stratum, cells in zip(self.strata, self.reports, strict=True)
+        ]
+
+    @cached_property
+    def _counts(self) -> Floats:
+        """Estimated cell counts by pattern of sides."""
+        total: Floats = sum(w @ r for w, r in zip(self.weights, self.reports, strict=True))
+        return total
+
+    @cached_property
+    def _tables(self) -> Tables:
+        v = self.covariance  # cells in the order 00, 01, 10, 11
+        x, a, c = np.array([0, 0, 0, 1.0]), np.array([0, 0, 1.0, 1]), np.array([0, 1.0, 0, 1])
+        pairs = ((x, x), (a, a), (c, c), (x, a), (x, c), (a, c))
+        return Tables(
+            two_by_two(self._counts[None, :], self.n_records),
+            Covariance(*(np.array([one @ v @ other]) for one, other in pairs)),
+        )
+
+    def _many(self, record: ManyWay, level: float) -> MeasureEstimate:
+        cells = self._counts / self.n_records
+        covariance = self.covariance
+        order = self._by_side(np.arange(len(cells))).ravel()
+        with np.errstate(all="ignore"):
+            value = float(record.value(cells, self.n_records))
+            slope = record.gradient(cells, self.n_records)[order]
+            stderr = float(root(np.array(slope @ covariance @ slope)))
+            low, high = on_scale(record.scale, np.array(value), np.array(stderr), normal_quantile(level))
+            spread = root(np.diag(covariance))
+            sure = [cells[-1] / spread[list(order).index(len(cells) - 1)]]
+            sure += [share / _share_stderr(covariance, order, j) for j, share in enumerate(margins(cells))]
+            trusted = np.isfinite(low) and np.isfinite(stderr) and min(sure) >= TRUSTED
+            if record.is_dependence:
+                trusted = trusted and value >= TRUSTED / 2 * stderr  # of a square: four errors of its root
+        return MeasureEstimate(
+            record.name, value, stderr, float(low), float(high), level, record.scale.value, bool(trusted), np.nan
+        )
+
+
+def contingency(data: Reports | Records, *sides: Iterable[Hashable], sampling: bool = False) -> ContingencyTable:
+    """The estimated table of these itemsets, with its covariance, from reports or (exactly) from raw records.
+
+    >>> import bosket as bk
+    >>> baskets = bk.Baskets([["milk", "bread"], ["milk"], ["bread"], [], ["milk", "bread"]])
+    >>> table = bk.contingency(baskets, {"milk"}, {"bread"}, sampling=True)
+    >>> table.value.tolist()
+    [[0.2, 0.2], [0.2, 0.4]]
+    >>> table.measure("lift").value
+    1.1111111111111112
+    """
+    data = as_baskets(data)
+    if not isinstance(data, Reports | Baskets):
+        raise DataError(f"Tables can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
+    if data.n_records == 0:
+        raise DataError("There are no records to estimate from.")
+    named = tuple(frozenset(not_a_string(side)) for side in sides)
+    ids = [data.domain.itemset(side) for side in named]
+    items = tuple(sorted({item for side in ids for item in side}))
+    if len(named) < 2 or not all(named) or len(items) < sum(map(len, ids)) or len(items) > LARGEST:
+        raise ParameterError(
+            f"The 'sides' parameter must be at least two itemsets that are not empty, have no common item and at most "
+            f"{LARGEST} items together, got {len(named)} with {len(items)} items.",
+            parameter="sides",
+            value=named,
+        )
+    rows = np.array([items], np.int32)
+    channel: Channel
+    if isinstance(data, Reports):
+        channel, counter = data.channel, data.counter(rows[0])
+    else:
+        channel, counter = IdentityChannel(data.domain), Bitmaps.from_rows(data.to_bits(), data.n_items, items=rows[0])
+    return ContingencyTable(
+        named,
+        counter.n_records,
+        sampling,
+        data.randomness if isinstance(data, Reports) else None,
+        channel,
+        tuple(counter.strata),
+        items,
+        cells_of(count_subsets(counter, rows))[:, 0],
+    )
+
+
+def cell_weights(
+    channel: Channel,
+    items: tuple[int, ...],
+    sides: Sequence[int],
+    stratum: int,
+    cells: npt.NDArray[np.int64] | None = None,
+) -> Floats:
+    """omega_v by inclusion and exclusion over unions of sides, given as patterns of items."""
+    rows = np.array([items], np.int32)
+    seen = None if cells is None else cells[None, :]
+    weights = np.ones((1 << len(sides), 1 << len(items)))
+    for union in range(1, len(weights)):
+        mask = sum(side for j, side in enumerate(sides) if union >> j & 1)
+        weights[union] = channel.subset_weights(rows, mask, stratum, seen)[0]
+    for j in range(len(sides)):
+        for pattern in range(len(weights)):
+            if not pattern >> j & 1:
+                weights[pattern] -= weights[pattern | 1 << j]
+    return weights
+
+
+def two_by_two(counts: Floats, n_records: int) -> Contingency:
+    """Of cells in the order none, first alone, second alone, both."""
+    both = counts[:, 3]
+    return Contingency.of_counts(both, counts[:, 1] + both, counts[:, 2] + both, n_records)
+
+
+def many_way(name: str) -> ManyWay:
+    record = MANY_WAY.get(measure(name).name)
+    if record is None:
+        raise ParameterError(
+            f"The 'name' parameter must be one of {', '.join(MANY_WAY)} for more than two sides, got {name!r}.",
+            parameter="name",
+            value=name,
+        )
+    return record
+
+
+def _share_stderr(covariance: Floats, order: npt.NDArray[np.int64], j: int) -> float:
+    has = (order >> j & 1).astype(float)
+    return float(root(np.array(has @ covariance @ has)))

@@ -1,0 +1,144 @@
+"""Association rules with errors, as a frame.
+
+Rules are made in pieces on all cores: the splits of some itemsets, those that the template allows and whose metric
+reaches the threshold, with their covariance.  Then they are ordered, and every measure is computed in the final order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bosket.data.domain import as_objects
+from bosket.measures.multiple import adjust
+from bosket.mining.rules.generate import generate, tables_of
+from bosket.mining.rules.query import Query
+from bosket.mining.rules.significance import tests_in_family
+from bosket.mining.rules.splits import Rules, Source
+from bosket.threads import parallel_map, slices
+
+if TYPE_CHECKING:
+    from bosket.mining.result import FrequentItemsets
+
+_CHUNK = 1 << 15  # rules evaluated at once: their arrays stay in the processor's cache
+
+
+def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
+    """All rules A => C from frequent itemsets whose ``metric`` is at least ``min_threshold``.
+
+    metric, min_threshold   a measure of the catalogue (``bosket.measures.CATALOGUE``; mlxtend's, arules' and other
+                            names will do) and its least value: "confidence" and 0.8
+    measures                the measures to give; mlxtend's ten unless named
+    template                a :class:`RuleTemplate`: items and sizes allowed on either side
+    top                     at most so many, the best
+    sort_by                 "low": the low end of the metric's interval, the surest first; or "estimate"
+    min_improvement         leave out rules whose confidence does not exceed that of every more general rule with the
+                            same consequent (the one without antecedent included) by more than this
+    interval                "default": each measure on the scale where it is closest to normal; "normal"; "chebyshev"
+    level, sampling         of the intervals; errors cover the coins alone, or with ``sampling`` the drawing of people
+    bias                    give the second-order bias of each measure too, as m_bias
+    adjust, alpha           p_value and p_adjusted: that A and C are independent, counting drawing and coins, adjusted
+                            for all rules looked at: "by" (Benjamini and Yekutieli, under any dependence), "bh"
+                            (Benjamini and Hochberg), "bonferroni" or "none"; with ``alpha``, only rules with
+                            p_adjusted <= alpha are kept
+    alternative             "greater" (more often together than by chance), "less" or "two-sided"
+    tests                   how many hypotheses there were, if not all that were looked at
+    max_rules               refuse to make more; ``top`` keeps memory small whatever their number
+
+    Columns: mlxtend's names first (antecedents, consequents, antecedent support, consequent support, then the
+    measures), then for each measure m: m_stderr, m_low, m_high, and ``caution``, which names the measures whose
+    interval should not be trusted in this row: what they rest on is less than four standard errors above 0.
+
+    Values are not clipped, ratios of estimates are slightly biased, and intervals are not corrected for selection: of
+    many rules the best looking are the luckiest.  A ratio whose denominator is less than two standard errors above 0
+    means nothing: it is NaN then, and such a rule passes no threshold on it.  A standard error is NaN where its
+    variance estimate came out negative.
+    """
+    query = Query(**options)
+    shape = query.template.on(found.domain)
+    source = Source(found)
+    passed = generate(source, query, shape)
+    tests = 0
+    p_adjusted = np.empty(0)
+    if query.adjust is not None:
+        assert passed.p_value is not None
+        tests = tests_in_family(found, shape) if query.tests is None else query.tests
+        p_adjusted = adjust(passed.p_value, query.adjust, tests=tests)
+    order = np.argsort(-passed.key, kind="stable")
+    if query.alpha is not None:
+        order = order[p_adjusted[order] <= query.alpha]
+    order = order[: query.top]
+    columns = _columns(source, query, passed.rules.take(order))
+    if passed.p_value is not None:
+        columns["p_value"], columns["p_adjusted"] = passed.p_value[order], p_adjusted[order]
+    frame = pd.DataFrame(columns, copy=False)
+    frame.attrs["about"] = {
+        **found.about,
+        "metric": query.by.name,
+        "min_threshold": query.min_threshold,
+        "level": query.level,
+        "sort_by": query.sort_by,
+        "stderr": found.source_of_error(query.sampling),
+        **_about_intervals(query),
+        **({"tests": tests, "adjust": query.adjust, "alternative": query.alternative} if query.adjust else {}),
+    }
+    return frame
+
+
+def _about_intervals(query: Query) -> dict[str, Any]:
+    """How the intervals of each measure were made, in words."""
+    if query.interval != "default":
+        return {"intervals": query.interval}
+    return {"intervals": {measure.name: measure.scale.value for measure in query.chosen if measure.gradient}}
+
+
+def _columns(source: Source, query: Query, rules: Rules) -> dict[str, Any]:
+    n = source.found.n_records
+    m = len(rules)
+    names = as_objects([name for level in source.found.levels for name in source.found.names(level.items)])
+    chosen = query.chosen
+    columns: dict[str, Any] = {
+        "antecedents": names[rules.antecedent],
+        "consequents": names[rules.consequent],
+        "antecedent support": rules.a / n,
+        "consequent support": rules.c / n,
+    }
+    for measure in chosen:
+        columns[measure.name] = np.empty(m)
+    for measure in chosen:
+        for part in ("stderr", "low", "high", *(["bias"] if query.bias else [])):
+            columns[f"{measure.name}_{part}"] = np.zeros(m) if part in ("stderr", "bias") else np.empty(m)
+    doubts = np.zeros(m, np.uint64)
+
+    def chunk(part: tuple[int, int]) -> None:
+        piece = slice(*part)
+        some = rules.take(piece)
+        tables = tables_of(some, n, sampling=query.sampling)
+        if tables is None:
+            table = some.table(n)
+            for measure in chosen:
+                value = measure(table)
+                for name in ("", "_low", "_high"):
+                    columns[measure.name + name][piece] = value
+            return
+        for bit, measure in enumerate(chosen):
+            inferred = tables.infer(measure, level=query.level, interval=query.interval)
+            for name, values in zip(("", "_stderr", "_low", "_high"), inferred[:4], strict=True):
+                columns[measure.name + name][piece] = values
+            if query.bias:
+                columns[f"{measure.name}_bias"][piece] = tables.bias(measure)
+            doubts[piece] |= np.where(inferred.is_trusted, 0, np.uint64(1) << np.uint64(bit)).astype(np.uint64)
+
+    parallel_map(chunk, list(slices(m, _CHUNK)))
+    columns["caution"] = _cautions(doubts, [measure.name for measure in chosen])
+    return columns
+
+
+def _cautions(doubts: npt.NDArray[np.uint64], names: list[str]) -> pd.Categorical[Any]:
+    """Sets of doubtful measures as text, a category each."""
+    kinds, codes = np.unique(doubts, return_inverse=True)
+    texts = [", ".join(name for bit, name in enumerate(names) if int(kind) >> bit & 1) for kind in kinds]
+    return pd.Categorical.from_codes(codes, pd.Index(texts))

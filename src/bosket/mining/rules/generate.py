@@ -1,0 +1,128 @@
+"""Rules that pass: made in pieces on all cores, the best of them kept."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from bosket.errors import TooManyRulesError
+from bosket.estimates import Floats
+from bosket.measures.inference import Covariance, Tables, present
+from bosket.mining.rules.kernels import improving
+from bosket.mining.rules.query import Query
+from bosket.mining.rules.significance import p_values
+from bosket.mining.rules.splits import Family, Places, Rules, Source
+from bosket.mining.rules.template import Shape
+from bosket.threads import n_threads, parallel_map
+
+
+class Passed(NamedTuple):
+    """Rules that passed, what to order them by, and perhaps their p-values."""
+
+    rules: Rules
+    key: Floats
+    p_value: Floats | None
+
+    def take(self, chosen: Places) -> Passed:
+        return Passed(self.rules.take(chosen), self.key[chosen], None if self.p_value is None else self.p_value[chosen])
+
+
+def generate(source: Source, query: Query, shape: Shape) -> Passed:
+    """All rules that pass, in the order of the itemsets; with ``top``, the best and no others."""
+    families = source.families()
+    kept: list[Passed] = []
+    number = 0
+    prunes = query.top is not None and query.adjust is None  # ranks of p-values need them all
+    while batch := list(islice(families, 4 * n_threads())):
+        pieces = [piece for piece in parallel_map(lambda family: _piece(family, query, shape), batch) if len(piece.key)]
+        kept += pieces
+        number += sum(len(piece.key) for piece in pieces)
+        if prunes and kept:
+            kept = [best(_join(kept), query.top)]
+        elif number > query.max_rules:
+            raise TooManyRulesError(
+                f"There are more than {query.max_rules:,} rules with {query.by.name} of at least "
+                f"{query.min_threshold:g}.",
+                number=number,
+                limit=query.max_rules,
+                hint="Raise min_threshold or min_support, ask for the 'top' ones, give a template, or raise max_rules.",
+            )
+    return _join(kept) if kept else _nothing(source, query)
+
+
+def best(passed: Passed, top: int | None) -> Passed:
+    """The first ``top`` by the key, highest first; equals keep their order, and those without a key come last."""
+    order = np.argsort(-passed.key, kind="stable")
+    return passed.take(order[:top])
+
+
+def tables_of(rules: Rules, n_records: int, *, sampling: bool) -> Tables | None:
+    """Tables with the covariance asked for; None where there is no error at all."""
+    covariance = rules.covariance
+    if covariance is None and not sampling:
+        return None
+    table = rules.table(n_records)
+    if covariance is None:
+        covariance = Covariance(*(np.zeros(len(rules)) for _ in range(6)))
+    return Tables(table, covariance.with_sampling(table) if sampling else covariance)
+
+
+def _piece(family: Family, query: Query, shape: Shape) -> Passed:
+    n = family.found.n_records
+    rows, antecedents = _splits(family, query, shape)
+    if query.min_improvement is not None:
+        improves = np.empty(len(rows), bool)
+        improving(family.values, rows, antecedents, query.min_improvement, improves)
+        rows, antecedents = rows[improves], antecedents[improves]
+    rules = family.rules(rows, antecedents)
+    tables = tables_of(rules, n, sampling=query.sampling)
+    if tables is None:
+        key: Floats = query.by(rules.table(n))
+    else:
+        if query.sort_by == "low" and query.by.gradient is not None:
+            inferred = tables.infer(query.by, level=query.level, interval=query.interval)
+            value, key = inferred.value, inferred.low
+        else:
+            value = key = tables.values(query.by)
+        sure = value >= query.min_threshold  # the denominators that are not sure made it NaN
+        if not sure.all():
+            rules, key = rules.take(sure), key[sure]
+    p_value = p_values(rules, n, query.alternative) if query.adjust is not None else None
+    passed = Passed(rules, key, p_value)
+    return best(passed, query.top) if query.top is not None and query.adjust is None else passed
+
+
+def _splits(family: Family, query: Query, shape: Shape) -> tuple[Places, Places]:
+    """Rows and antecedents of the splits that the template allows and whose metric reaches the threshold."""
+    from bosket.measures import Contingency
+
+    masks = shape.antecedents(family.rows.shape[1])
+    values, full = family.values, family.full
+    x = np.broadcast_to(values[:, full, None], (len(values), len(masks)))
+    table = Contingency.of_counts(x, values[:, masks], values[:, full ^ masks], family.found.n_records)
+    value = query.by(table) if family.source.is_exact else present(query.by, table)
+    passes = value >= query.min_threshold
+    allowed = shape.allowed(family.rows, masks)
+    if allowed is not None:
+        passes &= allowed
+    rows, which = np.nonzero(passes)
+    return rows, masks[which]
+
+
+def _join(pieces: list[Passed]) -> Passed:
+    if len(pieces) == 1:
+        return pieces[0]
+    p_values = [piece.p_value for piece in pieces if piece.p_value is not None]
+    return Passed(
+        Rules.join([piece.rules for piece in pieces]),
+        np.concatenate([piece.key for piece in pieces]),
+        np.concatenate(p_values) if p_values else None,
+    )
+
+
+def _nothing(source: Source, query: Query) -> Passed:
+    none, nowhere = np.empty(0), np.empty(0, np.int64)
+    covariance = None if source.is_exact else Covariance(*(none for _ in range(6)))
+    return Passed(Rules(none, none, none, nowhere, nowhere, covariance), none, None if query.adjust is None else none)
