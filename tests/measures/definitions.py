@@ -14,6 +14,7 @@ from math import comb, log10, sqrt
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import chi2_contingency, entropy, fisher_exact
 
 Event = Callable[[bool, bool], bool]
@@ -41,16 +42,19 @@ class Counts:
         return Fraction(self.number(lambda a, c: event(a, c) and given(a, c)), self.number(given))
 
     @property
-    def matrix(self) -> list[list[int]]:
-        return [[self.n11, self.n10], [self.n01, self.n00]]
+    def matrix(self) -> npt.NDArray[np.int64]:
+        return np.array([[self.n11, self.n10], [self.n01, self.n00]])
 
 
-def A(a: bool, c: bool) -> bool:
+def has_a(a: bool, c: bool) -> bool:
     return a
 
 
-def C(a: bool, c: bool) -> bool:
+def has_c(a: bool, c: bool) -> bool:
     return c
+
+
+A, C = has_a, has_c  # so that Pr(C | A) is p(C, A) below
 
 
 def both(a: bool, c: bool) -> bool:
@@ -131,20 +135,21 @@ def rld(t: Counts) -> Fraction:
     return (t.n11 - independent) / (extreme - independent)
 
 
-def H(*numbers: int) -> float:
+def nats(*numbers: int) -> float:
+    """The entropy H of a partition into parts of these sizes."""
     return float(entropy([number for number in numbers if number > 0]))
 
 
 def information(t: Counts) -> float:
     """H(A) + H(C) - H(A, C)."""
-    return H(t.number(A), t.number(not_a)) + H(t.number(C), t.number(not_c)) - H(t.n11, t.n10, t.n01, t.n00)
+    return nats(t.number(A), t.number(not_a)) + nats(t.number(C), t.number(not_c)) - nats(t.n11, t.n10, t.n01, t.n00)
 
 
 def uncertainty(t: Counts) -> float:
     """1 - H(A | C) / H(A)."""
-    inside = t.p(C) * H(t.n11, t.n01) if t.number(C) else 0
-    outside = t.p(not_c) * H(t.n10, t.n00) if t.number(not_c) else 0
-    return 1 - float(inside + outside) / H(t.number(A), t.number(not_a))
+    inside = t.p(C) * nats(t.n11, t.n01) if t.number(C) else 0
+    outside = t.p(not_c) * nats(t.n10, t.n00) if t.number(not_c) else 0
+    return 1 - float(inside + outside) / nats(t.number(A), t.number(not_a))
 
 
 def j_measure(t: Counts) -> float:
@@ -231,7 +236,7 @@ DEFINITIONS: dict[str, Callable[[Counts], Any]] = {
     "g2": lambda t: chi_squared(t, lambda_="log-likelihood"),
     "uncertainty_coefficient": uncertainty,
     "normalized_mutual_information": lambda t: (
-        information(t) / min(H(t.number(A), t.number(not_a)), H(t.number(C), t.number(not_c)))
+        information(t) / min(nats(t.number(A), t.number(not_a)), nats(t.number(C), t.number(not_c)))
     ),
     "j_measure": j_measure,
     "gini": gini,

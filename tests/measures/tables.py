@@ -26,7 +26,7 @@ def of_counts(*tables: Counts) -> Contingency:
     return Contingency.of_counts(cells[:, 0], cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2], n)
 
 
-def of_supports(x: Any, a: Any, c: Any, n: float) -> Contingency:
+def of_supports(x: Any, a: Any, c: Any, *, n: float) -> Contingency:
     """From support fractions, real or complex."""
     return Contingency(
         n=n, pi11=x, pi10=a - x, pi01=c - x, pi00=1 - a - c + x, a=a, c=c, not_a=1 - a, not_c=1 - c
@@ -47,4 +47,5 @@ def random_cells(number: int, *, seed: int) -> npt.NDArray[np.float64]:
     """Tables of all sorts: half of them even, half with cells that differ by orders of magnitude."""
     rng = np.random.default_rng(seed)
     even, uneven = rng.dirichlet([1.0] * 4, number // 2), rng.dirichlet([0.2] * 4, number - number // 2)
-    return np.maximum(np.concatenate([even, uneven]), 1e-9)
+    cells: npt.NDArray[np.float64] = np.maximum(np.concatenate([even, uneven]), 1e-9)
+    return cells

@@ -117,8 +117,9 @@ class TestRecords:
         assert record.formula
         assert any(character.isdigit() for character in record.reference) or "Microsoft" in record.reference
         assert record.range[0] <= record.range[1]
-        assert set(record.degenerate) <= set(FORMS) - {"union"}
+        assert set(record.degenerate) <= {"a", "c", "not_a", "not_c", "pi11", "pi10", "pi01", "pi00"}
         assert set(record.must_be_sure) | set(record.trusted_if) <= set(FORMS)
+        assert set(record.kinks) <= {*FORMS, "leverage"}
         assert (record.ratio is not None) == (record.scale is Scale.FIELLER)
         assert (record.gradient is None) == (record.name in EXACT_TESTS)
 

@@ -29,20 +29,21 @@ def by_complex_step(record: Measure, at: list[Floats], n: float) -> Floats:
     slopes = []
     for which in range(3):
         moved = [part + (1j * STEP if which == other else 0j) for other, part in enumerate(at)]
-        slopes.append(record(of_supports(*moved, n)).imag / STEP)
+        slopes.append(record(of_supports(*moved, n=n)).imag / STEP)
     return np.array(slopes)
 
 
 def by_formula(record: Measure, at: list[Floats], n: float) -> Floats:
     assert record.gradient is not None
-    return np.array([slope + np.zeros_like(at[0]) for slope in record.gradient(of_supports(*at, n))])
+    return np.array([slope + np.zeros_like(at[0]) for slope in record.gradient(of_supports(*at, n=n))])
 
 
 def assert_alike(record: Measure, at: list[Floats], n: float) -> None:
     expected = by_complex_step(record, at, n)
     size = np.abs(expected).max(axis=0)  # terms that cancel in one derivative are of the size of the others
     assert np.isfinite(expected).all()
-    assert np.all(np.abs(by_formula(record, at, n) - expected) <= 1e-8 * size + 1e-300), record.name
+    rounding = 1e-15 * n  # where all three are 0: at independence, or off the corners of lambda
+    assert np.all(np.abs(by_formula(record, at, n) - expected) <= 1e-8 * size + rounding), record.name
 
 
 @pytest.mark.parametrize("record", SMOOTH, ids=[record.name for record in SMOOTH])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,13 @@ from tests.files import benchmark_file
 Load = Callable[[], bk.Baskets]
 
 
+@cache
 def generated() -> bk.Baskets:
     return bk.quest(records=3000, items=60, patterns=40, seed=3)
 
 
 def read(name: str) -> Load:
-    return lambda: bk.Baskets.read(benchmark_file(name))
+    return cache(lambda: bk.Baskets.read(benchmark_file(name)))
 
 
 def sources(**min_supports: float) -> pytest.MarkDecorator:
@@ -58,54 +61,50 @@ def quotient(value: Any) -> Any:
     return 1 - np.minimum(value, 1 / value)
 
 
-PYFIM: dict[str, tuple[str, str, Callable[[Any, float], Any], float]] = {
-    "c": ("conf", "confidence", lambda v, n: v, 1e-12),
-    "d": ("confdiff", "added_value", lambda v, n: np.abs(v), 1e-12),
-    "l": ("lift", "lift", lambda v, n: v, 1e-12),
-    "a": ("liftdiff", "varying_liaison", lambda v, n: np.abs(v), 1e-12),
-    "q": ("liftquot", "lift", lambda v, n: quotient(v), 1e-12),
-    "v": ("cvct", "conviction", lambda v, n: v, 1e-12),
-    "e": ("cvctdiff", "conviction", lambda v, n: np.abs(v - 1), 1e-12),
-    "r": ("cvctquot", "conviction", lambda v, n: quotient(v), 1e-12),
-    "k": ("cprob", "relative_risk", lambda v, n: v, 1e-12),
-    "j": ("import", "relative_risk", lambda v, n: np.log2(v), 1e-12),  # without Laplace's corrections, in bits
-    "z": ("cert", "certainty_factor", lambda v, n: v, 1e-12),
-    "n": ("chi2", "chi_squared", lambda v, n: v / n, 1e-12),
-    "p": ("chi2pval", "chi_squared", lambda v, n: chi2.sf(v, 1), 1e-12),
-    "i": ("info", "mutual_information", lambda v, n: v / np.log(2), 1e-12),  # in bits
-    "g": ("infopval", "g2", lambda v, n: chi2.sf(v, 1), 1e-9),
-    "s": ("fetsupp", "fisher", lambda v, n: v, 1e-9),  # theirs is 1 - (a sum), and may come out negative
+@dataclass(frozen=True)
+class Same:
+    """What PyFIM computes, in terms of the catalogue."""
+
+    name: str
+    ours: str
+    change: Callable[[Any, int], Any] = lambda value, n: value
+    rounding: float = 1e-12
+    """Of PyFIM's, in absolute terms."""
+
+
+PYFIM = {
+    "c": Same("conf", "confidence"),
+    "d": Same("confdiff", "added_value", lambda value, n: np.abs(value)),
+    "l": Same("lift", "lift"),
+    "a": Same("liftdiff", "varying_liaison", lambda value, n: np.abs(value)),
+    "q": Same("liftquot", "lift", lambda value, n: quotient(value)),
+    "v": Same("cvct", "conviction"),
+    "e": Same("cvctdiff", "conviction", lambda value, n: np.abs(value - 1)),
+    "r": Same("cvctquot", "conviction", lambda value, n: quotient(value)),
+    "k": Same("cprob", "relative_risk"),
+    "j": Same("import", "relative_risk", lambda value, n: np.log2(value)),  # without Laplace's corrections
+    "z": Same("cert", "certainty_factor"),
+    "n": Same("chi2", "chi_squared", lambda value, n: value / n),
+    "p": Same("chi2pval", "chi_squared", lambda value, n: chi2.sf(value, 1)),
+    "i": Same("info", "mutual_information", lambda value, n: value / np.log(2)),  # in bits
+    "g": Same("infopval", "g2", lambda value, n: chi2.sf(value, 1), 1e-5),  # errors of 1e-15 in g2 near p = 1
+    "s": Same("fetsupp", "fisher", rounding=1e-9),  # theirs is 1 - (a sum), and may come out below 0
 }
-"""By code of ``eval``: PyFIM's name, ours, what is done to ours, and the absolute error that is PyFIM's rounding.
-
-Left out: b (ldratio), which is 0 for rules; y and t, with Yates' correction; f, h and m, two-sided exact tests.
-"""
-LOWER_IS_BETTER = "pgs"
+"""By code of ``eval``.  Left out: b (ldratio), 0 for all rules; y and t, with Yates' correction; f, h and m, two-sided."""
 
 
-@pytest.mark.parametrize("code", PYFIM, ids=[name for name, *_ in PYFIM.values()])
-@sources(generated=0.01, groceries=0.003, mushroom=0.3)
-def test_pyfim(load: Load, min_support: float, code: str) -> None:
+@sources(generated=0.01, groceries=0.005, mushroom=0.4)
+def test_pyfim(load: Load, min_support: float) -> None:
     fim = pytest.importorskip("fim")
-    data = load()
-    _, name, change, absolute = PYFIM[code]
-    rules = fim.arules(
-        [list(record) for record in data],
-        supp=100 * min_support,
-        conf=1,
-        zmin=2,
-        zmax=3,
-        report="abhe",
-        eval=code,
-        thresh=1e9 if code in LOWER_IS_BETTER else -1e9,
-    )
-    assert len(rules) > 1000
-    values = np.array([rule[2:] for rule in rules])
-    x, a, c = values[:, :3].astype(int).T
-    n = data.n_records
-    table = Contingency.of_counts(x, a, c, n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ours = change(CATALOGUE[name](table), n)
-    decided = np.isfinite(CATALOGUE[name](table))  # of empty cells PyFIM has its own conventions
-    assert decided.mean() > 0.4
-    assert ours[decided] == pytest.approx(values[decided, 3], rel=1e-9, abs=absolute)
+    records, n = [list(record) for record in load()], load().n_records
+    options = {"supp": 100 * min_support, "conf": 1, "zmin": 2, "zmax": 3, "report": "abhe"}
+    for code, same in PYFIM.items():
+        threshold = 1e9 if code in "pgs" else -1e9  # p-values must lie below it
+        rules = np.array([rule[2:] for rule in fim.arules(records, eval=code, thresh=threshold, **options)])
+        x, a, c = rules[:, :3].astype(int).T
+        value = CATALOGUE[same.ours](Contingency.of_counts(x, a, c, n))
+        decided = np.isfinite(value) & (x < a) & (x < c) & (c < n) & (a < n)  # PyFIM has its own conventions there
+        assert decided.sum() > 1000
+        with np.errstate(divide="ignore"):
+            ours = same.change(value[decided], n)
+        assert ours == pytest.approx(rules[decided, 3], rel=1e-9, abs=same.rounding), same.name

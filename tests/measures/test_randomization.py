@@ -32,8 +32,8 @@ class Channels(NamedTuple):
         pi = cells / cells.sum(-1, keepdims=True)
         for_a = np.stack([np.stack([p_a, 1 - p_a], -1), np.stack([r_a, 1 - r_a], -1)], -2)
         for_c = np.stack([np.stack([p_c, 1 - p_c], -1), np.stack([r_c, 1 - r_c], -1)], -2)
-        joint = np.einsum("tij,tik,tjl->tkl", pi.reshape(-1, 2, 2), for_a, for_c)
-        return joint.reshape(-1, 4)
+        joint: Floats = np.einsum("tij,tik,tjl->tkl", pi.reshape(-1, 2, 2), for_a, for_c).reshape(-1, 4)
+        return joint
 
 
 def any_channels(number: int, seed: int) -> Channels:

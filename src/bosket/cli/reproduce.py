@@ -15,7 +15,7 @@ from bosket.errors import ParameterError
 _ONLY = {
     "records": ("re",),
     "slack": ("re",),
-    "figures": ("esag", "frapp"),
+    "figures": ("esag", "frapp", "guo"),
     "times": ("esag",),
     "min_support": ("esag",),
     "worst_itemset": ("esag",),
@@ -28,9 +28,10 @@ def add_parser(commands: Commands) -> None:
     command = add_command(commands, run, help="Run the experiments of a paper again, beside its figures.")
     command.add_argument(
         "paper",
-        choices=("re", "esag", "frapp"),
+        choices=("re", "esag", "frapp", "guo"),
         help="re: Xia, Yang, Chi and Muntz 2004, Tables 2 and 3; esag: Evfimievski, Srikant, Agrawal and Gehrke 2004, "
-        "Figs. 1 to 9 and Tables 1 to 4; frapp: Agrawal, Haritsa and Prakash 2009, Figs. 2 to 7, Tables 3 and 5",
+        "Figs. 1 to 9 and Tables 1 to 4; frapp: Agrawal, Haritsa and Prakash 2009, Figs. 2 to 7, Tables 3 and 5; "
+        "guo: Guo, Guo and Wu 2007, Figs. 1 to 3",
     )
     command.add_argument("--data", type=Path, metavar="DIR", help="directory of the benchmark files")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the figures to a .json file")
@@ -39,7 +40,7 @@ def add_parser(commands: Commands) -> None:
         "--slack", type=not_negative("slack"), metavar="X", help="re: default 0, which the paper seems to use"
     )
     command.add_argument(
-        "--figures", type=Path, metavar="DIR", help="esag, frapp: draw the figures as .svg files there"
+        "--figures", type=Path, metavar="DIR", help="esag, frapp, guo: draw the figures as .svg files there"
     )
     command.add_argument(
         "--times", type=whole("times", 1), metavar="N", help="esag: randomize every record N times (default 100)"
@@ -78,11 +79,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> dict[str, Any]:
-    from bosket.cli import reproduce_esag, reproduce_frapp
+    from bosket.cli import reproduce_esag, reproduce_frapp, reproduce_guo
 
-    if options.paper == "re":
-        return _re(options)
-    return reproduce_esag.run(options) if options.paper == "esag" else reproduce_frapp.run(options)
+    others = {"esag": reproduce_esag.run, "frapp": reproduce_frapp.run, "guo": reproduce_guo.run}
+    return _re(options) if options.paper == "re" else others[options.paper](options)
 
 
 def _re(options: argparse.Namespace) -> dict[str, Any]:
