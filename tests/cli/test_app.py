@@ -192,7 +192,7 @@ def test_ctrl_c_is_one_line_and_keeps_the_old_file(
     assert result.err.endswith("bosket: interrupted\n")
     assert "Traceback" not in result.err
     with monkeypatch.context() as patch:
-        patch.setattr("bosket.cli.tables.write_text", interrupted)
+        patch.setattr("bosket.reporting.export.write_text", interrupted)
         assert run("mine", study.reports, "--min-support", 0.1, "-o", old).code == 130
     assert old.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [old]

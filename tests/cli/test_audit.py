@@ -14,7 +14,7 @@ import pytest
 import bosket as bk
 from bosket.audit import Breaches, breaches
 from bosket.cli.app import parser
-from bosket.cli.tables import BREACHES, write_file
+from bosket.reporting.export import BREACHES, write_file
 from tests.cli.conftest import Run, Study
 from tests.cli.test_mine import read_csv, same
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -26,20 +28,29 @@ def rules(study: Study) -> pd.DataFrame:
 
 
 def same(found: pd.DataFrame, truth: pd.DataFrame) -> None:
-    """Equal but for how itemsets are held."""
+    """Equal but for how itemsets are held, and for infinities, which JSON does not know."""
     for name in truth.columns:
         if name in ("itemsets", "antecedents", "consequents"):
             assert [frozenset(value) for value in found[name]] == list(truth[name])
             assert all(list(value) == sorted(value) for value in found[name])
+        elif truth[name].dtype.kind in "fiu":
+            for ours, theirs in zip(found[name].astype(float), truth[name].astype(float), strict=True):
+                assert ours == theirs or not (math.isfinite(ours) or math.isfinite(theirs))
         else:
             assert found[name].tolist() == truth[name].tolist()
     assert list(found.columns) == list(truth.columns)
 
 
 def read_csv(text: str) -> pd.DataFrame:
-    """Itemsets are JSON, and so are numbers."""
-    rows = list(csv.DictReader(io.StringIO(text)))
-    return pd.DataFrame([{name: json.loads(value) for name, value in row.items()} for row in rows])
+    """Itemsets and labels are JSON, and so are most numbers; cautions are text."""
+
+    def value(cell: str) -> Any:
+        return float(cell or "nan") if cell in ("", "inf", "-inf") else json.loads(cell)
+
+    rows = csv.DictReader(io.StringIO(text))
+    return pd.DataFrame(
+        [{name: cell if name == "caution" else value(cell) for name, cell in row.items()} for row in rows]
+    )
 
 
 @pytest.mark.parametrize(("command", "kind"), [("mine", "itemsets"), ("rules", "rules")])

@@ -15,6 +15,7 @@ from bosket.benchmarks.bars import Bar
 from bosket.benchmarks.exact import exact
 from bosket.benchmarks.generate import generating
 from bosket.benchmarks.local import counting, cutting, flipping, mining, stratified
+from bosket.benchmarks.rules import rules
 from bosket.benchmarks.tables import tables
 from bosket.threads import n_threads
 
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
     "cut": lambda data: cutting(),
     "mine": lambda data: mining(),
     "table": lambda data: tables(),
+    "rules": lambda data: rules(),
     "exact": exact,
 }
 

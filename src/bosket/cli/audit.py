@@ -11,7 +11,8 @@ from bosket.cli.files import STANDARD_INPUT, say_reports
 from bosket.cli.options import Commands, add_command, add_input, add_result, fraction, whole
 from bosket.cli.raw import check_kind, read_raw
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
-from bosket.cli.tables import BREACHES, standard_output
+from bosket.cli.tables import standard_output
+from bosket.reporting.export import BREACHES
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     check_table(options)
     inputs = [options.reports] if options.raw == STANDARD_INPUT else [options.raw, options.reports]
     inputs += [] if options.schema is None else [options.schema]
-    check_result(options, inputs=inputs)
+    check_result(options, BREACHES, inputs=inputs)
     found = _breaches(options, Work(options))
     say("note: this is counted in raw data and is not private: keep it with whoever holds them.")
     if is_table(options):

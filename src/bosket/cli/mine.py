@@ -9,7 +9,8 @@ from bosket.cli.attributes import add_table
 from bosket.cli.console import Work
 from bosket.cli.options import Commands, add_command, add_search
 from bosket.cli.searching import check_options, deliver, search
-from bosket.cli.tables import ITEMSETS, print_table
+from bosket.cli.tables import print_table
+from bosket.reporting.export import ITEMSETS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    check_options(options)
+    check_options(options, ITEMSETS)
     found, guarantee = search(options, Work(options))
     frame = found.to_frame(level=options.level, sampling=options.sampling)
 

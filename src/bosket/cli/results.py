@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bosket.cli.console import say
-from bosket.cli.files import check_output, write_json
-from bosket.cli.tables import SUFFIXES, Kind, print_text, write_file
+from bosket.cli.files import check_output
+from bosket.cli.options import clash
+from bosket.cli.tables import print_text
 from bosket.errors import ParameterError
+from bosket.reporting.export import NAMED, Kind, write_beside, write_file
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
     from bosket.reports import Reports
 
 
-def check_result(options: argparse.Namespace, *, inputs: Collection[str | Path]) -> None:
-    """Refuse a file that could not be written before any work is done."""
+def check_result(options: argparse.Namespace, kind: Kind, *, inputs: Collection[str | Path]) -> None:
+    """Refuse what could not be written before any work is done."""
+    suffix = f".{options.format}" if options.output is None else options.output.suffix.lower()
+    if kind.names != "bosket" and suffix not in NAMED:
+        raise clash("names", f"be bosket unless CSV or JSON is written, got {kind.names}", options)
     if options.output is None:
         return
-    check_output(options.output, suffixes=SUFFIXES, inputs=inputs)
+    check_output(options.output, suffixes=kind.suffixes, inputs=inputs)
     if options.format is not None and options.output.suffix.lower() != f".{options.format}":
         raise ParameterError(
             f"The '--format' option must agree with the suffix of the output file, got {options.format} for "
@@ -45,11 +50,14 @@ def write_result(frame: pd.DataFrame, kind: Kind, options: argparse.Namespace) -
         if options.format == "csv":
             say(f"about: {_about_line(frame.attrs['about'])}")
         return
-    write_file(frame, kind, options.output)
-    say(f"wrote {count_text(len(frame), 'row')} to {options.output}")
-    if options.output.suffix.lower() == ".csv":
-        beside = options.output.with_name(f"{options.output.name}.about.json")
-        write_json(frame.attrs["about"], beside)
+    written = write_file(frame, kind, options.output)
+    say(f"wrote {count_text(written, 'row')} to {options.output}")
+    if written < len(frame):
+        say(
+            f"note: left out {count_text(len(frame) - written, 'row')}: PMML has no place for a rule without confidence"
+        )
+    beside = write_beside(frame, options.output)
+    if beside is not None:
         say(f"wrote what made them to {beside}")
 
 

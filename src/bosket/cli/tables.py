@@ -1,70 +1,18 @@
-"""Results on standard output or in files: tables, CSV, JSON and Parquet, each with labels in place of item ids.
-
-An itemset is a list of its labels, sorted: in CSV as JSON text, in Parquet as a list column.  A label on its own is
-JSON text in CSV too, so that 7 and "7" are told apart.  JSON has a schema version, and JSON and Parquet say under
-``about`` what made them: mechanism, parameters, number of records, guarantee and version.
-"""
+"""Results on standard output: tables to look at, CSV and JSON for other programs."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
-import math
 import sys
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
 
-from bosket.data.atomic import atomic_path
-from bosket.data.domain import label_to_json
 from bosket.errors import DataError
-from bosket.reporting.text import in_order
+from bosket.reporting.export import ESCAPE, Kind, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SUFFIXES = (".csv", ".json", ".parquet")
-_ESCAPE = "backslashreplace"  # half a surrogate pair comes out as JSON would write it
-
-
-class Kind(NamedTuple):
-    """A kind of result: its name, which is also the key of its rows, and which columns hold itemsets, or labels."""
-
-    name: str
-    itemset_columns: tuple[str, ...]
-    label_columns: tuple[str, ...] = ()
-
-    @property
-    def schema(self) -> str:
-        return f"bosket.{self.name}/1"
-
-
-ITEMSETS = Kind("itemsets", ("itemsets",))
-RULES = Kind("rules", ("antecedents", "consequents"))
-BREACHES = Kind("breaches", ("itemsets",), ("item",))
-
-
-def write_file(frame: pd.DataFrame, kind: Kind, path: Path) -> None:
-    """Write by suffix; an existing file is replaced whole or not at all."""
-    suffix = path.suffix.lower()
-    with atomic_path(path) as temporary:
-        if suffix == ".parquet":
-            _write_parquet(frame, kind, temporary)
-            return
-        with temporary.open("w", encoding="utf-8", errors=_ESCAPE, newline="") as file:
-            write_text(frame, kind, suffix.removeprefix("."), file)
-
-
-def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> None:
-    if format == "json":
-        file.writelines(_json(frame, kind))
-    else:
-        columns = {
-            name: [json.dumps(value, ensure_ascii=False) for value in values]
-            for name, values in _labelled(frame, kind).items()
-        }
-        frame.assign(**columns).to_csv(file, index=False, lineterminator="\n")
 
 
 def print_text(frame: pd.DataFrame, kind: Kind, format: str) -> None:
@@ -80,7 +28,7 @@ def standard_output(*, encoding: str | None = None) -> Iterator[TextIO]:
     before = None
     if isinstance(stream, io.TextIOWrapper):
         before = (stream.encoding, stream.errors)
-        stream.reconfigure(encoding=encoding, errors=_ESCAPE)
+        stream.reconfigure(encoding=encoding, errors=ESCAPE)
     try:
         yield stream
         stream.flush()
@@ -92,66 +40,6 @@ def standard_output(*, encoding: str | None = None) -> Iterator[TextIO]:
         if isinstance(stream, io.TextIOWrapper) and before is not None:
             with contextlib.suppress(OSError):
                 stream.reconfigure(encoding=before[0], errors=before[1])
-
-
-def _labels(itemset: frozenset[Hashable]) -> list[Any]:
-    return [label_to_json(label) for label in in_order(itemset)]
-
-
-def _labelled(frame: pd.DataFrame, kind: Kind) -> dict[str, list[Any]]:
-    """The columns that have to do with labels, as JSON values."""
-    return {
-        **{name: [_labels(value) for value in frame[name]] for name in kind.itemset_columns},
-        **{name: [label_to_json(value) for value in frame[name]] for name in kind.label_columns},
-    }
-
-
-def _json(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
-    """One row a line, so that a large file can be looked at with plain tools."""
-    yield f'{{"schema": {json.dumps(kind.schema)},\n"about": {_dump(frame.attrs["about"])},\n"{kind.name}": ['
-    between = "\n"
-    labelled = _labelled(frame, kind)
-    columns = [labelled[name] if name in labelled else frame[name].tolist() for name in frame.columns]
-    for values in zip(*columns, strict=True):
-        row = {name: _plain(value) for name, value in zip(frame.columns, values, strict=True)}
-        yield between + _dump(row)
-        between = ",\n"
-    yield "\n]}\n"
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    """JSON knows neither NaN nor infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _write_parquet(frame: pd.DataFrame, kind: Kind, path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    labels = {label for name in kind.itemset_columns for itemset in frame[name] for label in itemset}
-    labels.update(label for name in kind.label_columns for label in frame[name])
-    types = {type(label) for label in labels}
-    known = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    label_type = known.get(types.pop()) if len(types) == 1 else None
-    fits = label_type != pa.int64() or all(-(1 << 63) <= label < 1 << 63 for label in labels)
-    if label_type is None or not fits:  # no one type holds them all
-        label_type = pa.string()
-    held: Callable[[Hashable], Any] = str if label_type == pa.string() else lambda label: label
-    arrays = {}
-    for name in frame.columns:
-        if name in kind.itemset_columns:
-            itemsets = [list(map(held, in_order(itemset))) for itemset in frame[name]]
-            arrays[name] = pa.array(itemsets, pa.list_(label_type))
-        elif name in kind.label_columns:
-            arrays[name] = pa.array(list(map(held, frame[name])), label_type)
-        else:
-            arrays[name] = pa.array(frame[name].to_numpy())
-    about = {"bosket.schema": kind.schema, "bosket.about": _dump(frame.attrs["about"])}
-    pq.write_table(pa.table(arrays).replace_schema_metadata(about), path, compression="zstd")
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
