@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bosket import measures
 from bosket._version import __version__
 from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
 from bosket.errors import (
@@ -34,6 +35,7 @@ from bosket.reports import Reports
 
 if TYPE_CHECKING:
     from bosket import audit, learning, planning
+    from bosket.reporting.export import write_itemsets, write_rules
 
 __all__ = [
     "Amplification",
@@ -74,10 +76,13 @@ __all__ = [
     "dependent_pairs",
     "estimate",
     "learning",
+    "measures",
     "mine",
     "partial_supports",
     "planning",
     "quest",
+    "write_itemsets",
+    "write_rules",
 ]
 
 
@@ -85,4 +90,6 @@ def __getattr__(name: str) -> Any:
     """Rooms that few programs enter are opened at the first step into them: they load SciPy or scikit-learn."""
     if name in ("audit", "learning", "planning"):
         return import_module(f"bosket.{name}")
+    if name in ("write_itemsets", "write_rules"):
+        return getattr(import_module("bosket.reporting.export"), name)
     raise AttributeError(f"module 'bosket' has no attribute {name!r}")

@@ -69,9 +69,9 @@ hyper_confidence                r     r     r     r      r     r     r     r    
 hyper_lift                      r   nan   nan   nan      r     r     r     r   nan   nan      r     r     r     r
 """
 
-"""The head says which of the cells 11, 10, 01 and 00 have records: x--- all have A and C, xx-- all have A, x--x the sides
-are the same, x-xx there are no exceptions.  r stands for what the definition by another road says, a number for what is
-decided where that says nothing, or for a convention."""
+"""The head says which of the cells 11, 10, 01 and 00 have records: in x--- all have A and C, in xx-- all have A; x--x
+has the same sides, x-xx no exceptions.  r stands for what the definition by another road says, a number for
+what is decided where that says nothing, or for a convention."""
 
 _, HEAD, *LINES = EXPECTED.splitlines()
 PATTERNS = HEAD.split()
@@ -119,7 +119,7 @@ def ways_to(pattern: str, weights: tuple[float, ...]) -> npt.NDArray[np.float64]
 
 @pytest.mark.parametrize("name", [name for name in ROWS if name not in EXACT_TESTS])
 def test_limits(name: str) -> None:
-    """Not a number where full tables near the pattern disagree, else their limit; or a convention of ``CONVENTIONS``."""
+    """Not a number where full tables near the pattern disagree, else their limit; or one of ``CONVENTIONS``."""
     weights, n = (5.0, 4.0, 7.0, 9.0), 25
     otherwise = []
     for pattern in PATTERNS:

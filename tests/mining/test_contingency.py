@@ -18,9 +18,9 @@ SMOOTH = [name for name, record in CATALOGUE.items() if record.gradient is not N
 
 
 def baskets(n: int = 30_000, seed: int = 5) -> bk.Baskets:
-    """Eight items in three groups that go together, the last two alone."""
+    """Eight items in groups that go together, and groups that do so a little."""
     rng = np.random.default_rng(seed)
-    group = rng.random((n, 4)) < [0.5, 0.4, 0.35, 0.5]
+    group = rng.random((n, 4)) < [0.05, 0.15, 0.3, 0.4] + 0.55 * (rng.random((n, 1)) < 0.4)
     has = group[:, [0, 0, 1, 1, 2, 2, 3, 3]] ^ (rng.random((n, 8)) < [0.1, 0.3, 0.2, 0.3, 0.15, 0.3, 0.4, 0.45])
     return bk.Baskets([np.flatnonzero(row).tolist() for row in has], items=range(8))
 
@@ -33,7 +33,7 @@ def table(n: int = 40_000, seed: int = 5) -> bk.Table:
     return bk.Table.from_frame(pd.DataFrame({"a": a.astype(str), "b": b.astype(str), "c": c.astype(str)}))
 
 
-MECHANISMS = [bk.Flip(keep=0.85), bk.CutAndPaste(cutoff=7, insert=0.12), bk.GammaDiagonal(gamma=60)]
+MECHANISMS = [bk.Flip(keep=0.85), bk.CutAndPaste(cutoff=7, insert=0.08), bk.GammaDiagonal(gamma=60)]
 
 
 def reports_of(mechanism: bk.Mechanism) -> bk.Reports:
@@ -79,33 +79,37 @@ def _sides(reports: bk.Reports, rng: np.random.Generator) -> tuple[set[object], 
             return set(labels[:1]), set(labels[1:])
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-@pytest.mark.parametrize("sampling", [False, True])
+@pytest.mark.parametrize(
+    ("mechanism", "sampling"),
+    [
+        pytest.param(mechanism, sampling, marks=pytest.mark.slow if not sampling and number == 1 else ())
+        for number, mechanism in enumerate(MECHANISMS)
+        for sampling in (False, True)
+    ],
+    ids=str,
+)
 def test_delta_method_is_the_bootstraps(mechanism: bk.Mechanism, sampling: bool) -> None:
-    """Standard errors of every measure within 5% of the parametric bootstrap's, on random rules with cells above 50.
+    """Standard errors of every measure within 5% of the parametric bootstrap's, on 50 random rules with cells above 50.
 
-    Where the row is trusted, that is; 20 000 replicates have an error of 0.5% themselves.
+    Each measure on 50 rules where it carries no caution; 20 000 replicates have an error of 0.5% themselves.
     """
     reports = reports_of(mechanism)
     rng = np.random.default_rng(3)
-    seen: dict[str, int] = dict.fromkeys(SMOOTH, 0)
+    compared = dict.fromkeys(SMOOTH, 0)
     n_rules = 0
-    while n_rules < 50:
+    while min(compared.values()) < 50:
         found = bk.contingency(reports, *_sides(reports, rng), sampling=sampling)
         if found.value.min() * found.n_records < 50:
             continue
         n_rules += 1
-        replicates = found.replicates(4000, seed=n_rules)
-        for name in SMOOTH:
+        assert n_rules < 200, compared
+        replicates = found.replicates(20_000, seed=n_rules)
+        for name in (name for name in SMOOTH if compared[name] < 50):
             estimate = found.measure(name)
             if not estimate.is_trusted or np.isinf(estimate.value):
                 continue
-            if abs(estimate.bias) > 0.1 * estimate.stderr:
-                continue
-            spread = replicates.of(name).stderr
-            assert estimate.stderr == pytest.approx(spread, rel=0.05 + 4 / np.sqrt(2 * 4000), abs=1e-12), name
-            seen[name] += 1
-    assert min(seen.values()) >= 25, seen
+            assert estimate.stderr == pytest.approx(replicates.of(name).stderr, rel=0.05, abs=1e-12), name
+            compared[name] += 1
 
 
 def test_bootstrap_intervals_are_near_the_default_ones() -> None:
@@ -186,7 +190,7 @@ class TestManyWay:
         assert found.measure("chi-squared").value == pytest.approx(statistic)
 
     def test_other_measures_are_of_two_sides(self) -> None:
-        with pytest.raises(bk.ParameterError, match="more than two sides"):
+        with pytest.raises(bk.ParameterError, match="more than two things"):
             bk.contingency(baskets(100), {0}, {1}, {2}).measure("confidence")
 
 

@@ -14,6 +14,7 @@ statistic, as in R, NumPy and SciPy; it shares no information, so g2 is 0.
 
 Which measures never grow, in absolute value, when A and C are randomized apart: Guo's Result 1, enlarged.  1 stays 1
 with probability p, 0 becomes 1 with probability r, d = |p - r|, a prime marks what is randomized, and D = x - a c.
+tests/measures/test_randomization.py checks each line, and that the other measures do grow.
 
 - D' = D (p_A - r_A) (p_C - r_C): leverage.  As d a (1 - a) <= a' (1 - a'), all the more with d^2: the difference of
   confidence, gini, correlation and chi-squared.

@@ -30,6 +30,15 @@ SURE = 2.0
 TRUSTED = 4.0
 """Standard errors that the cells an interval rests on must lie above 0."""
 
+FEW = 16
+"""Records: what a cell with fewer brings to the error is skewed, not normal."""
+
+SKEWED = 0.1
+"""The share of a variance that may come from cells with few records."""
+
+EDGE = 3.0
+"""Standard errors that a measure between -1 and 1 must lie from them."""
+
 _STEP = 1e-3  # of a standard error, for second derivatives
 
 
@@ -111,9 +120,10 @@ def present(measure: Measure, table: Contingency) -> Floats:
 class Tables:
     """Tables with the covariance of their supports, and what several measures need of them."""
 
-    def __init__(self, table: Contingency, covariance: Covariance) -> None:
+    def __init__(self, table: Contingency, covariance: Covariance, *, sampling: bool) -> None:
         self.table = table
-        self.covariance = covariance
+        self.covariance = covariance.with_sampling(table) if sampling else covariance
+        self.sampling = sampling
         self._ratio: dict[str, Floats] = {}
 
     def ratio(self, name: str) -> Floats:
@@ -143,12 +153,20 @@ class Tables:
             nothing = np.full_like(value, np.nan)
             return Inferred(value, nothing, nothing, nothing, np.zeros(value.shape, bool))
         with np.errstate(all="ignore"):
-            stderr = np.where(np.isnan(value), np.nan, root(self.covariance.of(measure.gradient(self.table))))
+            slope = measure.gradient(self.table)
+            variance = self.covariance.of(slope)
+            stderr = np.where(np.isnan(value), np.nan, root(variance))
             low, high = INTERVALS[interval](self, measure, value, stderr, level)
             trusted = np.isfinite(low) & ~np.isnan(stderr)
             stderr = np.where(np.isinf(value), np.nan, stderr)
             for name in measure.trusted_if:
                 trusted &= self.ratio(name) >= TRUSTED
+            if self.sampling:
+                trusted &= self._skewed(slope) <= SKEWED * variance
+            if measure.scale is Scale.PHI:
+                trusted &= self.infer(CATALOGUE["correlation"], level=level).is_trusted
+            if measure.scale is Scale.FISHER_Z:  # which squeezes what is next to an end of the range
+                trusted &= 1 - np.abs(value) >= EDGE * stderr
             for name in measure.kinks:
                 trusted &= np.abs(self._leverage if name == "leverage" else self.ratio(name)) >= TRUSTED
         return Inferred(value, stderr, low, high, trusted)
@@ -161,6 +179,23 @@ class Tables:
             error = root(self.covariance.of((1.0, -table.c, -table.a)))
             self._ratio["leverage"] = (table.pi11 - table.a * table.c) / error
         return self._ratio["leverage"]
+
+    def _skewed(self, slope: Gradient) -> Floats:
+        """What few people bring to the variance of a measure by being drawn or not.
+
+        A record of cell v moves the measure by g_v less its mean; cells with fewer than ``FEW`` records are taken with
+        one more, so that an empty one, which has no variance by itself, counts too.
+        """
+        table, n = self.table, self.table.n
+        by_x, by_a, by_c = slope
+        cells = ((table.pi11, by_x + by_a + by_c), (table.pi10, by_a), (table.pi01, by_c), (table.pi00, 0.0))
+        mean = table.pi11 * (by_x + by_a + by_c) + table.pi10 * by_a + table.pi01 * by_c
+        total = np.zeros(len(table))
+        for share, by_cell in cells:
+            few = share * n < FEW
+            if few.any():
+                total += np.where(few, (np.maximum(share, 0.0) + 1 / n) * (by_cell - mean) ** 2, 0.0)
+        return total / n
 
     def bias(self, measure: Measure) -> Floats:
         """The second-order bias, 1/2 trace(H V), by differences of the gradient."""
@@ -223,10 +258,6 @@ def on_scale(scale: Scale, value: Floats, stderr: Floats, z: float) -> tuple[Flo
         case Scale.LOG:
             inside, step = value > 0, np.exp(z * stderr / value)
             ends = value / step, value * step
-        case Scale.LOGIT:
-            inside, step = (value > 0) & (value < 1), np.exp(z * stderr / (value * (1 - value)))
-            odds = value / (1 - value)
-            ends = odds / (odds + step), odds * step / (1 + odds * step)
         case Scale.FISHER_Z:
             inside, step = np.abs(value) < 1, z * stderr / (1 - value * value)
             ends = np.tanh(np.arctanh(value) - step), np.tanh(np.arctanh(value) + step)

@@ -32,7 +32,6 @@ class Scale(Enum):
 
     LINEAR = "normal"
     LOG = "log"
-    LOGIT = "logit"
     FISHER_Z = "Fisher z"
     RECIPROCAL = "reciprocal"
     FIELLER = "Fieller"
@@ -53,8 +52,8 @@ class Measure:
     scale       where its default interval is made; for FIELLER, ``ratio`` names numerator and denominator
     must_be_sure  cells and margins without which the value means nothing: of estimates they must lie clearly above 0
     trusted_if  cells and margins that must be many standard errors above 0 for the interval to be trusted
-    kinks       functions of the table (forms by name, or "leverage") at whose 0 the formula changes branch, so that the
-                measure has no derivative there; they must be many standard errors from it
+    kinks       functions of the table (forms by name, or "leverage") at whose 0 the formula changes branch, or has a
+                derivative of 0, so that the delta method says nothing there; they must be many standard errors from it
     """
 
     name: str

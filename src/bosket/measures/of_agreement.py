@@ -152,14 +152,14 @@ def _strength(t: Contingency) -> Array:
 collective_strength = Measure(
     name="collective_strength",
     title="odds that the sides agree, over those of independent sides",
-    formula="(pi11 + pi00) (1 - e) / (e (pi10 + pi01)), e = a c + (1 - a) (1 - c); in arules 1.7 two signs are lost",
+    formula="(pi11 + pi00) (1 - e) / (e (pi10 + pi01)), e = a c + (1 - a) (1 - c); arules 1.7 has * for + and + for *",
     value=_strength,
     gradient=_strength_gradient,
     range=(0.0, inf),
     reference="Aggarwal and Yu (1998); Tan, Kumar and Srivastava (2004)",
     scale=Scale.LOG,
     must_be_sure=MARGINS,
-    trusted_if=MARGINS,
+    trusted_if=(*MARGINS, "apart"),
     is_symmetric=True,
 )
 

@@ -73,6 +73,7 @@ leverage = Measure(
     aliases=("PS", "piatetsky_shapiro", "novelty"),
     arules="leverage",
     monotone=Monotone.ALWAYS,
+    trusted_if=("a", "c"),
     is_symmetric=True,
 )
 
@@ -106,6 +107,7 @@ zhangs_metric = Measure(
     scale=Scale.FISHER_Z,
     must_be_sure=("a", "c", "not_a"),
     trusted_if=("a", "c", "not_a"),
+    kinks=("leverage",),
 )
 
 
@@ -164,6 +166,7 @@ chi_squared = Measure(
     must_be_sure=MARGINS,
     trusted_if=MARGINS,
     is_symmetric=True,
+    kinks=("leverage",),
 )
 
 

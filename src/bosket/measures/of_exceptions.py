@@ -67,7 +67,7 @@ counterexample = Measure(
     scale=Scale.FIELLER,
     ratio=(EXCESS, FORMS["pi11"]),
     must_be_sure=("pi11",),
-    trusted_if=("pi11",),
+    trusted_if=("pi11", "pi10"),
 )
 
 confirmed_confidence = Measure(
@@ -143,6 +143,7 @@ ralambondrainy = Measure(
     range=(0.0, 1.0),
     reference="Diatta, Ralambondrainy and Totohasina (2007)",
     arules="ralambondrainy",
+    trusted_if=("pi10",),
 )
 
 

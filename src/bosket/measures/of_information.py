@@ -5,28 +5,27 @@ x = pi11, a and c are the support fractions of both sides, of A and of C; gradie
 
 from __future__ import annotations
 
-from math import exp, inf, log, nan
-from typing import Any
+from math import exp, inf, log
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from bosket.measures.measure import Gradient, Measure, Monotone, Scale
 from bosket.measures.of_agreement import CELLS
 from bosket.measures.of_dependence import MARGINS, covariance
 from bosket.measures.table import Array, Contingency
 
-NOTHING_TO_TELL = {"a": 0.0, "c": 0.0, "not_a": 0.0, "not_c": 0.0}
-"""A side that all records have, or none, tells nothing and hides nothing."""
+
+def _term(pi: Array, excess: Array) -> Array:
+    """pi log(pi / e), e the product of its margins and ``excess`` = (pi - e) / e; log1p of which keeps more digits."""
+    return np.where(pi == 0, 0, pi * np.log1p(excess))
 
 
 def _information(t: Contingency) -> Array:
-    """Sum of pi log(pi / e) over the cells, e the product of its margins; log1p((pi - e) / e) keeps more digits."""
     D = covariance(t)
-    result: Array = xlog1py(t.pi11, D / (t.a * t.c))
-    result += xlog1py(t.pi10, -D / (t.a * t.not_c))
-    result += xlog1py(t.pi01, -D / (t.not_a * t.c))
-    result += xlog1py(t.pi00, D / (t.not_a * t.not_c))
+    result = _term(t.pi11, D / (t.a * t.c))
+    result += _term(t.pi10, -D / (t.a * t.not_c))
+    result += _term(t.pi01, -D / (t.not_a * t.c))
+    result += _term(t.pi00, D / (t.not_a * t.not_c))
     return result
 
 
@@ -47,12 +46,12 @@ mutual_information = Measure(
     range=(0.0, log(2)),
     reference="Shannon (1948); numerator of Guo, Guo and Wu (2007), Table 2",
     aliases=("MI",),
-    degenerate=NOTHING_TO_TELL,
     monotone=Monotone.ALWAYS,
     scale=Scale.ROOT,
     must_be_sure=MARGINS,
     trusted_if=CELLS,
     is_symmetric=True,
+    kinks=("leverage",),
 )
 
 
@@ -70,17 +69,17 @@ g2 = Measure(
     range=(0.0, inf),
     reference="Wilks (1935); Guo, Guo and Wu (2007), Table 2, which omits n",
     aliases=("likelihood_ratio", "g_squared"),
-    degenerate=NOTHING_TO_TELL,
     monotone=Monotone.ALWAYS,
     scale=Scale.ROOT,
     must_be_sure=MARGINS,
     trusted_if=CELLS,
     is_symmetric=True,
+    kinks=("leverage",),
 )
 
 
-def _entropy(one: Array, other: Array) -> Any:
-    return -xlogy(one, one) - xlogy(other, other)
+def _entropy(one: Array, other: Array) -> Array:
+    return -np.where(one == 0, 0, one * np.log(one)) - np.where(other == 0, 0, other * np.log(other))
 
 
 def _uncertainty_gradient(t: Contingency) -> Gradient:
@@ -99,11 +98,11 @@ uncertainty_coefficient = Measure(
     range=(0.0, 1.0),
     reference="Theil (1970); Tan, Kumar and Srivastava (2004); Guo, Guo and Wu (2007), Table 2, as M",
     aliases=("theils_u",),
-    degenerate={"a": nan, "not_a": nan, "c": 0.0, "not_c": 0.0},
     monotone=Monotone.ALWAYS,
     scale=Scale.ROOT,
     must_be_sure=MARGINS,
     trusted_if=CELLS,
+    kinks=("leverage",),
 )
 
 
@@ -136,20 +135,18 @@ normalized_mutual_information = Measure(
     range=(0.0, 1.0),
     reference="Tan, Kumar and Srivastava (2004)",
     aliases=("NMI",),
-    degenerate={"a": nan, "not_a": nan, "c": nan, "not_c": nan},
     monotone=Monotone.ALWAYS,
     scale=Scale.ROOT,
     must_be_sure=MARGINS,
     trusted_if=CELLS,
-    kinks=("a - c", "a - not_c"),
+    kinks=("leverage", "a - c", "a - not_c"),
     is_symmetric=True,
 )
 
 
 def _j(t: Contingency) -> Array:
     D = covariance(t)
-    result: Array = xlog1py(t.pi11, D / (t.a * t.c)) + xlog1py(t.pi10, -D / (t.a * t.not_c))
-    return result
+    return _term(t.pi11, D / (t.a * t.c)) + _term(t.pi10, -D / (t.a * t.not_c))
 
 
 def _j_gradient(t: Contingency) -> Gradient:
@@ -169,10 +166,10 @@ j_measure = Measure(
     range=(0.0, exp(-1)),
     reference="Smyth and Goodman (1992); Guo, Guo and Wu (2007), Table 2, misprinted",
     arules="jMeasure",
-    degenerate={"a": 0.0, "c": 0.0, "not_c": 0.0},
     scale=Scale.ROOT,
     must_be_sure=("a", "c", "not_c"),
     trusted_if=("pi11", "pi10", "c", "not_c"),
+    kinks=("leverage",),
 )
 
 
@@ -197,6 +194,7 @@ gini = Measure(
     scale=Scale.ROOT,
     must_be_sure=("a", "not_a"),
     trusted_if=("a", "not_a"),
+    kinks=("leverage",),
 )
 
 

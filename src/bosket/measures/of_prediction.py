@@ -45,7 +45,6 @@ laplace = Measure(
     reference="Clark and Boswell (1991); Tan, Kumar and Srivastava (2004)",
     aliases=("laplace_accuracy",),
     arules="laplace",
-    scale=Scale.LOGIT,
     trusted_if=("a", "pi11"),
 )
 

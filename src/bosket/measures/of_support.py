@@ -22,6 +22,7 @@ antecedent_support = Measure(
     reference="Agrawal, Imielinski and Swami (1993)",
     aliases=("coverage", "lhs_support"),
     arules="coverage",
+    trusted_if=("a",),
 )
 
 consequent_support = Measure(
@@ -33,6 +34,7 @@ consequent_support = Measure(
     range=(0.0, 1.0),
     reference="Agrawal, Imielinski and Swami (1993)",
     arules="rhsSupport",
+    trusted_if=("c",),
 )
 
 support = Measure(
@@ -44,6 +46,7 @@ support = Measure(
     range=(0.0, 1.0),
     reference="Agrawal, Imielinski and Swami (1993); Guo, Guo and Wu (2007), Table 2",
     arules="support",
+    trusted_if=("pi11",),
     is_symmetric=True,
 )
 
@@ -57,6 +60,7 @@ count = Measure(
     reference="Agrawal, Imielinski and Swami (1993)",
     aliases=("support_count",),
     arules="count",
+    trusted_if=("pi11",),
     is_symmetric=True,
 )
 
@@ -111,7 +115,6 @@ kulczynski = Measure(
     reference="Kulczynski (1927); Wu, Chen and Han (2010)",
     aliases=("kulc",),
     arules="kulczynski",
-    scale=Scale.LOGIT,
     must_be_sure=("a", "c"),
     trusted_if=("a", "c", "pi11"),
     is_symmetric=True,
@@ -167,7 +170,6 @@ all_confidence = Measure(
     gradient=_all_confidence_gradient,
     range=(0.0, 1.0),
     reference="Omiecinski (2003); Wu, Chen and Han (2010)",
-    scale=Scale.LOGIT,
     must_be_sure=("a", "c"),
     trusted_if=("a", "c", "pi11"),
     kinks=("a - c",),
@@ -191,7 +193,6 @@ max_confidence = Measure(
     range=(0.0, 1.0),
     reference="Wu, Chen and Han (2010)",
     arules="maxconfidence",
-    scale=Scale.LOGIT,
     must_be_sure=("a", "c"),
     trusted_if=("a", "c", "pi11"),
     kinks=("a - c",),

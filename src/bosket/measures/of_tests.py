@@ -10,28 +10,28 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from bosket.checks import check_between
 from bosket.measures.measure import Measure
 from bosket.measures.table import Array, Contingency
 
 
-def _counts(t: Contingency) -> tuple[Any, Any, Any, Any]:
-    """Of both sides, and of the hypergeometric law: population, records with C, records drawn because they have A."""
-    return np.rint(t.n * t.pi11), np.rint(t.n), np.rint(t.n * t.c), np.rint(t.n * t.a)
+def _by_chance(t: Contingency) -> Any:
+    """The hypergeometric law: n records, those with C among them, those with A drawn."""
+    from scipy.stats import hypergeom  # late: it takes long to import, and changes the filters of warnings
+
+    return hypergeom(np.rint(t.n), np.rint(t.n * t.c), np.rint(t.n * t.a))
 
 
-def _at_least(t: Contingency) -> Array:
-    x, *law = _counts(t)
-    return np.asarray(hypergeom.sf(x - 1, *law))
+def _count(t: Contingency) -> Array:
+    return np.rint(t.n * t.pi11)
 
 
 fisher = Measure(
     name="fisher",
     title="p-value of Fisher's exact test, one-sided: so many or more records with both sides",
     formula="Pr(X >= n x), X hypergeometric with n records, n c of them with C, n a drawn",
-    value=_at_least,
+    value=lambda t: _by_chance(t).sf(_count(t) - 1),
     gradient=None,
     range=(0.0, 1.0),
     reference="Fisher (1935); Hahsler and Hornik (2007)",
@@ -41,16 +41,11 @@ fisher = Measure(
 )
 
 
-def _below(t: Contingency) -> Array:
-    x, *law = _counts(t)
-    return np.asarray(hypergeom.cdf(x - 1, *law))
-
-
 hyper_confidence = Measure(
     name="hyper_confidence",
     title="probability that chance alone gives fewer records with both sides",
     formula="Pr(X < n x) = 1 - fisher, X hypergeometric with n records, n c of them with C, n a drawn",
-    value=_below,
+    value=lambda t: _by_chance(t).cdf(_count(t) - 1),
     gradient=None,
     range=(0.0, 1.0),
     reference="Hahsler and Hornik (2007)",
@@ -62,16 +57,11 @@ hyper_confidence = Measure(
 def hyper_lift_at(quantile: float) -> Measure:
     """Hyper-lift by another quantile than 0.99."""
     check_between("quantile", quantile, 0, 1)
-
-    def value(t: Contingency) -> Array:
-        x, *law = _counts(t)
-        return np.asarray(x / hypergeom.ppf(quantile, *law))
-
     return Measure(
         name="hyper_lift",
         title="lift over a count that chance alone seldom exceeds",
         formula=f"n x / (smallest q with Pr(X <= q) >= {quantile:g}), X hypergeometric as for fisher",
-        value=value,
+        value=lambda t: _count(t) / _by_chance(t).ppf(quantile),
         gradient=None,
         range=(0.0, inf),
         reference="Hahsler and Hornik (2007)",

@@ -83,6 +83,7 @@ class Contingency:
     def __len__(self) -> int:
         return len(self.pi11)
 
+
 FORMS: dict[str, Form] = {
     "pi11": (1, 0, 0, 0),
     "pi10": (-1, 1, 0, 0),
@@ -93,10 +94,11 @@ FORMS: dict[str, Form] = {
     "not_a": (0, -1, 0, 1),
     "not_c": (0, 0, -1, 1),
     "union": (-1, 1, 1, 0),
+    "apart": (-2, 1, 1, 0),
     "a - c": (0, 1, -1, 0),
     "c - not_c": (0, 0, 2, -1),
     "a - not_c": (0, 1, 1, -1),
     "pi11 - pi10": (2, -1, 0, 0),
     "pi01 - pi00": (-2, 1, 2, -1),
 }
-"""The cells and margins by name, the records that have at least one side, and differences."""
+"""The cells and margins by name, the records that have at least one side, or just one, and differences."""

@@ -2,8 +2,8 @@
 
 The oracle for standard errors of the delta method, and an answer where these are not to be trusted.
 
-    with sampling   each stratum's reports are drawn anew from their observed law, as other people with other coins
-                    would send them
+    with sampling   reports are drawn anew from their observed law, as other people with other coins would send them;
+                    how many there are of each stratum (records of each size) is drawn with them
     coins alone     the people stay: true records are put where they were estimated to be, and their coins are tossed
                     again
 """
@@ -21,7 +21,8 @@ from bosket.errors import ParameterError
 from bosket.estimates import Floats, normal_quantile
 from bosket.measures import measure
 from bosket.mechanisms.base import RecordChannel
-from bosket.mining.contingency import cell_weights, many_way, two_by_two
+from bosket.mining.contingency import cell_weights, two_by_two
+from bosket.mining.itemset_measures import many_way
 
 if TYPE_CHECKING:
     from bosket.mining.contingency import ContingencyTable
@@ -70,17 +71,25 @@ def replicates(table: ContingencyTable, number: int = 2000, *, seed: int = 0) ->
     """So many tables; the same for the same seed."""
     check_integer("replicates", number, least=2)
     rng = np.random.default_rng(check_integer("seed", seed, least=0))
-    people = None if table.sampling else _people(table)
-    counts = np.zeros((number, 1 << len(table.sides)))
-    for at, weights in enumerate(table.weights):
-        reports = table.reports[at]
-        draws = (
-            rng.multinomial(reports.sum(), reports / max(reports.sum(), 1), size=number)
-            if people is None
-            else _toss(people[at], int(reports.sum()), _transition(table, table.strata[at]), number, rng)
-        )
-        counts += draws @ weights.T
-    return Replicates(counts, table.n_records)
+    draws = _redraw(table, number, rng) if table.sampling else _toss_again(table, number, rng)
+    counts = sum(draw @ weights.T for draw, weights in zip(draws, table.weights, strict=True))
+    return Replicates(np.asarray(counts, float), table.n_records)
+
+
+def _redraw(table: ContingencyTable, number: int, rng: np.random.Generator) -> list[Draws]:
+    """Reports of other people, by stratum."""
+    law = table.reports.ravel() / table.n_records
+    draws = rng.multinomial(table.n_records, law / law.sum(), size=number)
+    return np.split(draws, len(table.strata), axis=1)
+
+
+def _toss_again(table: ContingencyTable, number: int, rng: np.random.Generator) -> list[Draws]:
+    """Reports of the same people, by stratum."""
+    people = _people(table)
+    return [
+        _toss(people[at], int(table.reports[at].sum()), _transition(table, stratum), number, rng)
+        for at, stratum in enumerate(table.strata)
+    ]
 
 
 def _toss(people: Floats, total: int, transition: Floats, number: int, rng: np.random.Generator) -> Draws:

@@ -13,7 +13,7 @@ Guo, Guo and Wu (2007), Eqs. (1) and (2), for every mechanism; they divide by n 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ from bosket.errors import DataError, ParameterError
 from bosket.estimates import Floats, normal_quantile
 from bosket.measures import MLXTEND, Contingency, measure
 from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
-from bosket.measures.many import MANY_WAY, ManyWay, margins
+from bosket.measures.many import ManyWay, margins
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.mining.itemset_measures import many_way
 from bosket.mining.mine import as_baskets, not_a_string
 from bosket.mining.support import StratumCells, cells_of
 from bosket.reports import Reports
@@ -162,12 +163,13 @@ class ContingencyTable:
 
     @cached_property
     def _tables(self) -> Tables:
-        v = self.covariance  # cells in the order 00, 01, 10, 11
+        v = replace(self, sampling=False).covariance  # cells in the order 00, 01, 10, 11
         x, a, c = np.array([0, 0, 0, 1.0]), np.array([0, 0, 1.0, 1]), np.array([0, 1.0, 0, 1])
         pairs = ((x, x), (a, a), (c, c), (x, a), (x, c), (a, c))
         return Tables(
             two_by_two(self._counts[None, :], self.n_records),
             Covariance(*(np.array([one @ v @ other]) for one, other in pairs)),
+            sampling=self.sampling,
         )
 
     def _many(self, record: ManyWay, level: float) -> MeasureEstimate:
@@ -259,17 +261,6 @@ def two_by_two(counts: Floats, n_records: int) -> Contingency:
     """Of cells in the order none, first alone, second alone, both."""
     both = counts[:, 3]
     return Contingency.of_counts(both, counts[:, 1] + both, counts[:, 2] + both, n_records)
-
-
-def many_way(name: str) -> ManyWay:
-    record = MANY_WAY.get(measure(name).name)
-    if record is None:
-        raise ParameterError(
-            f"The 'name' parameter must be one of {', '.join(MANY_WAY)} for more than two sides, got {name!r}.",
-            parameter="name",
-            value=name,
-        )
-    return record
 
 
 def _share_stderr(covariance: Floats, order: npt.NDArray[np.int64], j: int) -> float:

@@ -133,7 +133,7 @@ class FrequentItemsets:
             return float(self.levels[row.shape[1] - 1].value[place]) / self.n_records
         raise DataError("The itemset asked for is not among those found; bosket.estimate can estimate any itemset.")
 
-    def to_frame(self, *, level: float = 0.95, sampling: bool = False) -> pd.DataFrame:
+    def to_frame(self, *, level: float = 0.95, sampling: bool = False, measures: Iterable[str] = ()) -> pd.DataFrame:
         """One row per frequent itemset, smallest first.
 
         support   the estimate, not clipped to [0, 1]; unbiased for an itemset named in advance, but those that pass a
@@ -143,6 +143,10 @@ class FrequentItemsets:
         stderr    standard error of support: of the coins alone, or of sampling too
         low, high normal interval at ``level``, likewise for an itemset named in advance
         observed  the fraction of reports that hold the itemset, before any estimation
+
+        ``measures`` of the items of each set together, by their 2^k table (chi_squared, lift, leverage, cosine,
+        jaccard), add columns m, m_stderr, m_low and m_high each, and ``caution``, which names those whose interval
+        should not be trusted in this row.
         """
         z = normal_quantile(level)
         n = self.n_records
@@ -165,6 +169,7 @@ class FrequentItemsets:
                 "low": support - z * stderr,
                 "high": support + z * stderr,
                 "observed": observed,
+                **self._measures(measures, level, sampling),
             }
         )
         frame.attrs["about"] = {
@@ -173,6 +178,12 @@ class FrequentItemsets:
             "stderr": "coins and sampling" if sampling else "coins alone",
         }
         return frame
+
+    def _measures(self, names: Iterable[str], level: float, sampling: bool) -> dict[str, Any]:
+        from bosket.mining.itemset_measures import itemset_columns
+
+        chosen = (names,) if isinstance(names, str) else tuple(names)
+        return itemset_columns(self, chosen, level=level, sampling=sampling) if chosen else {}
 
     @cached_property
     def typical_stderr(self) -> dict[int, float]:

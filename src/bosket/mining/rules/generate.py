@@ -66,7 +66,7 @@ def tables_of(rules: Rules, n_records: int, *, sampling: bool) -> Tables | None:
     table = rules.table(n_records)
     if covariance is None:
         covariance = Covariance(*(np.zeros(len(rules)) for _ in range(6)))
-    return Tables(table, covariance.with_sampling(table) if sampling else covariance)
+    return Tables(table, covariance, sampling=sampling)
 
 
 def _piece(family: Family, query: Query, shape: Shape) -> Passed:

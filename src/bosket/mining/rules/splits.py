@@ -23,7 +23,7 @@ from bosket.measures import Contingency
 from bosket.measures.inference import Covariance
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level
-from bosket.mining.support import cells_of
+from bosket.mining.support import StratumCells, cells_of
 from bosket.threads import slices
 
 if TYPE_CHECKING:
@@ -150,12 +150,36 @@ class Family:
         )
 
     @cached_property
+    def cells(self) -> StratumCells:
+        """Numbers of reports by the pattern they show: shape (n_strata, n, 2**k)."""
+        found = self.found
+        return cells_of(self.by_size([level.observed for level in found.levels], found.stratum_records[:, None]))
+
+    @property
+    def weights(self) -> list[Floats]:
+        """By stratum, the weights of every subset by what a report shows of the whole: shape (2**k, n, 2**k)."""
+        channel, full = self.found.channel, self.full
+        result = []
+        for stratum, cells in zip(self.found.strata, self.cells, strict=True):
+            weights = np.ones((full + 1, len(self.rows), full + 1))
+            for mask in range(1, full + 1):
+                weights[mask] = channel.subset_weights(self.rows, mask, stratum, cells)
+            result.append(weights)
+        return result
+
+    def stderr(self, mask: int, *, sampling: bool) -> Floats:
+        """Of the support count of a subset."""
+        value = self.values[:, mask]
+        people = value * (1 - value / self.found.n_records) if sampling else 0.0
+        coins = 0.0 if self.source.is_exact else self._noise[:, mask]
+        return np.sqrt(np.maximum(coins + people, 0.0))
+
+    @cached_property
     def _products(self) -> tuple[Floats, Floats]:
         """Sums over all reports of w_X w_A and of w_A w_(X - A), by pattern of A."""
         found = self.found
-        observed = self.by_size([level.observed for level in found.levels], found.stratum_records[:, None])
         with_whole, with_rest = np.zeros(self.values.shape), np.zeros(self.values.shape)
-        for stratum, cells in zip(found.strata, cells_of(observed), strict=True):
+        for stratum, cells in zip(found.strata, self.cells, strict=True):
             parts = found.channel.split_products(self.rows, stratum, cells)
             with_whole += parts[0]
             with_rest += parts[1]

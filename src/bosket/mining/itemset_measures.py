@@ -1,0 +1,139 @@
+"""Measures of whole itemsets by their 2^k tables, for all that were found, with errors.
+
+With S_u the estimated supports of the subsets u of an itemset and g the derivatives of a measure by the cells, the
+derivatives by the supports are G_u = sum over v in u of (-1)^|u - v| g_v, a report has the influence
+h(t') = sum over u of G_u w_u(t'), and the variance follows as in :mod:`bosket.mining.contingency`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.errors import ParameterError
+from bosket.estimates import Floats, normal_quantile
+from bosket.measures import measure
+from bosket.measures.inference import TRUSTED, on_scale, root
+from bosket.measures.many import MANY_WAY, ManyWay
+from bosket.mining.rules.splits import Family, Source
+from bosket.threads import parallel_map, slices
+
+if TYPE_CHECKING:
+    from bosket.mining.result import FrequentItemsets
+
+LARGEST = 10
+"""Items of an itemset whose table is looked at: there are 4^k products of weights."""
+_WEIGHTS = 1 << 18  # weights held at once
+
+
+def many_way(name: str) -> ManyWay:
+    """The measure of that name for k things; refused where there is none."""
+    record = MANY_WAY.get(measure(name).name)
+    if record is None:
+        raise ParameterError(
+            f"The 'measures' parameter must name some of {', '.join(MANY_WAY)} where there are more than two things, "
+            f"got {name!r}.",
+            parameter="measures",
+            value=name,
+        )
+    return record
+
+
+def itemset_columns(
+    found: FrequentItemsets, names: Iterable[str], *, level: float, sampling: bool
+) -> dict[str, npt.NDArray[Any]]:
+    """Columns m, m_stderr, m_low and m_high in the order of the frame, and ``caution``; NaN for single items."""
+    records = list({record.name: record for record in map(many_way, names)}.values())
+    source = Source(found)
+    pieces: list[list[Floats]] = []
+    doubts: list[npt.NDArray[np.bool_]] = []
+    for items in (level_.items[found.reported(level_)] for level_ in found.levels):
+        n, k = items.shape
+        if k == 1 or k > LARGEST:
+            pieces.append([np.full((4, n), np.nan) for _ in records])
+            doubts.append(np.full((len(records), n), k > 1))
+            continue
+        families = [Family(source, np.ascontiguousarray(items[i:j])) for i, j in slices(n, max(1, _WEIGHTS >> 2 * k))]
+        done = parallel_map(lambda family: _measure(family, records, level, sampling), families)
+        pieces.append([np.concatenate([one[at][0] for one in done], axis=1) for at in range(len(records))])
+        doubts.append(np.stack([np.concatenate([one[at][1] for one in done]) for at in range(len(records))]))
+    columns: dict[str, Any] = {}
+    for at, record in enumerate(records):
+        joined = np.concatenate([piece[at] for piece in pieces], axis=1) if pieces else np.empty((4, 0))
+        columns |= {record.name + part: values for part, values in zip(_PARTS, joined, strict=True)}
+    doubtful = np.concatenate(doubts, axis=1).T if doubts else np.empty((0, len(records)), bool)
+    columns["caution"] = _cautions(doubtful, [record.name for record in records])
+    return columns
+
+
+_PARTS = ("", "_stderr", "_low", "_high")
+
+
+def _cautions(doubtful: npt.NDArray[np.bool_], names: Sequence[str]) -> npt.NDArray[np.object_]:
+    texts = np.empty(len(doubtful), object)
+    texts[:] = [", ".join(name for name, doubt in zip(names, row, strict=True) if doubt) for row in doubtful.tolist()]
+    return texts
+
+
+def _measure(
+    family: Family, records: list[ManyWay], level: float, sampling: bool
+) -> list[tuple[Floats, npt.NDArray[np.bool_]]]:
+    """(value, stderr, low, high) of each measure, a column per itemset, and where to doubt it."""
+    n = family.found.n_records
+    cells = _mobius(family.values.copy(), upwards=True) / n
+    weights = None if family.source.is_exact else family.weights
+    singles = 1 << np.arange(family.rows.shape[1])
+    rests_on = (*singles.tolist(), family.full)
+    sure = [family.values[:, mask] >= TRUSTED * family.stderr(mask, sampling=sampling) for mask in rests_on]
+    is_sure = np.logical_and.reduce(sure)
+    results = []
+    with np.errstate(all="ignore"):
+        for record in records:
+            value = record.value(cells, n)
+            slope = record.gradient(cells, n)
+            by_support = _mobius(slope.copy(), upwards=False)
+            stderr = root(_variance(family, weights, cells, slope, by_support, sampling=sampling))
+            low, high = on_scale(record.scale, value, stderr, normal_quantile(level))
+            is_exact = family.source.is_exact and not sampling
+            doubt = np.zeros(len(value), bool) if is_exact else ~(is_sure & np.isfinite(low) & np.isfinite(stderr))
+            if record.is_dependence and not is_exact:
+                doubt |= value < TRUSTED / 2 * stderr
+            results.append((np.stack([value, stderr, low, high]), doubt))
+    return results
+
+
+def _variance(
+    family: Family, weights: list[Floats] | None, cells: Floats, slope: Floats, by_support: Floats, *, sampling: bool
+) -> Floats:
+    n, own = family.found.n_records, family.found.channel.own
+    counts = cells * n
+    squares, mean = (counts * slope**2).sum(axis=1), (counts * slope).sum(axis=1) ** 2 / n
+    total = np.zeros(len(cells))
+    if weights is not None:
+        for stratum, reports in zip(weights, family.cells, strict=True):
+            influence = np.einsum("nu,unf->nf", by_support, stratum)
+            total += (reports * influence**2).sum(axis=1)
+        total -= own * squares + (1 - own) * mean
+    if sampling:
+        total += squares - mean
+    result: Floats = total / n**2
+    return result
+
+
+def _mobius(values: Floats, *, upwards: bool) -> Floats:
+    """Cells from supports (differences over the patterns above), or slopes by supports from slopes by cells, in place.
+
+    An array of shape (n, 2**k).
+    """
+    bit = 1
+    while bit < values.shape[1]:
+        without = np.flatnonzero(np.arange(values.shape[1]) & bit == 0)
+        if upwards:
+            values[:, without] -= values[:, without | bit]
+        else:
+            values[:, without | bit] -= values[:, without]
+        bit <<= 1
+    return values

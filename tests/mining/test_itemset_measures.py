@@ -1,0 +1,52 @@
+"""Measures of whole itemsets in the frame, against tables named one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.measures.many import MANY_WAY
+
+BASKETS = bk.quest(records=8000, mean_size=5, mean_pattern=3, items=9, patterns=6, seed=3)
+MECHANISMS = [bk.Flip(keep=0.9), bk.CutAndPaste(cutoff=6, insert=0.1), bk.Mixing(others=1, keep=0.9), None]
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_they_are_those_of_the_table_of_single_items(mechanism: bk.Mechanism | None, sampling: bool) -> None:
+    data = BASKETS if mechanism is None else mechanism.randomize(BASKETS, rng=bk.Seeded(2))
+    frame = bk.mine(data, min_support=0.05, max_size=4).to_frame(measures=MANY_WAY, sampling=sampling)
+    assert set(frame["size"]) >= {1, 2, 3}
+    assert frame.loc[frame["size"] == 1, "chi_squared"].isna().all()
+    for _, row in frame[frame["size"] > 2].iloc[::9].iterrows():
+        table = bk.contingency(data, *({item} for item in row["itemsets"]), sampling=sampling)
+        for name in MANY_WAY:
+            estimate = table.measure(name)
+            expected = [estimate.value, estimate.stderr, estimate.low, estimate.high]
+            ours = [row[name + part] for part in ("", "_stderr", "_low", "_high")]
+            np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-9)
+            if mechanism is not None or sampling:
+                assert (name in row["caution"]) == (not estimate.is_trusted)
+
+
+def test_pairs_are_the_measures_of_rules() -> None:
+    """Values and errors; the scale of jaccard's interval alone differs."""
+    data = bk.Flip(keep=0.9).randomize(BASKETS, rng=bk.Seeded(2))
+    found = bk.mine(data, min_support=0.05, max_size=2)
+    frame = found.to_frame(measures=["interest", "PS", "IS", "chi-squared", "jaccard"]).set_index("itemsets")
+    rules = found.rules(metric="support", min_threshold=0, measures=list(MANY_WAY))
+    assert len(rules) > 20
+    for row in rules.to_dict("records"):
+        pair = frame.loc[[row["antecedents"] | row["consequents"]]].iloc[0]
+        for name in MANY_WAY:
+            assert pair[name] == pytest.approx(row[name])
+            assert pair[f"{name}_stderr"] == pytest.approx(row[f"{name}_stderr"], rel=1e-6)
+
+
+def test_only_these_measures_have_a_table_of_many() -> None:
+    with pytest.raises(bk.ParameterError, match="chi_squared, lift") as caught:
+        bk.mine(BASKETS, min_support=0.1).to_frame(measures=["confidence"])
+    assert caught.value.parameter == "measures"
+    assert "lift" in bk.mine(BASKETS, min_support=0.1).to_frame(measures="lift")
+    assert "lift" in bk.mine(BASKETS, min_support=1.0).to_frame(measures=["lift"])
