@@ -149,10 +149,7 @@ def _cover(
     probabilities = np.array([1 - a - c + x, a - x, c - x, x])  # by pattern, bit 0 is A
     sizes = rng.multinomial(n, list(channel.strata.values())) if sampling else _whole(list(channel.strata.values()), n)
     people = [_people(int(size), probabilities, sampling, repetitions, rng) for size in sizes]
-    if sampling:
-        truth = Contingency.of_counts([n * x], [n * a], [n * c], n)
-    else:
-        truth = _table(np.sum(people, axis=0)[:1], n)
+    truth = Contingency.of_counts([n * x], [n * a], [n * c], n) if sampling else _table(np.sum(people, axis=0)[:1], n)
     tables = estimate(channel, [_report(channel, at, group, rng) for at, group in enumerate(people)], sampling=sampling)
     for name, record in measures.items():
         value = np.clip(record(truth)[0], *record.range)  # rounding may leave 0 a little below it
@@ -179,7 +176,8 @@ def _people(size: int, law: Floats, sampling: bool, repetitions: int, rng: np.ra
 def _whole(shares: list[float], total: int) -> Cells:
     edges = np.rint(np.cumsum([0.0, *shares]) * total).astype(np.int64)
     edges[-1] = total
-    return np.diff(edges)
+    result: Cells = np.diff(edges)
+    return result
 
 
 def _report(channel: Channel2, at: int, people: Cells, rng: np.random.Generator) -> Cells:
