@@ -91,7 +91,7 @@ def _key(name: str) -> str:
 
 def names(record: Measure) -> tuple[str, ...]:
     """Every name that a measure answers to: its own, its aliases, and that of arules."""
-    return (record.name, *record.aliases, *(() if record.arules is None else (record.arules,)))
+    return tuple(dict.fromkeys((record.name, *record.aliases, record.arules or record.name)))
 
 
 _BY_KEY = {_key(name): record for record in CATALOGUE.values() for name in names(record)}
