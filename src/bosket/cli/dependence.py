@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PAIRS = Kind("pairs", ("antecedents", "consequents"))
 _OTHERS = {
     "min_support": None, "metric": "confidence", "antecedent": None, "consequent": None, "antecedent_size": None,
-    "consequent_size": None, "min_improvement": None, "bias": False, "sampling": False, "max_size": None,
+    "consequent_size": None, "min_improvement": None, "bias": False, "fcr": False, "sampling": False, "max_size": None,
     "interval": "default", "report": None, "min_threshold": 0.8, "alternative": "greater", "sort_by": "low",
     "names": "bosket",
 }  # fmt: skip

@@ -10,7 +10,8 @@ from bosket.cli.attributes import add_table
 from bosket.cli.console import Work, say
 from bosket.cli.dependence import find_dependence
 from bosket.cli.options import Commands, add_command, add_search, clash, inside, not_negative, real
-from bosket.cli.searching import best, check_options, deliver, search
+from bosket.cli.results import is_table
+from bosket.cli.searching import ROWS_OF_A_TABLE, check_options, deliver, search
 from bosket.cli.tables import print_table
 from bosket.errors import ParameterError
 from bosket.reporting.export import NAMES, RULES
@@ -55,6 +56,11 @@ def add_parser(commands: Commands) -> None:
     told.add_argument("--measures", metavar="NAMES", help="measures to give, separated by commas, or 'all'")
     told.add_argument("--list-measures", action=_List, help="list the measures by all their names, and stop")
     told.add_argument("--interval", choices=("default", "normal", "chebyshev"), default="default")
+    told.add_argument(
+        "--fcr",
+        action="store_true",
+        help="widen intervals for selection: at most 1 - level of those shown are expected to miss the truth",
+    )
     told.add_argument("--bias", action="store_true", help="give the second-order bias of every measure")
     told.add_argument("--names", choices=NAMES, default="bosket", help="whose names the columns of CSV and JSON have")
     tested = command.add_argument_group("are they more than chance")
@@ -90,19 +96,33 @@ def run(options: argparse.Namespace) -> None:
     template = _template(options, found.domain)
     with work.step("making rules"):
         rules = _make(found, options, measures, template)
-    say(f"{count_text(len(rules), 'rule')} with {metric.name} of at least {options.min_threshold:g}")
-    if options.adjust or options.alpha:
-        about = rules.attrs["about"]
-        say(f"p-values are adjusted for {about['tests']:,} rules looked at, by the method '{about['adjust']}'")
-    _warn(rules)
-    order = f"{metric.name}_low" if options.sort_by == "low" and metric.gradient is not None else metric.name
+    _say(rules, options)
 
     def page() -> Page:
         from bosket.reporting.study import rules_page
 
-        return rules_page(best(rules, order), guarantee=guarantee)
+        return rules_page(rules, guarantee=guarantee)
 
-    deliver(rules, kind, options, show=lambda frame: _show(frame, metric.name, measures), page=page, by=order)
+    deliver(rules, kind, options, show=lambda frame: _show(frame, metric.name, measures), page=page, by=None)
+
+
+def _say(rules: pd.DataFrame, options: argparse.Namespace) -> None:
+    about = rules.attrs["about"]
+    say(f"{count_text(about['passed'], 'rule')} with {about['metric']} of at least {options.min_threshold:g}")
+    if "adjust" in about:
+        kept = "" if options.alpha is None else f"; {count_text(len(rules), 'rule')} with at most {options.alpha:g}"
+        say(f"p-values are adjusted for {about['tests']:,} rules looked at, by the method '{about['adjust']}'{kept}")
+    if "level_of_each" in about:
+        say(
+            f"intervals are widened for selection, to a level of {100 * about['level_of_each']:.7g}% each: the rules are "
+            f"chosen from {about['tests']:,} looked at"
+        )
+    doubtful = int((rules["caution"] != "").sum())
+    if doubtful:
+        say(
+            f"note: in {count_text(doubtful, 'rule')} the interval of some measure should not be trusted (column "
+            "caution): what it rests on is hardly above 0"
+        )
 
 
 def _make(
@@ -113,13 +133,14 @@ def _make(
         min_threshold=options.min_threshold,
         measures=[*ALWAYS, *measures] if measures else None,
         template=template,
-        top=options.top,
+        top=options.top or (ROWS_OF_A_TABLE if options.fcr and is_table(options) else None),
         sort_by=options.sort_by,
         min_improvement=options.min_improvement,
         interval=options.interval,
         level=options.level,
         sampling=options.sampling,
         bias=options.bias,
+        fcr=options.fcr,
         adjust=options.adjust,
         alpha=options.alpha,
         alternative=options.alternative,
@@ -170,15 +191,6 @@ def _labels(side: str, options: argparse.Namespace, domain: Domain) -> list[Hash
             raise clash(side, f"name items of the data, and {text!r} is none", options)
         labels += known
     return labels
-
-
-def _warn(rules: pd.DataFrame) -> None:
-    doubtful = int((rules["caution"] != "").sum())
-    if doubtful:
-        say(
-            f"note: in {count_text(doubtful, 'rule')} the interval of some measure should not be trusted (column "
-            "caution): what it rests on is less than four standard errors above 0"
-        )
 
 
 def _show(rules: pd.DataFrame, metric: str, measures: Sequence[str]) -> None:

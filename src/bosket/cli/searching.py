@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bosket.reporting.page import Page
     from bosket.reports import Reports
 
-_ROWS_OF_A_TABLE = 20
+ROWS_OF_A_TABLE = 20
 _NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
@@ -107,7 +107,7 @@ def deliver(
     if options.report is not None:
         page().write(options.report)
         say(f"wrote {options.report}")
-    top = options.top or (_ROWS_OF_A_TABLE if is_table(options) else None)
+    top = options.top or (ROWS_OF_A_TABLE if is_table(options) else None)
     chosen = frame if top is None else (frame if by is None else best(frame, by)).head(top)
     if is_table(options):
         show(chosen)

@@ -40,6 +40,9 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
     interval                "default": each measure on the scale where it is closest to normal; "normal"; "chebyshev"
     level, sampling         of the intervals; errors cover the coins alone, or with ``sampling`` the drawing of people
     bias                    give the second-order bias of each measure too, as m_bias
+    fcr                     widen the intervals for selection: of R rules shown among m looked at, at level
+                            1 - (1 - level) R / m each (Benjamini and Yekutieli 2005); then of the intervals shown a
+                            share of at most 1 - level is expected to miss, though the best looking rules were chosen
     adjust, alpha           p_value and p_adjusted: that A and C are independent, counting drawing and coins, adjusted
                             for all rules looked at: "by" (Benjamini and Yekutieli, under any dependence), "bh"
                             (Benjamini and Hochberg), "bonferroni" or "none"; with ``alpha``, only rules with
@@ -52,7 +55,7 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
     measures), then for each measure m: m_stderr, m_low, m_high, and ``caution``, which names the measures whose
     interval should not be trusted in this row: what they rest on is less than four standard errors above 0.
 
-    Values are not clipped, ratios of estimates are slightly biased, and intervals are not corrected for selection: of
+    Values are not clipped, ratios of estimates are slightly biased, and nothing but ``fcr`` corrects for selection: of
     many rules the best looking are the luckiest.  A ratio whose denominator is less than two standard errors above 0
     means nothing: it is NaN then, and such a rule passes no threshold on it.  A standard error is NaN where its
     variance estimate came out negative.
@@ -63,15 +66,19 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
     passed = generate(source, query, shape)
     tests = 0
     p_adjusted = np.empty(0)
+    if query.adjust is not None or query.fcr:
+        tests = tests_in_family(found, shape) if query.tests is None else query.tests
     if query.adjust is not None:
         assert passed.p_value is not None
-        tests = tests_in_family(found, shape) if query.tests is None else query.tests
         p_adjusted = adjust(passed.p_value, query.adjust, tests=tests)
     order = np.argsort(-passed.key, kind="stable")
     if query.alpha is not None:
         order = order[p_adjusted[order] <= query.alpha]
     order = order[: query.top]
-    columns = _columns(source, query, passed.rules.take(order))
+    level = query.level
+    if query.fcr:
+        level = 1 - (1 - level) * min(max(len(order), 1) / tests, 1.0)
+    columns = _columns(source, query, passed.rules.take(order), level)
     if passed.p_value is not None:
         columns["p_value"], columns["p_adjusted"] = passed.p_value[order], p_adjusted[order]
     frame = pd.DataFrame(columns, copy=False)
@@ -79,11 +86,14 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
         **found.about,
         "metric": query.by.name,
         "min_threshold": query.min_threshold,
+        "passed": passed.number,
         "level": query.level,
         "sort_by": query.sort_by,
         "stderr": found.source_of_error(query.sampling),
         **_about_intervals(query),
-        **({"tests": tests, "adjust": query.adjust, "alternative": query.alternative} if query.adjust else {}),
+        **({"level_of_each": level} if query.fcr else {}),
+        **({"tests": tests} if tests else {}),
+        **({"adjust": query.adjust, "alternative": query.alternative} if query.adjust else {}),
     }
     return frame
 
@@ -95,7 +105,7 @@ def _about_intervals(query: Query) -> dict[str, Any]:
     return {"intervals": {measure.name: measure.scale.value for measure in query.chosen if measure.gradient}}
 
 
-def _columns(source: Source, query: Query, rules: Rules) -> dict[str, Any]:
+def _columns(source: Source, query: Query, rules: Rules, level: float) -> dict[str, Any]:
     n = source.found.n_records
     m = len(rules)
     names = as_objects([name for level in source.found.levels for name in source.found.names(level.items)])
@@ -125,7 +135,7 @@ def _columns(source: Source, query: Query, rules: Rules) -> dict[str, Any]:
                     columns[measure.name + name][piece] = value
             return
         for bit, measure in enumerate(chosen):
-            inferred = tables.infer(measure, level=query.level, interval=query.interval)
+            inferred = tables.infer(measure, level=level, interval=query.interval)
             for name, values in zip(("", "_stderr", "_low", "_high"), inferred[:4], strict=True):
                 columns[measure.name + name][piece] = values
             if query.bias:

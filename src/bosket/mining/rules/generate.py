@@ -24,21 +24,24 @@ class Passed(NamedTuple):
     rules: Rules
     key: Floats
     p_value: Floats | None
+    number: int
+    """How many passed, those that ``top`` left out included."""
 
     def take(self, chosen: Places) -> Passed:
-        return Passed(self.rules.take(chosen), self.key[chosen], None if self.p_value is None else self.p_value[chosen])
+        p_value = None if self.p_value is None else self.p_value[chosen]
+        return Passed(self.rules.take(chosen), self.key[chosen], p_value, self.number)
 
 
 def generate(source: Source, query: Query, shape: Shape) -> Passed:
     """All rules that pass, in the order of the itemsets; with ``top``, the best and no others."""
     families = source.families()
     kept: list[Passed] = []
-    number = 0
+    number = 0  # of rules that passed
     prunes = query.top is not None and query.adjust is None  # ranks of p-values need them all
     while batch := list(islice(families, 4 * n_threads())):
         pieces = [piece for piece in parallel_map(lambda family: _piece(family, query, shape), batch) if len(piece.key)]
         kept += pieces
-        number += sum(len(piece.key) for piece in pieces)
+        number += sum(piece.number for piece in pieces)
         if prunes and kept:
             kept = [best(_join(kept), query.top)]
         elif number > query.max_rules:
@@ -90,7 +93,7 @@ def _piece(family: Family, query: Query, shape: Shape) -> Passed:
         if not sure.all():
             rules, key = rules.take(sure), key[sure]
     p_value = p_values(rules, n, query.alternative) if query.adjust is not None else None
-    passed = Passed(rules, key, p_value)
+    passed = Passed(rules, key, p_value, len(key))
     return best(passed, query.top) if query.top is not None and query.adjust is None else passed
 
 
@@ -119,10 +122,12 @@ def _join(pieces: list[Passed]) -> Passed:
         Rules.join([piece.rules for piece in pieces]),
         np.concatenate([piece.key for piece in pieces]),
         np.concatenate(p_values) if p_values else None,
+        sum(piece.number for piece in pieces),
     )
 
 
 def _nothing(source: Source, query: Query) -> Passed:
     none, nowhere = np.empty(0), np.empty(0, np.int64)
     covariance = None if source.is_exact else Covariance(*(none for _ in range(6)))
-    return Passed(Rules(none, none, none, nowhere, nowhere, covariance), none, None if query.adjust is None else none)
+    rules = Rules(none, none, none, nowhere, nowhere, covariance)
+    return Passed(rules, none, None if query.adjust is None else none, 0)

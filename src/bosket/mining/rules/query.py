@@ -31,6 +31,7 @@ class Query:
     level: float = 0.95
     sampling: bool = False
     bias: bool = False
+    fcr: bool = False
     adjust: str | None = None
     alpha: float | None = None
     alternative: str = "greater"
