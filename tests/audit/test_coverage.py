@@ -34,8 +34,8 @@ def test_cautions_are_needed(rows: dict[str, dict[str, float]]) -> None:
 def test_errors_that_are_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fifth off every standard error: no measure would pass, but for one that is nearly always 0 or far from it."""
 
-    def smaller(table: object, covariance: Covariance, *, sampling: bool) -> Tables:
-        honest = Tables(table, covariance, sampling=sampling)  # type: ignore[arg-type]
+    def smaller(table: object, covariance: Covariance, **options: object) -> Tables:
+        honest = Tables(table, covariance, **options)  # type: ignore[arg-type]
         parts = {field.name: 0.64 * getattr(honest.covariance, field.name) for field in fields(Covariance)}
         honest.covariance = Covariance(**parts)
         return honest

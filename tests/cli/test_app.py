@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -259,3 +260,27 @@ def test_progress_and_logs_go_to_standard_error_when_asked(run: Run, study: Stud
     assert "bosket.mining.apriori: size 1: 20 candidates" in loud.err
     assert loud.out == quiet.out
     assert "candidates" not in run("mine", study.reports, "--min-support", 0.1).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize("columns", [60, 80, 120, 250])
+def test_narrow_terminals_lose_whole_columns_and_no_digit(study: Study, columns: int) -> None:
+    """Items and the first number stay; what does not fit is left out, and that is said."""
+    import pty
+
+    program = [sys.executable, "-m", "bosket.cli", "rules", str(study.reports), "--min-support", "0.1", "--top", "3"]
+    options = ["--measures", "odds ratio,phi,PS", "--adjust", "by"]
+    parent, child = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb"}
+    done = subprocess.run([*program, *options], stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
+    os.close(child)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(parent, 1 << 16):
+            shown += part
+    os.close(parent)
+    text = shown.decode()
+    assert "antecedents" in text
+    assert "support" in text
+    assert max(map(len, text.splitlines())) <= columns
+    assert (b"left out for want of width" in done.stderr) == (columns < 250)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 
 from bosket.errors import ParameterError
-from bosket.measures import CATALOGUE, MLXTEND, Measure, Scale, measure
+from bosket.measures import CATALOGUE, MLXTEND, Measure, Scale, measure, measures
 from bosket.measures.catalogue import SIDES, names
 from bosket.measures.of_tests import hyper_lift_at
 from bosket.measures.table import FORMS
@@ -198,16 +198,26 @@ class TestNames:
             assert (measure(name).arules == name) == (name not in other_there), name
 
     def test_unknown(self) -> None:
-        with pytest.raises(
-            ParameterError, match=r"The 'metric' parameter must be one of .*lift.*, got 'lfit'"
-        ) as caught:
+        with pytest.raises(ParameterError, match=r"The 'metric' parameter must name a measure, got 'lfit'") as caught:
             measure("lfit")
         assert (caught.value.parameter, caught.value.value) == ("metric", "lfit")
-        assert caught.value.hint == "Did you mean 'lift'?"
+        assert str(caught.value.hint).startswith("Did you mean 'lift'?")
         with pytest.raises(ParameterError) as caught:
-            measure("oddsratoi")
-        assert caught.value.hint == "Did you mean 'odds_ratio'?"
+            measure("oddsratoi", parameter="measures")
+        assert caught.value.parameter == "measures"
+        assert str(caught.value.hint).startswith("Did you mean 'odds_ratio'?")
         for nothing_like_it in ("", "qqqq", 3, None):
             with pytest.raises(ParameterError) as caught:
                 measure(nothing_like_it)
-            assert caught.value.hint is None
+            assert "CATALOGUE" in str(caught.value.hint)
+        with pytest.raises(ParameterError) as caught:
+            measure("stdLift")
+        assert "does not decide" in str(caught.value.hint)
+
+    def test_several(self) -> None:
+        assert [record.name for record in measures("PS,odds ratio, phi")] == ["leverage", "odds_ratio", "correlation"]
+        assert len(measures("all")) == len(CATALOGUE) - 2
+        for wrong in (3, ["lift", "lfit"], "lift,,phi"):
+            with pytest.raises(ParameterError) as caught:
+                measures(wrong)  # type: ignore[arg-type]  # that is the point
+            assert caught.value.parameter == "measures"

@@ -50,3 +50,20 @@ def test_only_these_measures_have_a_table_of_many() -> None:
     assert caught.value.parameter == "measures"
     assert "lift" in bk.mine(BASKETS, min_support=0.1).to_frame(measures="lift")
     assert "lift" in bk.mine(BASKETS, min_support=1.0).to_frame(measures=["lift"])
+
+
+@pytest.mark.parametrize("sampling", [True, False])
+def test_noise_alone_is_no_dependence(sampling: bool) -> None:
+    """Chi-square of five independent items is 26 on average, its truth 0: never without a caution."""
+    rng = np.random.default_rng(3)
+    for keep in (1.0, 0.95):
+        has = rng.random((5000, 5)) < 0.4
+        baskets = bk.Baskets([np.flatnonzero(row).tolist() for row in has], items=range(5))
+        reports = bk.Flip(keep=keep).randomize(baskets, rng=bk.Seeded(1))
+        frame = bk.mine(reports, min_support=0.001, slack=9).to_frame(measures=["chi_squared"], sampling=sampling)
+        large = frame[frame["size"] >= 4]
+        assert len(large) > 2
+        if sampling or keep < 1:
+            assert (large["caution"] == "chi_squared").all()
+            table = bk.contingency(reports, {0}, {1}, {2}, {3}, {4}, sampling=sampling)
+            assert not table.measure("chi_squared").is_trusted

@@ -2,7 +2,7 @@
 
 For each setting people are drawn from a known law of two items A and C (or stay the same, where the interval is one of
 the coins alone), reports are drawn from the channel's law, and the estimates and intervals come from the very code that
-makes rules.  An interval counts where its row carries no caution; how many do is told beside.
+makes rules, or from the same formulas.  An interval counts where its row carries no caution; how many do is told beside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bosket.measures import CATALOGUE, Contingency, Measure
 from bosket.measures.inference import Covariance, Tables
 from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, IdentityChannel
 from bosket.mechanisms.base import RecordChannel
-from bosket.mining.support import moments
+from bosket.mining.support import moments, rare_moves
 
 LEVEL = 0.95
 ENOUGH = 0.93
@@ -63,7 +63,13 @@ class Channel2:
 def channels() -> Iterator[Channel2]:
     pair = Domain(range(2))
     yield Channel2("raw records", IdentityChannel(pair), (0, 1), {0: 1.0})
-    for mechanism in (Flip(keep=0.9), Flip(keep=0.75), Flip(keep=0.6, keep_absent=0.95)):
+    for mechanism in (
+        Flip(keep=0.99),
+        Flip(keep=0.9),
+        Flip(keep=0.75),
+        Flip(keep=0.6, keep_absent=0.95),
+        Flip(keep=0.95, keep_absent=0.999),
+    ):
         yield Channel2(str(mechanism), mechanism.channel(pair), (0, 1), {0: 1.0})
     cut = CutAndPaste(cutoff=7, insert=0.2)
     yield Channel2(str(cut), cut.channel(Domain(range(30))), (0, 1), {2: 0.3, 4: 0.5, 7: 0.2})
@@ -223,7 +229,15 @@ def estimate(channel: Channel2, reports: list[Cells], *, sampling: bool) -> Tabl
         covariance(with_rest[:, 1], a, c),
     )
     table = Contingency.of_counts(x, a, c, n)
-    return Tables(table, found, sampling=sampling)
+    records = np.array([part[0].sum() for part in reports])
+    doubtful = None
+    if not sampling:
+        rare = [
+            rare_moves(channel.channel, strata, records, np.full(len(rows), item, np.int32), share)
+            for item, share in zip(channel.items, (table.a, table.c), strict=True)
+        ]
+        doubtful = rare[0] | rare[1]
+    return Tables(table, found, sampling=sampling, doubtful=doubtful)
 
 
 def _margin(cells: Cells, j: int) -> Cells:

@@ -21,7 +21,7 @@ PAIRS = Kind("pairs", ("antecedents", "consequents"))
 _OTHERS = {
     "min_support": None, "metric": "confidence", "antecedent": None, "consequent": None, "antecedent_size": None,
     "consequent_size": None, "min_improvement": None, "bias": False, "fcr": False, "sampling": False, "max_size": None,
-    "interval": "default", "report": None, "min_threshold": 0.8, "alternative": "greater", "sort_by": "low",
+    "interval": "default", "report": None, "min_threshold": None, "alternative": "greater", "sort_by": "low",
     "names": "bosket",
 }  # fmt: skip
 
@@ -40,7 +40,7 @@ def find_dependence(options: argparse.Namespace) -> None:
     with work.levels("testing pairs") as on_progress:
         pairs = dependent_pairs(
             data,
-            measures=[name.strip() for name in options.measures.split(",")] if options.measures else MEASURES,
+            measures=options.measures or MEASURES,
             level=options.level,
             adjust=options.adjust or "by",
             max_p=0.05 if options.alpha is None else options.alpha,

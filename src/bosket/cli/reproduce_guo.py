@@ -8,6 +8,7 @@ from typing import Any
 from bosket.cli.console import Work, say
 from bosket.cli.drawing import check_folder, draw
 from bosket.cli.tables import print_table
+from bosket.errors import DataError
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -26,6 +27,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         _show_visible(result)
     for sentence in result["missing"]:
         say(sentence)
+    if not result["codings"] and "figure_3" not in result:
+        raise DataError("There is nothing to reproduce without the data.", hint="Name their folder with --data.")
     return result
 
 

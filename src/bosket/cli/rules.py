@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from bosket.mining import FrequentItemsets, RuleTemplate
     from bosket.reporting.page import Page
 
+RATIOS = ("lift", "conviction", "odds_ratio", "relative_risk", "collective_strength", "sebag")
+"""Measures that are 1 where the sides have nothing to do with each other."""
+
 ALWAYS = ("support", "confidence", "lift")
 """The measures that pages, PMML and the table on the terminal need."""
 
@@ -33,8 +37,15 @@ def add_parser(commands: Commands) -> None:
     add_search(command, needs_support=False)
     add_table(command)
     wanted = command.add_argument_group("which rules")
-    wanted.add_argument("--metric", default="confidence", help="the measure to select and order by")
-    wanted.add_argument("--min-threshold", type=real("min_threshold"), default=0.8, metavar="T", help="its least value")
+    wanted.add_argument(
+        "--metric", default="confidence", help="the measure to select and order by (default confidence)"
+    )
+    wanted.add_argument(
+        "--min-threshold",
+        type=real("min_threshold"),
+        metavar="T",
+        help="its least value (default 0.8 for confidence, 1 for ratios such as lift, else 0)",
+    )
     for side in ("antecedent", "consequent"):
         wanted.add_argument(
             f"--{side}",
@@ -50,12 +61,20 @@ def add_parser(commands: Commands) -> None:
         help="leave out rules whose confidence exceeds that of a more general one by no more than D",
     )
     wanted.add_argument(
-        "--sort-by", choices=("low", "estimate"), default="low", help="order by the low end of the interval, or not"
+        "--sort-by",
+        choices=("low", "estimate"),
+        default="low",
+        help="order by the low end of the interval, or not (default low)",
     )
     told = command.add_argument_group("what is said of them")
     told.add_argument("--measures", metavar="NAMES", help="measures to give, separated by commas, or 'all'")
     told.add_argument("--list-measures", action=_List, help="list the measures by all their names, and stop")
-    told.add_argument("--interval", choices=("default", "normal", "chebyshev"), default="default")
+    told.add_argument(
+        "--interval",
+        choices=("default", "normal", "chebyshev"),
+        default="default",
+        help="how intervals are made: each measure on its own scale (default), or all alike",
+    )
     told.add_argument(
         "--fcr",
         action="store_true",
@@ -66,11 +85,18 @@ def add_parser(commands: Commands) -> None:
     tested = command.add_argument_group("are they more than chance")
     tested.add_argument(
         "--adjust",
-        choices=("by", "bh", "bonferroni", "none"),
-        help="give p-values, adjusted for all rules looked at: Benjamini-Yekutieli, Benjamini-Hochberg, Bonferroni",
+        choices=("by", "bh", "holm", "bonferroni", "none"),
+        help="give p-values, adjusted for all rules looked at: Benjamini-Yekutieli or -Hochberg, Holm, Bonferroni",
     )
-    tested.add_argument("--alpha", type=inside("alpha", 0, 1), help="keep adjusted p-values up to this (by default by)")
-    tested.add_argument("--alternative", choices=("greater", "less", "two-sided"), default="greater")
+    tested.add_argument(
+        "--alpha", type=inside("alpha", 0, 1), help="keep rules with an adjusted p-value up to this (method: by)"
+    )
+    tested.add_argument(
+        "--alternative",
+        choices=("greater", "less", "two-sided"),
+        default="greater",
+        help="against which p-values are made: together more often than by chance (default), less often, either",
+    )
     tested.add_argument(
         "--without-parameters",
         action="store_true",
@@ -88,6 +114,8 @@ def run(options: argparse.Namespace) -> None:
     from bosket.measures import measure
 
     metric = measure(options.metric)
+    if options.min_threshold is None:
+        options.min_threshold = 0.8 if metric.name == "confidence" else 1.0 if metric.name in RATIOS else 0.0
     measures = _measures(options.measures)
     kind = RULES._replace(names=options.names)
     check_options(options, kind)
@@ -110,18 +138,22 @@ def _say(rules: pd.DataFrame, options: argparse.Namespace) -> None:
     about = rules.attrs["about"]
     say(f"{count_text(about['passed'], 'rule')} with {about['metric']} of at least {options.min_threshold:g}")
     if "adjust" in about:
-        kept = "" if options.alpha is None else f"; {count_text(len(rules), 'rule')} with at most {options.alpha:g}"
+        kept = (
+            ""
+            if options.alpha is None
+            else f"; {count_text(about['significant'], 'rule')} with at most {options.alpha:g}"
+        )
         say(f"p-values are adjusted for {about['tests']:,} rules looked at, by the method '{about['adjust']}'{kept}")
     if "level_of_each" in about:
         say(
-            f"intervals are widened for selection, to a level of {100 * about['level_of_each']:.7g}% each: the rules are "
+            f"intervals are widened for selection, to a level of {100 * about['level_of_each']:.7g}% each: rules are "
             f"chosen from {about['tests']:,} looked at"
         )
     doubtful = int((rules["caution"] != "").sum())
     if doubtful:
         say(
-            f"note: in {count_text(doubtful, 'rule')} the interval of some measure should not be trusted (column "
-            "caution): what it rests on is hardly above 0"
+            f"note: in {count_text(doubtful, 'rule')} the interval of some measure should not be trusted (a ? in the "
+            "table, the column caution in files): it rests on a cell that is hardly above 0, or on few reports"
         )
 
 
@@ -149,13 +181,9 @@ def _make(
 
 def _measures(text: str | None) -> list[str]:
     """Canonical names of the measures asked for; none for the usual ones."""
-    from bosket.measures import CATALOGUE, measure
+    from bosket.measures import measures
 
-    if text is None:
-        return []
-    if text == "all":
-        return [name for name in CATALOGUE if not name.endswith(" support")]
-    return [measure(name.strip()).name for name in text.split(",")]
+    return [] if text is None else [record.name for record in measures(text)]
 
 
 def _sizes(text: str) -> int | tuple[int, int | None]:
@@ -200,7 +228,7 @@ def _show(rules: pd.DataFrame, metric: str, measures: Sequence[str]) -> None:
     decimals = decimals_for(about["min_support"])
     shown = [name for name in dict.fromkeys([metric, *(measures or ("confidence", "lift"))]) if name != "support"]
     is_exact = about["stderr"].startswith("none")
-    interval = f"{100 * about['level']:g}% interval"
+    interval = f"{100 * about['level']:g}% interval{', widened' if 'level_of_each' in about else ''}"
     rows = []
     for _, rule in rules.iterrows():
         row = [itemset_text(rule["antecedents"]), itemset_text(rule["consequents"]), number(rule["support"], decimals)]
@@ -238,5 +266,6 @@ class _List(argparse.Action):
         from bosket.measures.catalogue import names
 
         rows = [[record.name, ", ".join(names(record)[1:]), record.formula] for record in CATALOGUE.values()]
-        print_table("Measures of a rule A => C", ["measure", "other names", "formula"], rows, text_columns=3)
+        with contextlib.suppress(BrokenPipeError):
+            print_table("Measures of a rule A => C", ["measure", "other names", "formula"], rows, text_columns=3)
         parser.exit()

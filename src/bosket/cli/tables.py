@@ -8,11 +8,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from bosket.cli.console import say
 from bosket.errors import DataError
 from bosket.reporting.export import ESCAPE, Kind, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_NARROWEST = 14  # of a column of text, which is broken into lines
+_GAP = 3  # between columns
 
 
 def print_text(frame: pd.DataFrame, kind: Kind, format: str) -> None:
@@ -43,8 +47,12 @@ def standard_output(*, encoding: str | None = None) -> Iterator[TextIO]:
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
-    """A table on standard output, as wide as it must be where that is not a terminal."""
+    """A table on standard output, as wide as it must be where that is not a terminal.
+
+    On a narrow one the columns that do not fit are left out from the right, and that is said; no number is cut.
+    """
     from rich import box
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -56,17 +64,33 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
         box=box.SIMPLE_HEAD if knows_lines else box.ASCII,
         pad_edge=False,
     )
-    for at, heading in enumerate(headings):
-        is_text = at < text_columns
-        table.add_column(Text(heading), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
-    for row in rows:
-        table.add_row(*map(Text, row))
     # Through a string, since rich has a way of its own with broken pipes.
     is_terminal = sys.stdout.isatty()
     rendered = io.StringIO()
     console = Console(file=rendered, force_terminal=is_terminal, highlight=False)
+    widths = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
+    least = [min(width, _NARROWEST) if at < text_columns else width for at, width in enumerate(widths)]
+    shown = len(headings)
+    while is_terminal and shown > text_columns + 1 and sum(least[:shown]) + _GAP * shown > console.width:
+        shown -= 1
+    for at, heading in enumerate(headings[:shown]):
+        is_text = at < text_columns
+        table.add_column(
+            Text(heading),
+            justify="left" if is_text else "right",
+            overflow="fold",
+            no_wrap=not is_text,
+            min_width=least[at],
+        )
+    for row in rows:
+        table.add_row(*map(Text, row[:shown]))
     if not is_terminal:
         console.width = max(80, Console(width=10_000).measure(table).maximum)
+    else:
+        console.width = max(console.width, sum(least[:shown]) + _GAP * shown)
     console.print(table)
     with standard_output() as stream:
         stream.writelines(f"{line.rstrip()}\n" for line in rendered.getvalue().splitlines())
+    if shown < len(headings):
+        left_out = ", ".join(dict.fromkeys(headings[shown:]))
+        say(f"left out for want of width: {left_out}; --format csv or a file has all")

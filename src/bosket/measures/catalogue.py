@@ -33,6 +33,7 @@ has the property.  Leverage has it, and for p >= r certainty, added value, the J
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -97,7 +98,10 @@ def names(record: Measure) -> tuple[str, ...]:
 _BY_KEY = {_key(name): record for record in CATALOGUE.values() for name in names(record)}
 
 
-def measure(name: Any) -> Measure:
+_NOT_HERE = {"boost", "improvement", "stdlift", "lic", "table", "crosssupportratio"}
+
+
+def measure(name: Any, *, parameter: str = "metric") -> Measure:
     """The measure of that name, alias or arules name; case, spaces, hyphens, underscores and apostrophes do not matter.
 
     >>> measure("Piatetsky-Shapiro").name
@@ -109,9 +113,28 @@ def measure(name: Any) -> Measure:
     if key in _BY_KEY:
         return _BY_KEY[key]
     close = get_close_matches(key, _BY_KEY, n=1)
+    if key in _NOT_HERE:
+        hint = "The table of a rule does not decide it; it looks at other rules or limits too."
+    else:
+        meant = f"Did you mean {_BY_KEY[close[0]].name!r}? " if close else ""
+        hint = f"{meant}bosket.measures.CATALOGUE lists them all, and so does bosket rules --list-measures."
     raise ParameterError(
-        f"The 'metric' parameter must be one of {', '.join(CATALOGUE)}, got {name!r}.",
-        parameter="metric",
-        value=name,
-        hint=f"Did you mean {_BY_KEY[close[0]].name!r}?" if close else None,
+        f"The '{parameter}' parameter must name a measure, got {name!r}.", parameter=parameter, value=name, hint=hint
     )
+
+
+def measures(names: str | Iterable[str]) -> list[Measure]:
+    """Several by name: a list, text with commas between them, or "all" (but for the supports of the sides).
+
+    >>> [record.name for record in measures("phi, PS")]
+    ['correlation', 'leverage']
+    """
+    if isinstance(names, str):
+        if names.strip().lower() == "all":
+            return [record for name, record in CATALOGUE.items() if name not in SIDES]
+        names = names.split(",")
+    if not isinstance(names, Iterable):
+        raise ParameterError(
+            f"The 'measures' parameter must be names of measures, got {names!r}.", parameter="measures", value=names
+        )
+    return list({record.name: record for record in (measure(name, parameter="measures") for name in names)}.values())

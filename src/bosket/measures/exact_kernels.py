@@ -53,3 +53,33 @@ def fisher(x: Any, a: Any, c: Any, n: float, out: Any) -> None:
             if w <= limit:
                 part += w
         out[i] = min(part / total, 1.0)
+
+
+@compiled
+def fisher_tail(x: Any, a: Any, c: Any, n: float, upper: bool, out: Any) -> None:
+    """One-sided p-values: of all tables with these margins, those with x or more (``upper``), or x or fewer."""
+    for i in range(x.size):
+        one, other = float(a[i]), float(c[i])
+        rest = n - one - other
+        lowest, highest = max(0.0, -rest), min(one, other)
+        mode = min(max(float(int((one + 1) * (other + 1) / (n + 2))), lowest), highest)
+        total, part = 0.0, 0.0
+        w, k = 1.0, mode
+        while w > 0:  # from the mode up
+            total += w
+            if (k >= x[i]) == upper or k == x[i]:
+                part += w
+            if k >= highest or (w < _NOTHING * total and w < _NOTHING * part):
+                break
+            w *= (one - k) * (other - k) / ((k + 1) * (rest + k + 1))
+            k += 1
+        w, k = 1.0, mode
+        while k > lowest and w > 0:  # and down
+            w *= k * (rest + k) / ((one - k + 1) * (other - k + 1))
+            k -= 1
+            total += w
+            if (k >= x[i]) == upper or k == x[i]:
+                part += w
+            if w < _NOTHING * total and w < _NOTHING * part:
+                break
+        out[i] = min(part / total, 1.0)

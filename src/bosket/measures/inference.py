@@ -22,7 +22,7 @@ from bosket.checks import check_between, check_choice
 from bosket.estimates import Floats, normal_quantile
 from bosket.measures.catalogue import CATALOGUE
 from bosket.measures.measure import Gradient, Measure, Scale
-from bosket.measures.table import FORMS, Array, Contingency, Form
+from bosket.measures.table import FORMS, Array, Contingency
 
 SURE = 2.0
 """Standard errors that a denominator must lie above 0 for a measure to mean anything."""
@@ -39,6 +39,7 @@ SKEWED = 0.1
 EDGE = 3.0
 """Standard errors that a measure between -1 and 1 must lie from them."""
 
+_ROUNDING = 1e-12
 _STEP = 1e-3  # of a standard error, for second derivatives
 
 
@@ -62,9 +63,13 @@ class Covariance:
         )  # fmt: skip
         return sum(g * h * part for g, h, part in pairs if not (_is_zero(g) or _is_zero(h)))
 
-    def stderr(self, form: Form) -> Floats:
-        """Of a linear function of the table."""
-        return root(self.of(form[:3]) + np.zeros_like(self.xx))
+    def stderr(self, slope: Gradient) -> Floats:
+        """Of a function of the table with these derivatives."""
+        variance = self.of(slope) + np.zeros_like(self.xx)
+        if not (variance < 0).any():
+            return root(variance)
+        size = Covariance(*map(np.abs, self.parts)).of((np.abs(slope[0]), np.abs(slope[1]), np.abs(slope[2])))
+        return root(variance, size)
 
     def with_sampling(self, table: Contingency) -> Covariance:
         """The coins and the drawing of people: S_(A u B) / n - S_A S_B / n^2 more, in fractions divided by n."""
@@ -95,9 +100,12 @@ def _is_zero(slope: Any) -> bool:
     return isinstance(slope, int | float) and slope == 0
 
 
-def root(variance: Array) -> Floats:
-    """The standard error; what rounding leaves below 0 is 0, more is not a number."""
-    result: Floats = np.sqrt(np.where(variance < -1e-15, np.nan, np.maximum(variance, 0.0)))
+def root(variance: Array, size: Any = 1e-3) -> Floats:
+    """The standard error; what rounding leaves below 0 is 0, more is not a number.
+
+    ``size`` is that of the terms that the variance is the sum of.
+    """
+    result: Floats = np.sqrt(np.where(variance < -_ROUNDING * size, np.nan, np.maximum(variance, 0.0)))
     return result
 
 
@@ -118,12 +126,25 @@ def present(measure: Measure, table: Contingency) -> Floats:
 
 
 class Tables:
-    """Tables with the covariance of their supports, and what several measures need of them."""
+    """Tables with the covariance of their supports, and what several measures need of them.
 
-    def __init__(self, table: Contingency, covariance: Covariance, *, sampling: bool) -> None:
+    ``coins`` is the covariance under the coins alone; with ``sampling`` the drawing of people is added.  No interval of
+    a ``doubtful`` rule is trusted.
+    """
+
+    def __init__(
+        self,
+        table: Contingency,
+        coins: Covariance,
+        *,
+        sampling: bool,
+        doubtful: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         self.table = table
-        self.covariance = covariance.with_sampling(table) if sampling else covariance
+        self.coins = coins
+        self.covariance = coins.with_sampling(table) if sampling else coins
         self.sampling = sampling
+        self.doubtful = doubtful
         self._ratio: dict[str, Floats] = {}
 
     def ratio(self, name: str) -> Floats:
@@ -132,8 +153,8 @@ class Tables:
             form = FORMS[name]
             value = getattr(self.table, name) if hasattr(self.table, name) else self.table.at(form)
             with np.errstate(divide="ignore", invalid="ignore"):
-                error = self.covariance.stderr(form)
-                self._ratio[name] = np.where(error > 0, value / error, np.where(value > 0, np.inf, 0.0))
+                error = self.covariance.stderr(form[:3])
+                self._ratio[name] = np.where(error == 0, np.where(value > 0, np.inf, 0.0), value / error)
         return self._ratio[name]
 
     def values(self, measure: Measure) -> Floats:
@@ -141,28 +162,33 @@ class Tables:
         value = present(measure, self.table)
         for name in measure.must_be_sure:
             ratio = self.ratio(name)
-            unsure = (ratio <= SURE) & (ratio != 0)  # 0 of no error is a degenerate table, which has its own convention
+            unsure = ~(ratio > SURE) & (ratio != 0)  # 0 of no error is a degenerate table, which has its own convention
             if unsure.any():
                 value = np.where(unsure, np.nan, value)
         return value
 
     def infer(self, measure: Measure, *, level: float, interval: str = "default") -> Inferred:
         """Value, standard error and interval."""
-        value = self.values(measure)
         if measure.gradient is None:
-            nothing = np.full_like(value, np.nan)
+            nothing = np.full(len(self.table), np.nan)
+            value = nothing if self._has_coins else self.values(measure)
             return Inferred(value, nothing, nothing, nothing, np.zeros(value.shape, bool))
+        value = self.values(measure)
         with np.errstate(all="ignore"):
             slope = measure.gradient(self.table)
-            variance = self.covariance.of(slope)
-            stderr = np.where(np.isnan(value), np.nan, root(variance))
+            stderr = np.where(np.isnan(value), np.nan, self.covariance.stderr(slope))
             low, high = INTERVALS[interval](self, measure, value, stderr, level)
             trusted = np.isfinite(low) & ~np.isnan(stderr)
+            if self.doubtful is not None:
+                trusted &= ~self.doubtful
             stderr = np.where(np.isinf(value), np.nan, stderr)
             for name in measure.trusted_if:
                 trusted &= self.ratio(name) >= TRUSTED
             if self.sampling:
-                trusted &= self._skewed(slope) <= SKEWED * variance
+                skewed = self._skewed(slope)
+                trusted &= skewed <= SKEWED * stderr**2
+                if not measure.is_share:  # no error is seen, but there is one
+                    low, high = (np.where((stderr == 0) & (skewed > 0), np.nan, end) for end in (low, high))
             if measure.scale is Scale.PHI:
                 trusted &= self.infer(CATALOGUE["correlation"], level=level).is_trusted
             if measure.scale is Scale.FISHER_Z:  # which squeezes what is next to an end of the range
@@ -172,11 +198,15 @@ class Tables:
         return Inferred(value, stderr, low, high, trusted)
 
     @property
+    def _has_coins(self) -> bool:
+        return any(part.any() for part in self.coins.parts)
+
+    @property
     def _leverage(self) -> Floats:
         """How many standard errors x - a c lies from 0."""
         if "leverage" not in self._ratio:
             table = self.table
-            error = root(self.covariance.of((1.0, -table.c, -table.a)))
+            error = self.covariance.stderr((1.0, -table.c, -table.a))
             self._ratio["leverage"] = (table.pi11 - table.a * table.c) / error
         return self._ratio["leverage"]
 
@@ -269,11 +299,14 @@ def on_scale(scale: Scale, value: Floats, stderr: Floats, z: float) -> tuple[Flo
 def _fieller(tables: Tables, measure: Measure, z: float) -> tuple[Floats, Floats]:
     """All r with |over - r under| <= z sqrt(Var(over - r under)): Fieller (1954).
 
-    No end on either side where the denominator is not surely apart from 0.
+    No end on either side where the denominator is not surely apart from 0.  Of a share, whose numerator counts some of
+    what the denominator counts, the drawing of people brings r (1 - r) under / n; with it the interval of raw records
+    is Wilson's (1927), which does not shrink to a point at 0 and 1.
     """
     assert measure.ratio is not None
     top, bottom = measure.ratio
-    v, table = tables.covariance, tables.table
+    is_score = measure.is_share and tables.sampling
+    v, table = tables.coins if is_score else tables.covariance, tables.table
     over, under = table.at(top), table.at(bottom)
     var_over, var_under = (v.of(form[:3]) + np.zeros_like(v.xx) for form in (top, bottom))
     both = v.of((top[0] + bottom[0], top[1] + bottom[1], top[2] + bottom[2]))
@@ -282,6 +315,9 @@ def _fieller(tables: Tables, measure: Measure, z: float) -> tuple[Floats, Floats
     a = under * under - square * var_under
     b = over * under - square * cov
     c = over * over - square * var_over
+    if is_score:  # r (1 - r) under / n for the people
+        people = square * under / table.n
+        a, b = a + people, b + people / 2
     reach = np.sqrt(np.maximum(b * b - a * c, 0.0))
     bounded = a > 0
     missing = np.isnan(tables.values(measure))
@@ -295,7 +331,8 @@ def _reciprocal(value: Floats, stderr: Floats, z: float) -> tuple[Floats, Floats
     turned = 1 / value
     reach = z * stderr / (value * value)
     above, below = turned + reach, turned - reach
-    return np.where(above > 0, 1 / above, np.inf), np.where(below > 0, 1 / below, np.inf)
+    low, high = (np.where(end <= 0, np.inf, 1 / end) for end in (above, below))  # not a number stays so
+    return low, high
 
 
 def _squares(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -111,6 +111,15 @@ def _jaccard_gradient(cells: Floats, n: float) -> Floats:
     return result
 
 
+def noise_of_squares(cells: Floats, variances: Floats, n: float) -> Floats:
+    """About how much of chi-square is noise: n times the sum over cells of Var(p_u) / e_u, which bounds its bias.
+
+    Of k things there are 2^k - k - 1 squares, and noise alone makes each of them positive.
+    """
+    result: Floats = n * (np.maximum(variances, 0.0) / _expected(cells)).sum(axis=-1)
+    return result
+
+
 MANY_WAY: dict[str, ManyWay] = {
     record.name: record
     for record in (

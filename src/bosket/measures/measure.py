@@ -70,6 +70,10 @@ class Measure:
     monotone: Monotone = Monotone.NO
     scale: Scale = Scale.LINEAR
     ratio: tuple[Form, Form] | None = None
+    is_share: bool = False
+    """Of a ratio: whether the numerator counts some of the records that the denominator counts."""
+    is_loss: bool = False
+    """Whether less is better, so that it cannot be the metric that rules are selected by."""
     must_be_sure: tuple[str, ...] = ()
     trusted_if: tuple[str, ...] = ()
     kinks: tuple[str, ...] = ()

@@ -144,6 +144,7 @@ ralambondrainy = Measure(
     reference="Diatta, Ralambondrainy and Totohasina (2007)",
     arules="ralambondrainy",
     trusted_if=("pi10",),
+    is_loss=True,
 )
 
 
@@ -165,6 +166,7 @@ implication_index = Measure(
     arules="implicationIndex",
     must_be_sure=("a", "not_c"),
     trusted_if=("a", "not_c"),
+    is_loss=True,
 )
 
 RECORDS = (

@@ -27,6 +27,7 @@ confidence = Measure(
     ratio=(FORMS["pi11"], FORMS["a"]),
     must_be_sure=("a",),
     trusted_if=("a",),
+    is_share=True,
 )
 
 

@@ -103,6 +103,7 @@ jaccard = Measure(
     must_be_sure=("union",),
     trusted_if=("union",),
     is_symmetric=True,
+    is_share=True,
 )
 
 kulczynski = Measure(

@@ -38,6 +38,7 @@ fisher = Measure(
     aliases=("fisher_exact", "fishers_exact"),
     arules="fishersExactTest",
     is_symmetric=True,
+    is_loss=True,
 )
 
 

@@ -101,6 +101,14 @@ class Channel(ABC):
         part = np.ascontiguousarray(itemsets[:, members(mask)])
         return self.weights(part, stratum, None if cells is None else marginal(cells, shown))[:, shown]
 
+    def doubts(self, itemsets: ItemsetRows, cells: Cells) -> npt.NDArray[np.bool_] | None:
+        """Itemsets of which these reports say too little for normal errors, whatever their number; None for none."""
+        return None
+
+    def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
+        """The probabilities that a report lacks an item that is there, and shows one that is not; None if unknown."""
+        return None
+
     @abstractmethod
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """The smallest variance that one record can bring to each itemset's estimate, whatever it truly shows."""
@@ -161,6 +169,10 @@ class RecordChannel(Channel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         return np.array([self.record_variances(tuple(itemset), stratum).min() for itemset in itemsets.tolist()])
+
+    def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
+        matrices = np.array([self.transition((item,), stratum) for item in items.tolist()]).reshape(-1, 2, 2)
+        return matrices[:, 1, 0], matrices[:, 0, 1]
 
     def singular(self, itemset: Iterable[int]) -> SingularChannelError:
         """The error to raise when reports on these items do not depend on the truth."""

@@ -257,6 +257,11 @@ class ExchangeableChannel(RecordChannel):
         k = itemsets.shape[1]
         return np.tile(self._weights_and_variances(k, self._size(stratum))[0][_ones(k)], (len(itemsets), 1))
 
+    def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
+        """The same for all items."""
+        matrix = self.transition((0,), stratum)
+        return np.full(len(items), matrix[1, 0]), np.full(len(items), matrix[0, 1])
+
     def record_variances(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         k = len(itemset)
         return self._weights_and_variances(k, self._size(stratum))[1][_ones(k)]

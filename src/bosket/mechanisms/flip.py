@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import ItemsetRows, Words
@@ -243,6 +244,9 @@ class FlipChannel(RecordChannel):
         with_whole = cells.astype(float)
         square_products(shown, hidden, itemsets, with_whole)
         return with_whole, np.broadcast_to(with_whole[:, :1], with_whole.shape)
+
+    def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
+        return 1 - self.present[items], self.absent[items]
 
     def _factors(self, itemsets: ItemsetRows) -> tuple[Floats, Floats]:
         """The weight of each item that a report hides, or shows; those of erased items are not finite."""

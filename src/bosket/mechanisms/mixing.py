@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import ItemsetRows, Words
@@ -36,6 +37,8 @@ from bosket.randomness import Randomness, Thresholds
 
 if TYPE_CHECKING:
     from typing import Self
+
+_CLEAR = 5.0  # standard errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +135,8 @@ class MixingChannel(Channel):
                 value=None,
             )
         k = itemsets.shape[1]
-        n = cells.sum(axis=1, keepdims=True)
-        shown = 1.0 - 1.0 / self.keep  # the factor of an item of B that a report shows; 1 if it does not
-        unions = _by_subsets(cells / n, shown)
-        spread = np.sqrt(np.maximum(_by_subsets(cells / n, shown**2) - unions**2, 0.0) / n)
+        shown = 1.0 - 1.0 / self.keep
+        unions, spread = self._unions(cells)
         signs = np.where(np.bitwise_count(np.arange(1 << k)) % 2 == 0, 1.0, -1.0)
         avoiding = np.maximum(unions, 0.0) ** (1 / self.united)
         floor = np.maximum(np.maximum(unions, spread), np.finfo(float).tiny)
@@ -143,6 +144,21 @@ class MixingChannel(Channel):
         constant = (signs * avoiding - slope * unions).sum(axis=1, keepdims=True)
         result: Floats = constant + _by_subsets(slope, shown)
         return result
+
+    def doubts(self, itemsets: ItemsetRows, cells: Cells) -> npt.NDArray[np.bool_] | None:
+        """Where the unions that avoid some of the items are less than five standard errors above 0.
+
+        A root is far from linear there.
+        """
+        unions, spread = self._unions(cells)
+        return np.asarray((unions < _CLEAR * spread)[:, 1:].any(axis=1))
+
+    def _unions(self, cells: Cells) -> tuple[Floats, Floats]:
+        """The fraction of unions that avoid each subset, estimated, and its standard error."""
+        n = cells.sum(axis=1, keepdims=True)
+        shown = 1.0 - 1.0 / self.keep  # the factor of an item of B that a report shows; 1 if it does not
+        unions = _by_subsets(cells / n, shown)
+        return unions, np.sqrt(np.maximum(_by_subsets(cells / n, shown**2) - unions**2, 0.0) / n)
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """None is known before there are reports."""

@@ -17,6 +17,15 @@ from bosket.threads import parallel_map
 _PAIRS = 1 << 20  # pairs of itemsets joined in one piece, some tens of milliseconds
 
 
+def count_candidates(index: ItemsetIndex) -> int:
+    """How many itemsets one larger have all their subsets in ``index`` (of itemsets of two items or more)."""
+    rows = index.rows
+    groups = group_starts(rows)
+    nothing = np.empty((0, rows.shape[1] + 1), np.int32)
+    limit = 1 << 62
+    return sum(parallel_map(lambda part: int(join(rows, index.slots, groups, *part, limit, nothing)), _parts(groups)))
+
+
 def next_candidates(index: ItemsetIndex, *, max_candidates: int) -> ItemsetRows:
     """All itemsets one larger whose subsets are all in ``index``, sorted; its rows must be sorted too."""
     rows = index.rows

@@ -27,12 +27,12 @@ from bosket.errors import DataError, ParameterError
 from bosket.estimates import Floats, normal_quantile
 from bosket.measures import MLXTEND, Contingency, measure
 from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
-from bosket.measures.many import ManyWay, margins
+from bosket.measures.many import ManyWay, margins, noise_of_squares
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.itemset_measures import many_way
 from bosket.mining.mine import as_baskets, not_a_string
-from bosket.mining.support import StratumCells, cells_of
+from bosket.mining.support import StratumCells, cells_of, rare_moves
 from bosket.reports import Reports
 
 if TYPE_CHECKING:
@@ -170,7 +170,28 @@ class ContingencyTable:
             two_by_two(self._counts[None, :], self.n_records),
             Covariance(*(np.array([one @ v @ other]) for one, other in pairs)),
             sampling=self.sampling,
+            doubtful=np.array([self._is_doubtful]),
         )
+
+    @cached_property
+    def _is_doubtful(self) -> bool:
+        """Whether the reports say too little for normal errors, of the channel's own or because coins seldom matter."""
+        rows = np.array([self.items], np.int32)
+        known = [self.channel.doubts(rows, reports[None, :]) for reports in self.reports]
+        doubtful = any(doubt is not None and doubt.any() for doubt in known)
+        if self.sampling or isinstance(self.channel, IdentityChannel):
+            return doubtful
+        share = np.array([self._share(place) for place in range(len(self.items))])
+        records = self.reports.sum(axis=1)
+        return doubtful or bool(rare_moves(self.channel, self.strata, records, rows[0], share).any())
+
+    def _share(self, place: int) -> float:
+        """The estimated support of one item."""
+        rows, mask = np.array([self.items], np.int32), 1 << place
+        total = 0.0
+        for stratum, reports in zip(self.strata, self.reports, strict=True):
+            total += float(self.channel.subset_weights(rows, mask, stratum, reports[None, :])[0] @ reports)
+        return total / self.n_records
 
     def _many(self, record: ManyWay, level: float) -> MeasureEstimate:
         cells = self._counts / self.n_records
@@ -184,9 +205,12 @@ class ContingencyTable:
             spread = root(np.diag(covariance))
             sure = [cells[-1] / spread[list(order).index(len(cells) - 1)]]
             sure += [share / _share_stderr(covariance, order, j) for j, share in enumerate(margins(cells))]
-            trusted = np.isfinite(low) and np.isfinite(stderr) and min(sure) >= TRUSTED
+            trusted = np.isfinite(low) and np.isfinite(stderr) and min(sure) >= TRUSTED and not self._is_doubtful
             if record.is_dependence:
-                trusted = trusted and value >= TRUSTED / 2 * stderr  # of a square: four errors of its root
+                inverse = np.argsort(order)
+                trusted = (
+                    trusted and noise_of_squares(cells, np.diag(covariance)[inverse], self.n_records) <= stderr / 2
+                )
         return MeasureEstimate(
             record.name, value, stderr, float(low), float(high), level, record.scale.value, bool(trusted), np.nan
         )

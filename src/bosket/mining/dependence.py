@@ -104,7 +104,8 @@ def dependent_pairs(
     how = Criteria.checked(measures, level, adjust, symmetric, min_expected, max_p)
     data = as_baskets(data)
     pairs = pairs_in(data, items=items, max_candidates=max_candidates, on_progress=on_progress)
-    return frame_of(pairs, how, len(pairs), _about(data))
+    about = _about(data)
+    return frame_of(pairs, how, len(pairs), {**about, "rests_on": _rests_on(about)})
 
 
 def pairs_in(
@@ -163,6 +164,7 @@ def dependent_pairs_of(
     """
     how = Criteria.checked(measures, level, adjust, symmetric, min_expected, max_p)
     _check_apart(found.channel, str(found.about.get("mechanism")))
+    rests_on = _rests_on(found.about)
     if found.about.get("max_size") == 1:
         raise DataError("No pairs were looked for: the search stopped at itemsets of one item.", hint="Set max_size=2.")
     counts = np.zeros(len(found.domain), np.int64)
@@ -174,34 +176,40 @@ def dependent_pairs_of(
     if len(found.levels) > 1:
         rows, both = found.levels[1].items, found.levels[1].observed.sum(axis=0)
     pairs = Pairs(found.domain, rows, both, counts[rows[:, 0]], counts[rows[:, 1]], found.n_records)
-    rests_on = _VOUCHED if found.about.get("mechanism") is None else _OWN_COINS
     return frame_of(pairs, how, _number_of_pairs(kept, found.domain), {**found.about, "rests_on": rests_on})
 
 
 def _about(data: Reports | Baskets) -> dict[str, Any]:
     about: dict[str, Any] = {"version": __version__, "n_records": data.n_records}
     if not isinstance(data, Reports):
-        nothing = dict.fromkeys(("mechanism", "guarantee", "randomness"))
-        return {**about, **nothing, "rests_on": _VOUCHED}
-    unit = data.plan.unit
-    rests_on = _OWN_COINS
-    if unit.reports > 1:
-        rests_on += (
-            f"; the plan allows for {unit.reports} of a person, and as far as these are alike p-values are too small"
-        )
-    if unit.longer == "sample":
-        rests_on += (
-            f"; of records with more than {data.plan.max_size} items so many were drawn first, which can make items "
-            "depend on each other: the claim is about the records as drawn"
-        )
+        return {**about, **dict.fromkeys(("mechanism", "guarantee", "randomness"))}
     return {
         **about,
         "mechanism": str(data.plan.mechanism),
+        "unit": {"reports": data.plan.unit.reports, "longer": data.plan.unit.longer},
         "plan": data.plan.digest,
         "guarantee": data.guarantee.to_json(),
         "randomness": data.randomness,
-        "rests_on": rests_on,
     }
+
+
+def _rests_on(about: dict[str, Any]) -> str:
+    """What the claim rests on, in words; refused where it would be false."""
+    if about.get("mechanism") is None:
+        return _VOUCHED
+    unit = about.get("unit", {"reports": 1, "longer": "refuse"})
+    if unit["longer"] == "sample":
+        raise DataError(
+            "Dependence in these reports proves none in the original: long records were sampled down before they were "
+            "randomized, which makes independent items depend on each other.",
+            hint="Only plans that refuse long records can be analysed without the parameters.",
+        )
+    if unit["reports"] > 1:
+        return (
+            f"{_OWN_COINS}; the plan allows for {unit['reports']} of a person, and as far as these are alike p-values "
+            "are too small"
+        )
+    return _OWN_COINS
 
 
 def _number_of_pairs(items: npt.NDArray[np.int32], domain: Domain) -> int:

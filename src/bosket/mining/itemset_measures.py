@@ -17,7 +17,7 @@ from bosket.errors import ParameterError
 from bosket.estimates import Floats, normal_quantile
 from bosket.measures import measure
 from bosket.measures.inference import TRUSTED, on_scale, root
-from bosket.measures.many import MANY_WAY, ManyWay
+from bosket.measures.many import MANY_WAY, ManyWay, noise_of_squares
 from bosket.mining.rules.splits import Family, Source
 from bosket.threads import parallel_map, slices
 
@@ -31,7 +31,7 @@ _WEIGHTS = 1 << 18  # weights held at once
 
 def many_way(name: str) -> ManyWay:
     """The measure of that name for k things; refused where there is none."""
-    record = MANY_WAY.get(measure(name).name)
+    record = MANY_WAY.get(measure(name, parameter="measures").name)
     if record is None:
         raise ParameterError(
             f"The 'measures' parameter must name some of {', '.join(MANY_WAY)} where there are more than two things, "
@@ -43,10 +43,11 @@ def many_way(name: str) -> ManyWay:
 
 
 def itemset_columns(
-    found: FrequentItemsets, names: Iterable[str], *, level: float, sampling: bool
+    found: FrequentItemsets, names: str | Iterable[str], *, level: float, sampling: bool
 ) -> dict[str, npt.NDArray[Any]]:
     """Columns m, m_stderr, m_low and m_high in the order of the frame, and ``caution``; NaN for single items."""
-    records = list({record.name: record for record in map(many_way, names)}.values())
+    wanted = MANY_WAY if names == "all" else names
+    records = list({record.name: record for record in map(many_way, wanted)}.values())
     source = Source(found)
     pieces: list[list[Floats]] = []
     doubts: list[npt.NDArray[np.bool_]] = []
@@ -99,10 +100,24 @@ def _measure(
             low, high = on_scale(record.scale, value, stderr, normal_quantile(level))
             is_exact = family.source.is_exact and not sampling
             doubt = np.zeros(len(value), bool) if is_exact else ~(is_sure & np.isfinite(low) & np.isfinite(stderr))
+            if not is_exact:
+                doubt |= family.doubtful if sampling else family.doubtful | family.rare_moves
             if record.is_dependence and not is_exact:
-                doubt |= value < TRUSTED / 2 * stderr
+                noise = noise_of_squares(cells, _cell_variances(family, weights, cells, sampling=sampling), n)
+                doubt |= ~(noise <= stderr / 2)
             results.append((np.stack([value, stderr, low, high]), doubt))
     return results
+
+
+def _cell_variances(family: Family, weights: list[Floats] | None, cells: Floats, *, sampling: bool) -> Floats:
+    """Of every cell, as a fraction: shape (n, 2**k)."""
+    total = np.empty_like(cells)
+    for cell in range(cells.shape[1]):
+        slope = np.zeros_like(cells)
+        slope[:, cell] = 1.0
+        by_support = _mobius(slope.copy(), upwards=False)
+        total[:, cell] = _variance(family, weights, cells, slope, by_support, sampling=sampling)
+    return total
 
 
 def _variance(

@@ -139,6 +139,7 @@ def _about_reports(reports: Reports, search: Search) -> dict[str, Any]:
     return {
         **_about(reports.n_records, search),
         "mechanism": str(reports.plan.mechanism),
+        "unit": {"reports": reports.plan.unit.reports, "longer": reports.plan.unit.longer},
         "plan": reports.plan.digest,
         "guarantee": reports.guarantee.to_json(),
         "randomness": reports.randomness,

@@ -15,7 +15,8 @@ from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
-from bosket.measures import Contingency, Measure, Monotone, measure
+from bosket.measures import Contingency, Measure, Monotone
+from bosket.measures import measures as by_names
 from bosket.measures.independence import Counts, chi_squares, correlation_at_least, independence
 from bosket.measures.multiple import METHODS
 from bosket.measures.multiple import adjust as adjusted
@@ -43,16 +44,14 @@ class Criteria:
     @classmethod
     def checked(
         cls,
-        measures: Iterable[str],
+        measures: str | Iterable[str],
         level: float,
         adjust: str,
         symmetric: bool,
         min_expected: float,
         max_p: float | None,
     ) -> Criteria:
-        if isinstance(measures, str):
-            measures = (measures,)
-        records = {record.name: record for record in map(measure, measures)}
+        records = {record.name: record for record in by_names(measures)}
         for record in records.values():
             _check_monotone(record, symmetric)
         return cls(

@@ -133,7 +133,9 @@ class FrequentItemsets:
             return float(self.levels[row.shape[1] - 1].value[place]) / self.n_records
         raise DataError("The itemset asked for is not among those found; bosket.estimate can estimate any itemset.")
 
-    def to_frame(self, *, level: float = 0.95, sampling: bool = False, measures: Iterable[str] = ()) -> pd.DataFrame:
+    def to_frame(
+        self, *, level: float = 0.95, sampling: bool = False, measures: str | Iterable[str] = ()
+    ) -> pd.DataFrame:
         """One row per frequent itemset, smallest first.
 
         support   the estimate, not clipped to [0, 1]; unbiased for an itemset named in advance, but those that pass a
@@ -179,10 +181,10 @@ class FrequentItemsets:
         }
         return frame
 
-    def _measures(self, names: Iterable[str], level: float, sampling: bool) -> dict[str, Any]:
+    def _measures(self, names: str | Iterable[str], level: float, sampling: bool) -> dict[str, Any]:
         from bosket.mining.itemset_measures import itemset_columns
 
-        chosen = (names,) if isinstance(names, str) else tuple(names)
+        chosen = [names] if isinstance(names, str) and names != "all" else names
         return itemset_columns(self, chosen, level=level, sampling=sampling) if chosen else {}
 
     @cached_property

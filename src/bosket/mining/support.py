@@ -64,3 +64,30 @@ def product_sums(
         weights = np.stack([channel.subset_weights(itemsets, mask, stratum, cell) for mask in masks], axis=1)
         total += np.einsum("nif,njf->nij", weights * cell[:, None, :], weights)
     return total
+
+
+FEW_MOVES = 5
+"""Reports: where fewer items are expected to be lost, or put in, the error of the coins is skewed, not normal."""
+
+
+def rare_moves(
+    channel: Channel,
+    strata: Sequence[int],
+    stratum_records: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int32],
+    share: Floats,
+) -> npt.NDArray[np.bool_]:
+    """Items of which the coins change so few reports one way that normal errors of the coins do not hold.
+
+    ``share`` are their estimated supports.  A way that never happens does not count.
+    """
+    present = np.clip(share, 0.0, 1.0)
+    result = np.zeros((2, len(items)))
+    possible = np.zeros((2, len(items)), bool)
+    for stratum, records in zip(strata, stratum_records.tolist(), strict=True):
+        moves = channel.moves(items, stratum) if records else None
+        if moves is not None:
+            result += records * np.stack([present * moves[0], (1 - present) * moves[1]])
+            possible |= np.stack(moves) > 0
+    rare = possible & (result < FEW_MOVES)
+    return np.asarray(rare.any(axis=0))

@@ -6,6 +6,7 @@ reaches the threshold, with their covariance.  Then they are ordered, and every 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,20 +14,44 @@ import numpy.typing as npt
 import pandas as pd
 
 from bosket.data.domain import as_objects
-from bosket.measures.multiple import adjust
+from bosket.errors import ParameterError
+from bosket.measures.multiple import adjust as adjusted
+from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.rules.generate import generate, tables_of
 from bosket.mining.rules.query import Query
-from bosket.mining.rules.significance import tests_in_family
+from bosket.mining.rules.significance import check_testable, tests_in_family
 from bosket.mining.rules.splits import Rules, Source
+from bosket.mining.rules.template import RuleTemplate
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
     from bosket.mining.result import FrequentItemsets
 
+_WIDENED = "intervals are widened for having been selected (false coverage rate); estimates are not corrected"
 _CHUNK = 1 << 15  # rules evaluated at once: their arrays stay in the processor's cache
 
 
-def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
+def association_rules(  # what users of such functions expect to write
+    found: FrequentItemsets,
+    *,
+    metric: str = "confidence",
+    min_threshold: float = 0.8,
+    measures: str | Iterable[str] | None = None,
+    template: RuleTemplate | None = None,
+    top: int | None = None,
+    sort_by: str = "low",
+    min_improvement: float | None = None,
+    interval: str = "default",
+    level: float = 0.95,
+    sampling: bool = False,
+    bias: bool = False,
+    fcr: bool = False,
+    adjust: str | None = None,
+    alpha: float | None = None,
+    alternative: str = "greater",
+    tests: int | None = None,
+    max_rules: int = 20_000_000,
+) -> pd.DataFrame:
     """All rules A => C from frequent itemsets whose ``metric`` is at least ``min_threshold``.
 
     metric, min_threshold   a measure of the catalogue (``bosket.measures.CATALOGUE``; mlxtend's, arules' and other
@@ -34,7 +59,8 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
     measures                the measures to give; mlxtend's ten unless named
     template                a :class:`RuleTemplate`: items and sizes allowed on either side
     top                     at most so many, the best
-    sort_by                 "low": the low end of the metric's interval, the surest first; or "estimate"
+    sort_by                 "low": the low end of the metric's interval, the surest first, and last those whose interval
+                            of the metric carries a caution; or "estimate"
     min_improvement         leave out rules whose confidence does not exceed that of every more general rule with the
                             same consequent (the one without antecedent included) by more than this
     interval                "default": each measure on the scale where it is closest to normal; "normal"; "chebyshev"
@@ -45,40 +71,60 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
                             share of at most 1 - level is expected to miss, though the best looking rules were chosen
     adjust, alpha           p_value and p_adjusted: that A and C are independent, counting drawing and coins, adjusted
                             for all rules looked at: "by" (Benjamini and Yekutieli, under any dependence), "bh"
-                            (Benjamini and Hochberg), "bonferroni" or "none"; with ``alpha``, only rules with
+                            (Benjamini and Hochberg), "holm", "bonferroni" or "none"; with ``alpha``, only rules with
                             p_adjusted <= alpha are kept
     alternative             "greater" (more often together than by chance), "less" or "two-sided"
     tests                   how many hypotheses there were, if not all that were looked at
     max_rules               refuse to make more; ``top`` keeps memory small whatever their number
 
     Columns: mlxtend's names first (antecedents, consequents, antecedent support, consequent support, then the
-    measures), then for each measure m: m_stderr, m_low, m_high, and ``caution``, which names the measures whose
-    interval should not be trusted in this row: what they rest on is less than four standard errors above 0.
+    measures, under their own names: ``measure("phi").name`` is "correlation"), then for each measure m: m_stderr,
+    m_low, m_high, and ``caution``, which names the measures whose interval should not be trusted in this row, separated
+    by commas: what they rest on is less than four standard errors above 0, or few reports or people decide, or the
+    measure is not smooth there.
 
     Values are not clipped, ratios of estimates are slightly biased, and nothing but ``fcr`` corrects for selection: of
     many rules the best looking are the luckiest.  A ratio whose denominator is less than two standard errors above 0
     means nothing: it is NaN then, and such a rule passes no threshold on it.  A standard error is NaN where its
     variance estimate came out negative.
     """
-    query = Query(**options)
+    query = Query(
+        metric=metric,
+        min_threshold=min_threshold,
+        measures=measures,
+        template=RuleTemplate() if template is None else template,
+        top=top,
+        sort_by=sort_by,
+        min_improvement=min_improvement,
+        interval=interval,
+        level=level,
+        sampling=sampling,
+        bias=bias,
+        fcr=fcr,
+        adjust=adjust,
+        alpha=alpha,
+        alternative=alternative,
+        tests=tests,
+        max_rules=max_rules,
+    )
+    _check(found, query)
     shape = query.template.on(found.domain)
     source = Source(found)
     passed = generate(source, query, shape)
-    tests = 0
+    family = 0
     p_adjusted = np.empty(0)
     if query.adjust is not None or query.fcr:
-        tests = tests_in_family(found, shape) if query.tests is None else query.tests
+        family = tests_in_family(found, shape) if query.tests is None else query.tests
     if query.adjust is not None:
         assert passed.p_value is not None
-        p_adjusted = adjust(passed.p_value, query.adjust, tests=tests)
-    order = np.argsort(-passed.key, kind="stable")
+        p_adjusted = adjusted(passed.p_value, query.adjust, tests=family)
+    order = passed.order
     if query.alpha is not None:
         order = order[p_adjusted[order] <= query.alpha]
+    number = passed.number if query.alpha is None else len(order)
     order = order[: query.top]
-    level = query.level
-    if query.fcr:
-        level = 1 - (1 - level) * min(max(len(order), 1) / tests, 1.0)
-    columns = _columns(source, query, passed.rules.take(order), level)
+    each = 1 - (1 - level) * min(max(len(order), 1) / family, 1.0) if query.fcr else level
+    columns = _columns(source, query, passed.rules.take(order), each)
     if passed.p_value is not None:
         columns["p_value"], columns["p_adjusted"] = passed.p_value[order], p_adjusted[order]
     frame = pd.DataFrame(columns, copy=False)
@@ -87,15 +133,29 @@ def association_rules(found: FrequentItemsets, **options: Any) -> pd.DataFrame:
         "metric": query.by.name,
         "min_threshold": query.min_threshold,
         "passed": passed.number,
+        **({"alpha": query.alpha, "significant": number} if query.alpha is not None else {}),
         "level": query.level,
         "sort_by": query.sort_by,
         "stderr": found.source_of_error(query.sampling),
         **_about_intervals(query),
-        **({"level_of_each": level} if query.fcr else {}),
-        **({"tests": tests} if tests else {}),
+        **({"level_of_each": each, "selection": _WIDENED} if query.fcr else {}),
+        **({"tests": family} if family else {}),
         **({"adjust": query.adjust, "alternative": query.alternative} if query.adjust else {}),
     }
     return frame
+
+
+def _check(found: FrequentItemsets, query: Query) -> None:
+    """Refuse what these data cannot have."""
+    if query.adjust is not None:
+        check_testable(found)
+    if query.by.gradient is None and not isinstance(found.channel, IdentityChannel):
+        raise ParameterError(
+            f"The 'metric' parameter must be a measure that can be estimated; {query.by.name} is one of exact data.",
+            parameter="metric",
+            value=query.metric,
+            hint="adjust='by' gives p-values that hold for reports.",
+        )
 
 
 def _about_intervals(query: Query) -> dict[str, Any]:

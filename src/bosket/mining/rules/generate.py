@@ -6,6 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.errors import TooManyRulesError
 from bosket.estimates import Floats
@@ -23,13 +24,20 @@ class Passed(NamedTuple):
 
     rules: Rules
     key: Floats
+    is_sure: npt.NDArray[np.bool_]
+    """Whether the key can be trusted; those where it cannot come last."""
     p_value: Floats | None
     number: int
     """How many passed, those that ``top`` left out included."""
 
     def take(self, chosen: Places) -> Passed:
         p_value = None if self.p_value is None else self.p_value[chosen]
-        return Passed(self.rules.take(chosen), self.key[chosen], p_value, self.number)
+        return Passed(self.rules.take(chosen), self.key[chosen], self.is_sure[chosen], p_value, self.number)
+
+    @property
+    def order(self) -> Places:
+        """By the key, highest first; equals keep their order."""
+        return np.lexsort((-self.key, ~self.is_sure))
 
 
 def generate(source: Source, query: Query, shape: Shape) -> Passed:
@@ -56,9 +64,8 @@ def generate(source: Source, query: Query, shape: Shape) -> Passed:
 
 
 def best(passed: Passed, top: int | None) -> Passed:
-    """The first ``top`` by the key, highest first; equals keep their order, and those without a key come last."""
-    order = np.argsort(-passed.key, kind="stable")
-    return passed.take(order[:top])
+    """The first ``top``."""
+    return passed.take(passed.order[:top])
 
 
 def tables_of(rules: Rules, n_records: int, *, sampling: bool) -> Tables | None:
@@ -69,7 +76,8 @@ def tables_of(rules: Rules, n_records: int, *, sampling: bool) -> Tables | None:
     table = rules.table(n_records)
     if covariance is None:
         covariance = Covariance(*(np.zeros(len(rules)) for _ in range(6)))
-    return Tables(table, covariance, sampling=sampling)
+    doubtful = rules.doubtful if sampling else rules.doubtful | rules.rare_moves
+    return Tables(table, covariance, sampling=sampling, doubtful=doubtful)
 
 
 def _piece(family: Family, query: Query, shape: Shape) -> Passed:
@@ -80,20 +88,24 @@ def _piece(family: Family, query: Query, shape: Shape) -> Passed:
         improving(family.values, rows, antecedents, query.min_improvement, improves)
         rows, antecedents = rows[improves], antecedents[improves]
     rules = family.rules(rows, antecedents)
+    which = np.arange(len(rows))
     tables = tables_of(rules, n, sampling=query.sampling)
+    is_sure = np.ones(len(rules), bool)
     if tables is None:
         key: Floats = query.by(rules.table(n))
     else:
         if query.sort_by == "low" and query.by.gradient is not None:
             inferred = tables.infer(query.by, level=query.level, interval=query.interval)
-            value, key = inferred.value, inferred.low
+            value, key, is_sure = inferred.value, inferred.low, inferred.is_trusted
         else:
             value = key = tables.values(query.by)
-        sure = value >= query.min_threshold  # the denominators that are not sure made it NaN
-        if not sure.all():
-            rules, key = rules.take(sure), key[sure]
-    p_value = p_values(rules, n, query.alternative) if query.adjust is not None else None
-    passed = Passed(rules, key, p_value, len(key))
+        defined = value >= query.min_threshold  # the denominators that are not sure made it NaN
+        if not defined.all():
+            rules, key, is_sure, which = rules.take(defined), key[defined], is_sure[defined], which[defined]
+    p_value = None
+    if query.adjust is not None:
+        p_value = p_values(family, rules, rows[which], antecedents[which], query.alternative)
+    passed = Passed(rules, key, is_sure, p_value, len(key))
     return best(passed, query.top) if query.top is not None and query.adjust is None else passed
 
 
@@ -121,6 +133,7 @@ def _join(pieces: list[Passed]) -> Passed:
     return Passed(
         Rules.join([piece.rules for piece in pieces]),
         np.concatenate([piece.key for piece in pieces]),
+        np.concatenate([piece.is_sure for piece in pieces]),
         np.concatenate(p_values) if p_values else None,
         sum(piece.number for piece in pieces),
     )
@@ -129,5 +142,5 @@ def _join(pieces: list[Passed]) -> Passed:
 def _nothing(source: Source, query: Query) -> Passed:
     none, nowhere = np.empty(0), np.empty(0, np.int64)
     covariance = None if source.is_exact else Covariance(*(none for _ in range(6)))
-    rules = Rules(none, none, none, nowhere, nowhere, covariance)
-    return Passed(rules, none, None if query.adjust is None else none, 0)
+    rules = Rules(none, none, none, nowhere, nowhere, covariance, none.astype(bool), none.astype(bool))
+    return Passed(rules, none, none.astype(bool), None if query.adjust is None else none, 0)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from bosket.checks import check_choice, check_integer, check_not_negative, check_probability, check_real
 from bosket.errors import ParameterError
 from bosket.estimates import normal_quantile
-from bosket.measures import MLXTEND, Measure, measure
+from bosket.measures import MLXTEND, Measure, measure, measures
 from bosket.measures.inference import check_interval
 from bosket.measures.multiple import METHODS
 from bosket.mining.rules.significance import ALTERNATIVES
@@ -20,32 +20,25 @@ from bosket.mining.rules.template import RuleTemplate
 class Query:
     """Which rules are wanted, and what is to be said of them; see :func:`association_rules`."""
 
-    metric: str = "confidence"
-    min_threshold: float = 0.8
-    measures: Iterable[str] | None = None
-    template: RuleTemplate = field(default_factory=RuleTemplate)
-    top: int | None = None
-    sort_by: str = "low"
-    min_improvement: float | None = None
-    interval: str = "default"
-    level: float = 0.95
-    sampling: bool = False
-    bias: bool = False
-    fcr: bool = False
-    adjust: str | None = None
-    alpha: float | None = None
-    alternative: str = "greater"
-    tests: int | None = None
-    max_rules: int = 20_000_000
+    metric: str
+    min_threshold: float
+    measures: str | Iterable[str] | None
+    template: RuleTemplate
+    top: int | None
+    sort_by: str
+    min_improvement: float | None
+    interval: str
+    level: float
+    sampling: bool
+    bias: bool
+    fcr: bool
+    adjust: str | None
+    alpha: float | None
+    alternative: str
+    tests: int | None
+    max_rules: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.measures, str):
-            raise ParameterError(
-                "The 'measures' parameter must be names of measures, got a string.",
-                parameter="measures",
-                value=self.measures,
-                hint=f"Write ['{self.measures}'] rather than '{self.measures}'.",
-            )
         check_real("min_threshold", self.min_threshold)
         check_choice("sort_by", self.sort_by, ("low", "estimate"))
         check_interval(self.interval)
@@ -60,7 +53,7 @@ class Query:
             check_probability("alpha", self.alpha)
             object.__setattr__(self, "adjust", self.adjust or "by")
         if self.adjust is not None:
-            check_choice("adjust", self.adjust, METHODS)
+            object.__setattr__(self, "adjust", check_choice("adjust", str(self.adjust).lower(), METHODS))
         check_choice("alternative", self.alternative, ALTERNATIVES)
         if not isinstance(self.template, RuleTemplate):
             raise ParameterError(
@@ -68,8 +61,16 @@ class Query:
                 parameter="template",
                 value=self.template,
             )
-        named = MLXTEND if self.measures is None else self.measures
-        chosen = {found.name: found for found in (measure(name) for name in named)}
+        if self.by.is_loss:
+            raise ParameterError(
+                f"The 'metric' parameter must be a measure of which more is better, and of {self.by.name} less is.",
+                parameter="metric",
+                value=self.metric,
+                hint="Name it among the measures, and select by another.",
+            )
+        chosen = {found.name: found for found in map(measure, MLXTEND)}
+        if self.measures is not None:
+            chosen = {found.name: found for found in measures(self.measures)}
         chosen.setdefault(self.by.name, self.by)
         object.__setattr__(self, "measures", tuple(chosen.values()))
 

@@ -23,7 +23,7 @@ from bosket.measures import Contingency
 from bosket.measures.inference import Covariance
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level
-from bosket.mining.support import StratumCells, cells_of
+from bosket.mining.support import StratumCells, cells_of, rare_moves
 from bosket.threads import slices
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ class Rules:
     consequent: Places
     covariance: Covariance | None
     """Of the support fractions, under the coins alone; None where nothing is randomized."""
+    doubtful: npt.NDArray[np.bool_]
+    """Where the reports say too little for normal errors of the estimates."""
+    rare_moves: npt.NDArray[np.bool_]
+    """Where they say too little for normal errors of the coins alone."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -52,14 +56,21 @@ class Rules:
     def take(self, chosen: Any) -> Rules:
         covariance = None if self.covariance is None else self.covariance.take(chosen)
         return Rules(
-            self.x[chosen], self.a[chosen], self.c[chosen], self.antecedent[chosen], self.consequent[chosen], covariance
+            self.x[chosen],
+            self.a[chosen],
+            self.c[chosen],
+            self.antecedent[chosen],
+            self.consequent[chosen],
+            covariance,
+            self.doubtful[chosen],
+            self.rare_moves[chosen],
         )
 
     @classmethod
     def join(cls, parts: Sequence[Rules]) -> Rules:
         if len(parts) == 1:
             return parts[0]
-        names = ("x", "a", "c", "antecedent", "consequent")
+        names = ("x", "a", "c", "antecedent", "consequent", "doubtful", "rare_moves")
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         covariances = [part.covariance for part in parts if part.covariance is not None]
         return cls(**columns, covariance=Covariance.join(covariances) if covariances else None)
@@ -84,6 +95,18 @@ class Source:
             rows = level.items[self.found.reported(level)]
             for start, stop in slices(len(rows), max(1, _CELLS >> rows.shape[1])):
                 yield Family(self, np.ascontiguousarray(rows[start:stop]))
+
+    @cached_property
+    def rare_items(self) -> npt.NDArray[np.bool_]:
+        """By item id: whether the coins change few reports of it."""
+        found = self.found
+        result = np.zeros(len(found.domain), bool)
+        if not self.is_exact and found.levels:
+            first = found.levels[0]
+            items = np.ascontiguousarray(first.items[:, 0])
+            share = first.value / found.n_records
+            result[items] = rare_moves(found.channel, found.strata, found.stratum_records, items, share)
+        return result
 
     @cached_property
     def noise(self) -> list[Floats]:
@@ -147,7 +170,16 @@ class Family:
             self.places[rows, antecedents] + starts[sizes - 1],
             self.places[rows, consequents] + starts[self.rows.shape[1] - sizes - 1],
             None if self.source.is_exact else self._covariance(rows, antecedents),
+            self.doubtful[rows],
+            self.rare_moves[rows],
         )
+
+    @cached_property
+    def observed(self) -> npt.NDArray[np.int64]:
+        """Numbers of reports that show each subset, by pattern: shape (n, 2**k)."""
+        columns = [level.observed.sum(axis=0) for level in self.found.levels]
+        result: npt.NDArray[np.int64] = self.by_size(columns, self.found.n_records)
+        return result
 
     @cached_property
     def cells(self) -> StratumCells:
@@ -173,6 +205,38 @@ class Family:
         people = value * (1 - value / self.found.n_records) if sampling else 0.0
         coins = 0.0 if self.source.is_exact else self._noise[:, mask]
         return np.sqrt(np.maximum(coins + people, 0.0))
+
+    @cached_property
+    def doubtful(self) -> npt.NDArray[np.bool_]:
+        """Itemsets of which the channel itself says that these reports tell too little."""
+        doubts = (
+            [self.found.channel.doubts(self.rows, cells) for cells in self.cells] if not self.source.is_exact else []
+        )
+        known = [doubt for doubt in doubts if doubt is not None]
+        return np.logical_or.reduce(known) if known else np.zeros(len(self.rows), bool)
+
+    @cached_property
+    def rare_moves(self) -> npt.NDArray[np.bool_]:
+        """Itemsets with an item of which the coins change few reports."""
+        return np.asarray(self.source.rare_items[self.rows].any(axis=1))
+
+    def influence(self, rows: Places, antecedent: int) -> tuple[Floats, Floats]:
+        """The most that one of the reports can move leverage up, and down, for the rules with this antecedent.
+
+        w_X - c w_A - a w_C + a c, over the patterns that some report shows; of fractions, a place per row.
+        """
+        n = self.found.n_records
+        a, c = (self.values[rows, side][:, None] / n for side in (antecedent, self.full ^ antecedent))
+        up, down = np.zeros(len(rows)), np.zeros(len(rows))
+        items = np.ascontiguousarray(self.rows[rows])
+        for stratum, cells in zip(self.found.strata, self.cells[:, rows], strict=True):
+            x_, a_, c_ = (
+                self.found.channel.subset_weights(items, side, stratum, np.ascontiguousarray(cells))
+                for side in (self.full, antecedent, self.full ^ antecedent)
+            )
+            moved = np.where(cells > 0, x_ - c * a_ - a * c_ + a * c, 0.0)
+            up, down = np.maximum(up, moved.max(axis=1)), np.maximum(down, -moved.min(axis=1))
+        return up, down
 
     @cached_property
     def _products(self) -> tuple[Floats, Floats]:

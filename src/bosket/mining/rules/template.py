@@ -96,7 +96,7 @@ class Shape:
 
     def allowed(self, rows: ItemsetRows, masks: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
         """Which of these splits of these itemsets have allowed items on both sides; None for all."""
-        if self.may_lead is None and self.may_follow is None:
+        if self.takes_all_items:
             return None
         bits = 1 << np.arange(rows.shape[1])
         full = (1 << rows.shape[1]) - 1
@@ -106,6 +106,10 @@ class Shape:
                 forbidden = np.where(allowed[rows], 0, bits).sum(axis=1)
                 result &= side & forbidden[:, None] == 0
         return result
+
+    @property
+    def takes_all_items(self) -> bool:
+        return self.may_lead is None and self.may_follow is None
 
     def splits(self, k: int) -> int:
         """How many splits of k items have allowed sizes."""
