@@ -40,7 +40,7 @@ def mine(
 ) -> FrequentItemsets:
     """Frequent itemsets of randomized reports, or of raw baskets exactly.
 
-    min_support     report itemsets whose estimated support, a fraction, is at least this
+    min_support     report itemsets whose estimated support, a fraction, is at least this, and their subsets
     max_size        look no further than itemsets of this size
     slack           extend itemsets down to min_support - slack standard errors
     max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets)
