@@ -1,8 +1,8 @@
 """How often the intervals of every measure hold the truth: simulated over tables, mechanisms and numbers of records.
 
 For each setting people are drawn from a known law of two items A and C (or stay the same, where the interval is one of
-the coins alone), reports are drawn from the channel's law, and the estimates and intervals come from the very code that
-makes rules, or from the same formulas.  An interval counts where its row carries no caution; how many do is told beside.
+the coins alone), reports are drawn from the channel's law, and estimates and intervals are those of rules.  An interval
+counts where its row carries no caution; how many do is told beside.
 """
 
 from __future__ import annotations
