@@ -8,7 +8,8 @@
     ├── PlanMismatchError (a DataError)         reports that belong to another plan
     ├── SingularChannelError                    a channel that randomizes but cannot be inverted
     ├── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
-    └── TooManyRulesError                       likewise of rules
+    ├── TooManyRulesError                       likewise of rules
+    └── BudgetExceeded                          a release that costs more than is left; nothing was spent
 
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
 need not read prose.  A message about input names the file and the line, never the contents of a record.
@@ -88,3 +89,24 @@ class TooManyRulesError(BosketError):
         super().__init__(message, hint=hint)
         self.number = number
         self.limit = limit
+
+
+class BudgetExceeded(BosketError):  # noqa: N818 - the name is the design's; it is a refusal rather than a fault
+    """A release that costs more than a budget has left.  Nothing was spent, and nothing may be looked at.
+
+    ``name`` is the budget's; ``asked`` and ``remaining`` are pairs of epsilon and delta.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        name: str,
+        asked: tuple[float, float],
+        remaining: tuple[float, float],
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.name = name
+        self.asked = asked
+        self.remaining = remaining

@@ -1,0 +1,191 @@
+"""The budget of a data set in the central model: spend before you look, and never more than was granted.
+
+>>> budget = Budget.in_memory(1.0)
+>>> for _ in range(10):
+...     entry = budget.spend(0.1, purpose="top 10 pairs")
+>>> entry.number, budget.remaining.epsilon
+(10, 0.0)
+
+One call of ``spend`` pays for one release, all of its parts together, before any look at the data; what comes after
+may use the epsilon of the entry and no more.  How much is asked for must not depend on the data but through what was
+released before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from bosket.errors import BosketError, DataError
+from bosket.privacy import ledger
+from bosket.privacy.accounts import Account, Amount, Entry, check_name
+
+
+class Store(Protocol):
+    """Where an account is kept."""
+
+    def read(self) -> Account: ...
+
+    def append(self, change: Callable[[Account], Account]) -> Account:
+        """Keep the account with the entry that ``change`` adds; nobody else adds one meanwhile."""
+        ...
+
+
+class Budget:
+    """A named allowance of epsilon and delta, and the append-only record of what was spent of it.
+
+    Made by :meth:`create` and :meth:`open` in a ledger, which is a file that processes share, or by :meth:`in_memory`.
+    ``neighbours`` says which data sets the promise is about, ``"add-remove"`` (one record more or less) or
+    ``"replace"`` (one record in place of another); an epsilon for the former is up to twice that for the latter.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._terms = store.read()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        name: str,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        neighbours: str = "add-remove",
+    ) -> Budget:
+        """A new budget in a ledger, which is made if need be, for its owner alone.
+
+        A name that the ledger has already is refused: budgets cannot be changed or renewed.
+        """
+        account = Account.new(name, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        ledger.create(Path(path), account)
+        return cls(_File(Path(path), account))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], name: str) -> Budget:
+        """A budget that a ledger has."""
+        return cls(_File(Path(path), ledger.find(Path(path), check_name(name))))
+
+    @classmethod
+    def in_memory(
+        cls, epsilon: float, *, delta: float = 0.0, name: str = "in memory", neighbours: str = "add-remove"
+    ) -> Budget:
+        """A budget that is forgotten when the process ends: for notebooks and trials."""
+        return cls(_Memory(Account.new(name, epsilon=epsilon, delta=delta, neighbours=neighbours)))
+
+    @property
+    def name(self) -> str:
+        return self._terms.name
+
+    @property
+    def epsilon(self) -> float:
+        """The whole of it, spent or not."""
+        return self._terms.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The whole of it, spent or not."""
+        return self._terms.delta
+
+    @property
+    def neighbours(self) -> str:
+        return self._terms.neighbours
+
+    @property
+    def account(self) -> Account:
+        """Terms and entries as they are now, all of one moment."""
+        return self._store.read()
+
+    @property
+    def spent(self) -> Amount:
+        return self.account.spent
+
+    @property
+    def remaining(self) -> Amount:
+        return self.account.remaining
+
+    def entries(self) -> tuple[Entry, ...]:
+        return self.account.entries
+
+    def spend(self, epsilon: float, *, purpose: str, delta: float = 0.0) -> Entry:
+        """Pay for one release.  When this returns the entry is kept; only then look at the data.
+
+        More than is left raises :class:`BudgetExceeded` and writes nothing.  After any other error, or a kill, the
+        entry may or may not have been written: at worst it counts for a release that never was.
+        """
+        after = self._store.append(lambda account: account.spend(epsilon, delta=delta, purpose=purpose))
+        return after.entries[-1]
+
+    def __repr__(self) -> str:
+        total = Amount(self.epsilon, self.delta)
+        return f"<Budget {self.name!r}: {total}, {self.neighbours}, {self._store}>"
+
+
+class _File:
+    """An account in a ledger; what was seen of it once must be there ever after."""
+
+    def __init__(self, path: Path, seen: Account) -> None:
+        self._path = path.absolute()  # the process may go elsewhere
+        self._seen = seen
+
+    def read(self) -> Account:
+        before = self._seen
+        return self._checked(ledger.find(self._path, before.name), before)
+
+    def append(self, change: Callable[[Account], Account]) -> Account:
+        before = self._seen
+        return self._remember(
+            ledger.append(self._path, before.name, lambda account: change(self._checked(account, before)))
+        )
+
+    def _checked(self, account: Account, before: Account) -> Account:
+        if not account.continues(before):
+            raise DataError(
+                f"The ledger {self._path} was replaced: the budget {before.name!r} lacks what was seen of it.",
+                path=self._path,
+                hint="What it says was spent cannot be trusted; spend nothing more of this budget.",
+            )
+        return self._remember(account)
+
+    def _remember(self, account: Account) -> Account:
+        self._seen = account
+        return account
+
+    def __str__(self) -> str:
+        return f"in {self._path}"
+
+
+class _Memory:
+    """An account in this process: a copy in another one would be spent twice."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def read(self) -> Account:
+        if self._process != os.getpid():
+            self._refuse()
+        return self._account
+
+    def append(self, change: Callable[[Account], Account]) -> Account:
+        if self._process != os.getpid():
+            self._refuse()
+        with self._lock:
+            self._account = change(self._account)
+            return self._account
+
+    def _refuse(self) -> NoReturn:
+        raise BosketError(
+            f"The budget {self._account.name!r} must stay in the process that made it, since it is in memory.",
+            hint="Budget.create makes one in a file, which processes can share.",
+        )
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse()
+
+    def __str__(self) -> str:
+        return "in memory"

@@ -1,0 +1,234 @@
+"""Accounts in a file that outlives the process: SQLite, one table of budgets and one of entries.
+
+Durable.  A commit in SQLite's rollback journal is the removal of the journal; ``synchronous = EXTRA`` makes it wait for
+the disk, that removal included, which ``FULL`` does not.  So what was committed survives kill -9 and a loss of power,
+and what was not is undone by whoever opens the file next.  At rest the ledger is one file, unlike with a write-ahead
+log, whose last entries a copy of the file would lack.
+
+Safe under concurrent processes.  ``BEGIN IMMEDIATE`` takes the only lock for writing before anything is read, so that
+between reading a sum and adding to it nobody else adds.  Every operation opens a connection of its own: none is shared
+by threads or inherited by a fork.  The file is never opened but by SQLite, as closing it would drop SQLite's locks.
+
+Append-only.  Triggers refuse to change, delete or replace rows.  Whoever takes the triggers away is noticed by the
+schema, whoever changes or removes a row by the digests or by the numbers that SQLite keeps in ``sqlite_sequence``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bosket.errors import DataError
+from bosket.privacy.accounts import Account, Entry
+
+APPLICATION = 0x626F736B
+"""``bosk``, in the header of the file."""
+VERSION = 1
+"""Of the schema."""
+PATIENCE = 30.0
+"""Seconds to wait for a lock."""
+
+_PRAGMAS = ("PRAGMA synchronous = EXTRA", "PRAGMA fullfsync = ON")  # the latter for macOS
+_TERMS = tuple(field.name for field in fields(Account) if field.name != "entries")
+_COLUMNS = tuple(field.name for field in fields(Entry))
+_AMOUNTS = ("epsilon", "delta")
+_REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
+_SCHEMA = (
+    f"CREATE TABLE budgets (id INTEGER PRIMARY KEY AUTOINCREMENT, {', '.join(f'{name} TEXT' for name in _TERMS)}, "
+    "UNIQUE (name))",
+    "CREATE TABLE entries (id INTEGER PRIMARY KEY AUTOINCREMENT, budget INTEGER REFERENCES budgets (id), "
+    f"{', '.join(f'{name} INTEGER' if name == 'number' else f'{name} TEXT' for name in _COLUMNS)}, "
+    "UNIQUE (budget, number))",
+    *(
+        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {_REFUSE}"
+        for table in ("budgets", "entries")
+        for verb in ("UPDATE", "DELETE")
+    ),
+    # INSERT OR REPLACE deletes the old row without telling the trigger on DELETE
+    "CREATE TRIGGER budgets_no_replace BEFORE INSERT ON budgets "
+    f"WHEN EXISTS (SELECT 1 FROM budgets WHERE id = NEW.id OR name = NEW.name) {_REFUSE}",
+    "CREATE TRIGGER entries_no_replace BEFORE INSERT ON entries WHEN EXISTS "
+    f"(SELECT 1 FROM entries WHERE id = NEW.id OR (budget = NEW.budget AND number = NEW.number)) {_REFUSE}",
+)
+_FAULTS = {
+    "BUSY": ("is locked by another process", "Wait until that one is done, or find out why it does not end."),
+    "LOCKED": ("is locked by another process", None),
+    "READONLY": ("may not be written by this user, who must be able to write its directory too", None),
+    "PERM": ("may not be opened by this user", None),
+    "CANTOPEN": ("cannot be opened, or its directory not be written, by this user", None),
+    "NOTADB": ("is not a ledger of budgets", None),
+    "CORRUPT": ("is damaged", "Take up its latest copy, and add what was spent since."),
+    "FULL": ("cannot be written: the disk is full", None),
+    "IOERR": ("cannot be read or written: the operating system refused", None),
+}
+"""What goes wrong with files, by the names of SQLite's codes."""
+_DISTRUST = "What it says was spent cannot be trusted; spend nothing more of these budgets."
+
+
+def accounts(path: Path) -> tuple[Account, ...]:
+    """All the budgets in a ledger, in the order of their creation."""
+    with _transaction(path, "DEFERRED") as connection:
+        return tuple(_read(connection, path))
+
+
+def create(path: Path, account: Account) -> None:
+    """Add an account without entries, and make the file where there is none."""
+    with _transaction(path, "IMMEDIATE", is_creating=True) as connection:
+        if _is_blank(connection):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        others = _read(connection, path)
+        if any(other.name == account.name for other in others):
+            raise _error(path, f"has a budget named {account.name!r} already", "A budget cannot be changed or renewed.")
+        _insert(connection, "budgets", (len(others) + 1, *astuple(account)[:-1]), ("id", *_TERMS))
+
+
+def find(path: Path, name: str) -> Account:
+    with _transaction(path, "DEFERRED") as connection:
+        found = _read(connection, path)
+        return found[_place(found, name, path)]
+
+
+def append(path: Path, name: str, change: Callable[[Account], Account]) -> Account:
+    """Put down the entry that ``change`` adds to an account; when this returns, it is on the disk."""
+    with _transaction(path, "IMMEDIATE") as connection:
+        found = _read(connection, path)
+        place = _place(found, name, path)
+        after = change(found[place])
+        number = 1 + sum(len(account.entries) for account in found)
+        row = (number, place + 1, *astuple(after.entries[-1]))
+        _insert(connection, "entries", row, ("id", "budget", *_COLUMNS))
+    return after
+
+
+@contextlib.contextmanager
+def _transaction(path: Path, kind: str, *, is_creating: bool = False) -> Iterator[sqlite3.Connection]:
+    """A connection in a transaction, committed when the block succeeds, else rolled back."""
+    is_there = _is_there(path, is_creating=is_creating)
+    uri = f"{path.absolute().as_uri()}?mode={'rwc' if is_creating else 'rw'}"
+    try:
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+            if not is_there:
+                with contextlib.suppress(OSError):  # not every file system knows owners
+                    path.chmod(0o600)
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the digests will tell
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+            connection.execute(f"BEGIN {kind}")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.rollback()
+                raise
+    except sqlite3.Error as error:
+        fault = _FAULTS.get(getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").split("_")[0])
+        if fault is None:
+            raise
+        raise _error(path, *fault) from None
+
+
+def _is_there(path: Path, *, is_creating: bool) -> bool:
+    """Whether there is a file; what could never be a ledger is refused in words that SQLite does not have."""
+    hint = None
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            return True
+        fault = "is a directory" if stat.S_ISDIR(mode) else "is not a regular file"
+    except FileNotFoundError:
+        if is_creating and path.parent.is_dir():
+            return False
+        fault = f"cannot be made: there is no directory {path.parent}" if is_creating else "does not exist"
+        hint = None if is_creating else "'bosket budget create' makes one."
+    except OSError as error:
+        fault = f"cannot be opened ({error.strerror or 'the operating system refused'})"
+    except ValueError:
+        fault = "cannot have such a name"  # a NUL character
+    raise _error(path, fault, hint)
+
+
+def _is_blank(connection: sqlite3.Connection) -> bool:
+    return not _schema(connection) and not _pragma(connection, "application_id")
+
+
+def _read(connection: sqlite3.Connection, path: Path) -> list[Account]:
+    """All accounts by their numbers in the file, with everything checked that can be."""
+    if _is_blank(connection):
+        raise _error(path, "is empty", "'bosket budget create' puts a budget into it.")
+    if _pragma(connection, "application_id") != APPLICATION:
+        raise _error(path, "is not a ledger of budgets")
+    version = _pragma(connection, "user_version")
+    if version != VERSION:
+        raise _error(path, f"is of version {version}, which this bosket cannot read: it knows {VERSION}")
+    if _schema(connection) != _own_schema():
+        raise _error(path, "has lost its protection against changes", _DISTRUST)
+    with contextlib.suppress(TypeError, ValueError):  # rows that hold what they cannot
+        result = _accounts(connection)
+        if result is not None and all(account.adds_up() for account in result):
+            return result
+    raise _error(path, "was altered: its entries do not add up", _DISTRUST)
+
+
+def _accounts(connection: sqlite3.Connection) -> list[Account] | None:
+    """The rows as accounts, or nothing where some are missing."""
+    budgets = connection.execute(f"SELECT id, {', '.join(_TERMS)} FROM budgets ORDER BY id").fetchall()
+    entries = connection.execute(f"SELECT id, budget, {', '.join(_COLUMNS)} FROM entries ORDER BY id").fetchall()
+    made = dict(connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    for table, rows in (("budgets", budgets), ("entries", entries)):
+        if len(rows) != made.get(table, 0) or [row[0] for row in rows] != list(range(1, 1 + len(rows))):
+            return None
+    spent: list[list[Entry]] = [[] for _ in budgets]
+    for _, budget, *values in entries:
+        spent[range(1, 1 + len(budgets)).index(budget)].append(Entry(**_values(_COLUMNS, values)))
+    return [Account(**_values(_TERMS, values), entries=tuple(spent[at])) for at, (_, *values) in enumerate(budgets)]
+
+
+def _values(names: tuple[str, ...], values: list[Any]) -> dict[str, Any]:
+    """Columns by name; amounts are kept as decimal text."""
+    return {name: float(value) if name in _AMOUNTS else value for name, value in zip(names, values, strict=True)}
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: tuple[Any, ...], columns: tuple[str, ...]) -> None:
+    values = [repr(value) if name in _AMOUNTS else value for name, value in zip(columns, row, strict=True)]
+    connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(row))})", values)
+
+
+def _place(found: list[Account], name: str, path: Path) -> int:
+    names = [account.name for account in found]
+    if name not in names:
+        raise _error(path, f"has no budget named {name!r}", f"It has {', '.join(map(repr, names))}.")
+    return names.index(name)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    query = (
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
+    )
+    return connection.execute(query).fetchall()
+
+
+@cache
+def _own_schema() -> list[tuple[str, ...]]:
+    """What SQLite itself makes of our statements."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        return _schema(connection)
+
+
+def _error(path: Path, fault: str, hint: str | None = None) -> DataError:
+    return DataError(f"The ledger {path} {fault}.", path=path, hint=hint)
