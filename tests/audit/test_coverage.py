@@ -14,7 +14,7 @@ from bosket.measures.inference import Covariance, Tables
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict[str, object]]:
-    return {row["measure"]: row for row in coverage.run(repetitions=200).rows()}
+    return {row["measure"]: row for row in coverage.run(repetitions=120).rows()}
 
 
 @pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.gradient is not None])
@@ -41,7 +41,7 @@ def test_errors_that_are_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPa
         return honest
 
     monkeypatch.setattr(coverage, "Tables", smaller)
-    wrong = coverage.run(repetitions=100).rows()
+    wrong = coverage.run(repetitions=60).rows()
     passed = {row["measure"] for row in wrong if row["coverage"] >= coverage.ENOUGH}
     assert passed <= {"representativity", "goodman_kruskal_lambda"}
 

@@ -354,13 +354,13 @@ class TestSelection:
 
 
 class TestSignificance:
-    """Two independent items, 400 groups of people, each randomized anew."""
+    """Two independent items, 250 groups of people, each randomized anew."""
 
     @pytest.mark.parametrize("mechanism", [bk.Flip(keep=0.97), bk.CutAndPaste(cutoff=5, insert=0.2)], ids=str)
     def test_p_values_of_independent_items_are_uniform(self, mechanism: bk.Mechanism) -> None:
         """People are drawn anew too: errors of the coins alone would give too many small p-values."""
         p_values, too_small = [], []
-        for seed in range(400):
+        for seed in range(250):
             people = np.random.default_rng(seed).random((4000, 2)) < [0.5, 0.4]
             baskets = bk.Baskets([[item for item, has in zip("ab", row, strict=True) if has] for row in people])
             found = bk.mine(mechanism.randomize(baskets, rng=bk.Seeded(seed)), min_support=0.05, slack=9)
