@@ -8,6 +8,7 @@ from bosket._version import __version__
 from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
 from bosket.errors import (
     BosketError,
+    BudgetExceeded,
     DataError,
     ParameterError,
     PlanMismatchError,
@@ -30,11 +31,12 @@ from bosket.mining import (
 )
 from bosket.plan import Plan, PrivacyUnit
 from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.budget import Budget
 from bosket.randomness import Secure, Seeded
 from bosket.reports import Reports
 
 if TYPE_CHECKING:
-    from bosket import audit, learning, planning
+    from bosket import audit, curator, learning, planning
     from bosket.reporting.export import write_itemsets, write_rules
 
 __all__ = [
@@ -42,6 +44,8 @@ __all__ = [
     "Attribute",
     "Baskets",
     "BosketError",
+    "Budget",
+    "BudgetExceeded",
     "CutAndPaste",
     "DataError",
     "Domain",
@@ -73,6 +77,7 @@ __all__ = [
     "audit",
     "confidence",
     "contingency",
+    "curator",
     "dependent_pairs",
     "estimate",
     "learning",
@@ -88,7 +93,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Rooms that few programs enter are opened at the first step into them: they load SciPy or scikit-learn."""
-    if name in ("audit", "learning", "planning"):
+    if name in ("audit", "curator", "learning", "planning"):
         return import_module(f"bosket.{name}")
     if name in ("write_itemsets", "write_rules"):
         return getattr(import_module("bosket.reporting.export"), name)

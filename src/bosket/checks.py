@@ -48,6 +48,13 @@ def check_not_negative(name: str, value: Any, *, of: str | None = None) -> float
     return float(value)
 
 
+def check_positive(name: str, value: Any, *, of: str | None = None) -> float:
+    """A finite real number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and float(value) > 0):
+        raise _fail(name, of, "be a finite number above 0", value)
+    return float(value)
+
+
 def check_integer(name: str, value: Any, *, least: int, most: int | None = None, of: str | None = None) -> int:
     """A whole number within its bounds."""
     if (

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from bosket._version import __version__
-from bosket.cli import audit, bench, budget, demo, generate, mine, randomize, reproduce, rules
+from bosket.cli import audit, bench, budget, curate, demo, generate, mine, randomize, reproduce, rules
 from bosket.cli.console import logged, say
 from bosket.errors import BosketError, ParameterError
 
@@ -41,7 +41,7 @@ def parser() -> Parser:
     )
     whole.add_argument("--version", action="version", version=f"bosket {__version__}")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (demo, generate, randomize, mine, rules, audit, budget, reproduce, bench):
+    for module in (demo, generate, randomize, mine, rules, audit, budget, curate, reproduce, bench):
         module.add_parser(commands)
     return whole
 

@@ -12,6 +12,7 @@ from bosket.checks import (
     check_fraction,
     check_integer,
     check_not_negative,
+    check_positive,
     check_probability,
     check_real,
 )
@@ -61,6 +62,10 @@ def inside(name: str, low: float, high: float) -> Callable[[str], Any]:
 
 def not_negative(name: str) -> Callable[[str], Any]:
     return _checked(name, float, check_not_negative)
+
+
+def positive(name: str) -> Callable[[str], Any]:
+    return _checked(name, float, check_positive)
 
 
 def real(name: str) -> Callable[[str], Any]:

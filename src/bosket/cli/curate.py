@@ -1,0 +1,131 @@
+"""``bosket curate``: frequent itemsets of raw baskets under differential privacy.
+
+Nothing exact is said: no number of records, no count, no time of a step.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bosket.cli.console import Work, say
+from bosket.cli.files import STANDARD_INPUT
+from bosket.cli.options import Commands, add_command, add_input, add_result, clash, fraction, positive, whole
+from bosket.cli.results import check_result, is_table, write_result
+from bosket.cli.tables import print_table
+from bosket.errors import ParameterError
+from bosket.reporting.export import Kind
+from bosket.reporting.text import count_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bosket.data import Domain
+    from bosket.privacy.budget import Budget
+
+RELEASE = Kind("release", ("itemsets",))
+_ROWS = 20
+
+
+def add_parser(commands: Commands) -> None:
+    command = add_command(
+        commands, run, help="Publish frequent itemsets of raw baskets under differential privacy, from a budget."
+    )
+    command.usage = (
+        "%(prog)s [options] RAW --epsilon E (--min-support S | --top-k K) (--items FILE | --items-are-public)"
+    )
+    command.add_argument("raw", metavar="RAW", help="a file of raw baskets; '-' for standard input")
+    command.add_argument("--epsilon", type=positive("epsilon"), required=True, metavar="E", help="all that this costs")
+    wanted = command.add_mutually_exclusive_group(required=True)
+    wanted.add_argument(
+        "--min-support", type=fraction("min_support"), metavar="S", help="all itemsets above this, a fraction in (0, 1]"
+    )
+    wanted.add_argument("--top-k", type=whole("k", 1), metavar="K", help="about the K most frequent itemsets")
+    items = command.add_mutually_exclusive_group(required=True)
+    items.add_argument("--items", type=Path, metavar="FILE", help="the items that may occur, a label a line")
+    items.add_argument(
+        "--items-are-public", action="store_true", help="which items occur in the file is known to all anyway"
+    )
+    command.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to pay from; see 'bosket budget'")
+    command.add_argument("--budget", metavar="NAME", help="the budget in the ledger")
+    command.add_argument(
+        "--neighbours",
+        choices=("add-remove", "replace"),
+        help="data sets that must look alike: one record more or less (default), or one in place of another",
+    )
+    add_input(command)
+    add_result(command)
+    command.set_defaults(table=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    from bosket import curator
+
+    inputs = [path for path in (options.raw, options.items, options.ledger) if path not in (None, STANDARD_INPUT)]
+    check_result(options, RELEASE, inputs=inputs)
+    if (options.ledger is None) != (options.budget is None):
+        raise clash("budget" if options.budget else "ledger", "come together with the other of the two", options)
+    budget = _budget(options)
+    work = Work(options)
+    from bosket.cli.raw import read_raw
+    from bosket.data import Baskets
+
+    with work.step(f"reading {options.raw}"):
+        raw = read_raw(options.raw, options, hint="Curate raw records; mine reports with 'bosket mine'.")
+    assert isinstance(raw, Baskets)
+    asked = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
+    vocabulary = _vocabulary(options, raw.domain)
+    with work.step("curating"):
+        if options.top_k is None:
+            release = curator.mine(raw, min_support=options.min_support, vocabulary=vocabulary, **asked)
+        else:
+            release = curator.top_k(raw, k=options.top_k, vocabulary=vocabulary, **asked)
+    frame = release.to_frame()
+    about = release.about
+    say(
+        f"{count_text(len(release), 'itemset')} under epsilon {about['epsilon']:g} ({about['neighbours']}), of about "
+        f"{release.n_records:,} records"
+    )
+    if options.ledger is not None:
+        numbers = ", ".join(str(entry["number"]) for entry in about["entries"])
+        say(f"paid from the budget {about['budget']!r}: entries {numbers}")
+    else:
+        say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
+    if is_table(options):
+        _show(frame)
+    else:
+        write_result(frame, RELEASE, options)
+
+
+def _budget(options: argparse.Namespace) -> Budget | None:
+    from bosket.privacy.budget import Budget
+
+    return None if options.ledger is None else Budget.open(options.ledger, options.budget)
+
+
+def _vocabulary(options: argparse.Namespace, domain: Domain) -> Domain:
+    from bosket.cli.plans import read_items
+
+    if options.items_are_public:
+        return domain
+    if options.items is None:
+        raise ParameterError("The '--items' option must be given.", parameter="items", value=None)
+    return read_items(options.items, like=domain)
+
+
+def _show(frame: pd.DataFrame) -> None:
+    from bosket.reporting.text import itemset_text, number
+
+    best = frame.sort_values("support", ascending=False, kind="stable").head(_ROWS)
+    rows = [
+        [
+            itemset_text(row["itemsets"]),
+            number(row["support"], 4),
+            f"{number(row['low'], 4)} to {number(row['high'], 4)}",
+        ]
+        for _, row in best.iterrows()
+    ]
+    print_table("Frequent itemsets, under differential privacy", ["itemset", "support", "95% interval"], rows)
+    if len(frame) > len(best):
+        say(f"{len(frame) - len(best):,} more; --format csv or -o FILE has all")

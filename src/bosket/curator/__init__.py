@@ -1,0 +1,11 @@
+"""The central model: a trusted curator publishes under differential privacy.
+
+Zeng, Naughton and Cai (VLDB 2012): frequent itemsets by truncating long records, paid from one declared epsilon.
+"""
+
+from bosket.curator.curate import HopelessError, mine, top_k
+from bosket.curator.levels import Heuristics
+from bosket.curator.miner import Settings
+from bosket.curator.release import Release
+
+__all__ = ["Heuristics", "HopelessError", "Release", "Settings", "mine", "top_k"]

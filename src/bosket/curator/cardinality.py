@@ -1,0 +1,66 @@
+"""How large frequent itemsets get, privately: a binary search over noisy comparisons (section 6).
+
+Let y_i be the largest support of any itemset of i items.  It does not grow with i, and one record more or less moves it
+by at most one.  Itemsets below a floor are never looked at; the paper copies the last y_j found to all longer sizes,
+which is not private: one person can bring the first itemset of j + 1 items to the floor, and y_(j+1) falls from y_j to
+the floor.  With
+
+    y_i := max(y_i, floor)        for every i, whether anything of that size was found or not
+
+nothing of the kind can happen: x -> max(x, floor) moves by at most as much as x.  (Where nothing of size i reaches the
+floor, the value is the floor, without its support being known.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bosket.checks import check_integer
+from bosket.curator.noise import Counts, noisy
+from bosket.data import Baskets
+from bosket.mining.exact import exact_itemsets
+
+_NO_LIMIT = 1 << 62  # a limit that depends on the data would tell something about them
+FLOOR = 2
+"""The floor is the limit over this.
+
+The paper has 20, at which a few long records that are alike make more itemsets than can be counted; any public floor is
+as private, and one of half the limit is still several times the noise below it."""
+
+
+def largest_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
+    """max(y_i, floor) for i = 1 .. cap.  Exact: for whoever adds noise to it."""
+    result = np.full(cap, floor, np.int64)
+    levels = exact_itemsets(
+        baskets.indptr, baskets.indices, baskets.n_items, min_count=floor, max_size=cap, max_itemsets=_NO_LIMIT
+    )
+    for items, counts in levels:
+        result[items.shape[1] - 1] = max(floor, int(counts.max(initial=floor)))
+    return result
+
+
+def steps(cap: int) -> int:
+    """How many comparisons the search makes: enough for the answers 1 .. cap."""
+    return max(1, math.ceil(math.log2(check_integer("cap", cap, least=1))))
+
+
+def noisy_cardinality(supports: Counts, min_count: float, *, epsilon: float) -> int:
+    """The largest i with y_i >= min_count, at least 1, by comparisons of noisy values.
+
+    Each of the comparisons has its share of epsilon; there are always as many, so that their number tells nothing.
+    """
+    cap = len(supports)
+    share = epsilon / steps(cap)
+    low, high = 1, cap
+    for _ in range(steps(cap)):
+        middle = (low + high + 1) // 2
+        value = int(noisy(supports[middle - 1 : middle], epsilon=share, sensitivity=1)[0])
+        if low == high:
+            continue
+        if value >= min_count:
+            low = middle
+        else:
+            high = middle - 1
+    return low

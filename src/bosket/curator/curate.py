@@ -1,0 +1,282 @@
+"""The two calls of a curator: all itemsets above a limit, or the most frequent ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from bosket._version import __version__
+from bosket.checks import check_choice, check_fraction, check_integer, check_positive
+from bosket.curator.lengths import Lengths
+from bosket.curator.levels import NoisyLevel, sensitivity
+from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
+from bosket.curator.noise import noisy, scale_of
+from bosket.curator.possible import discoverable_count
+from bosket.curator.release import Release
+from bosket.data import Baskets, Domain
+from bosket.errors import BosketError, BudgetExceeded, DataError, ParameterError
+from bosket.mining.exact import exact_itemsets
+from bosket.privacy.accounts import NEIGHBOURS
+from bosket.privacy.budget import Budget
+
+USUAL = Settings()
+PER_PERSON = {"add-remove": 1, "replace": 2}
+"""Records that differ between neighbours: one is there or not, or one is taken out and another put in."""
+
+_SHARE_OF_LIMIT = 0.05  # for the k-th support
+_A_HAIR_LESS = 1 - 1e-12  # the parts are rounded
+_WITHIN = 3.0  # scales of the noise
+_FIRST = 0.15  # what the first looks take, about
+
+
+class HopelessError(BosketError):
+    """At this epsilon the limit lies within the noise: what would be reported is chance.
+
+    ``discoverable`` is the smallest support that noise alone hardly reaches, ``spent`` what was spent to find that out.
+    """
+
+    def __init__(self, message: str, *, discoverable: float, spent: float, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.discoverable = discoverable
+        self.spent = spent
+
+
+def mine(
+    baskets: Baskets,
+    *,
+    epsilon: float,
+    min_support: float,
+    budget: Budget | None = None,
+    vocabulary: Domain | Iterable[Hashable] | None = None,
+    neighbours: str | None = None,
+    settings: Settings = USUAL,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Release:
+    """Itemsets with a support of at least ``min_support``, under epsilon-differential privacy.
+
+    epsilon      all that this costs, every look at the data included
+    budget       where it is paid from, before the look; without one it is kept in memory, and forgotten
+    vocabulary   the items that may occur, which are public; an item outside it is an error.  Not needed where the
+                 domain of the baskets was declared
+    neighbours   "add-remove" (the default, or what the budget says) or "replace"
+    settings     what the curator decides without looking at the data
+    on_progress  called with the size of itemsets at work and the largest
+
+    >>> import bosket as bk
+    >>> baskets = bk.Baskets([["milk", "bread"]] * 4000 + [["beer"]] * 1000, items=["beer", "bread", "milk", "tea"])
+    >>> release = bk.curator.mine(baskets, epsilon=1.0, min_support=0.1)
+    >>> sorted(min(itemset) for itemset, _ in release if len(itemset) == 1)
+    ['beer', 'bread', 'milk']
+    """
+    share = check_fraction("min_support", min_support)
+    return _curate(
+        baskets,
+        lambda lengths: share * max(lengths.total, 1),
+        epsilon=epsilon,
+        budget=budget,
+        vocabulary=vocabulary,
+        neighbours=neighbours,
+        settings=settings,
+        on_progress=on_progress,
+        asked={"min_support": share},
+    )
+
+
+def top_k(
+    baskets: Baskets,
+    *,
+    epsilon: float,
+    k: int,
+    budget: Budget | None = None,
+    vocabulary: Domain | Iterable[Hashable] | None = None,
+    neighbours: str | None = None,
+    settings: Settings = USUAL,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Release:
+    """About the k most frequent itemsets: the k-th support, noisy, is the limit; then as :func:`mine`.
+
+    The k-th largest of all supports moves by at most one when one record comes or goes, since every support does.
+    """
+    number = check_integer("k", k, least=1)
+    check_positive("epsilon", epsilon)
+
+    def limit(lengths: Lengths) -> float:
+        kth = kth_support(data, number, settings.cap)
+        return float(noisy(np.array([kth]), epsilon=epsilon * _SHARE_OF_LIMIT * _A_HAIR_LESS, sensitivity=1)[0])
+
+    data = _declared(baskets, vocabulary)
+    release = _curate(
+        data,
+        limit,
+        epsilon=epsilon,
+        budget=budget,
+        vocabulary=data.domain,
+        neighbours=neighbours,
+        settings=settings,
+        on_progress=on_progress,
+        asked={"k": number},
+        of_limit=_SHARE_OF_LIMIT,
+    )
+    return Release(release.domain, release.plan, _best(release.levels, number), release.about)
+
+
+def kth_support(baskets: Baskets, k: int, cap: int) -> int:
+    """The k-th largest support of itemsets of up to ``cap`` items, 0 if there are fewer.  Exact: not for release."""
+    limit = max(1, baskets.n_records // 2)
+    while True:
+        levels = exact_itemsets(
+            baskets.indptr, baskets.indices, baskets.n_items, min_count=limit, max_size=cap, max_itemsets=1 << 62
+        )
+        counts = np.concatenate([np.empty(0, np.int64), *(counts for _, counts in levels)])
+        if len(counts) >= k:
+            return int(np.sort(counts)[-k])
+        if limit == 1:
+            return 0
+        limit = max(1, limit // 2)
+
+
+def _best(levels: tuple[NoisyLevel, ...], k: int) -> tuple[NoisyLevel, ...]:
+    values = np.concatenate([np.empty(0), *(level.average for level in levels)])
+    if len(values) <= k:
+        return levels
+    chosen = np.zeros(len(values), bool)
+    chosen[np.argsort(-values, kind="stable")[:k]] = True
+    edges = np.cumsum([0, *(len(level.items) for level in levels)])
+    return tuple(level.take(chosen[a:b]) for level, a, b in zip(levels, edges[:-1], edges[1:], strict=True))
+
+
+def _curate(
+    baskets: Baskets,
+    limit: Limit,
+    *,
+    epsilon: float,
+    budget: Budget | None,
+    vocabulary: Domain | Iterable[Hashable] | None,
+    neighbours: str | None,
+    settings: Settings,
+    on_progress: Callable[[int, int], None] | None,
+    asked: dict[str, Any],
+    of_limit: float = 0.0,
+) -> Release:
+    check_positive("epsilon", epsilon)
+    data = _declared(baskets, vocabulary)
+    budget = Budget.in_memory(epsilon, neighbours=neighbours or "add-remove") if budget is None else budget
+    relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
+    if relation != budget.neighbours:
+        raise ParameterError(
+            f"The 'neighbours' parameter must be that of the budget, {budget.neighbours}, got {relation}.",
+            parameter="neighbours",
+            value=relation,
+        )
+    remaining = budget.remaining
+    if remaining.epsilon < epsilon:
+        raise BudgetExceeded(
+            f"The budget {budget.name!r} has epsilon {remaining.epsilon:g} left, and this costs {epsilon:g}.",
+            name=budget.name,
+            asked=(epsilon, 0.0),
+            remaining=remaining,
+            hint="Nothing was spent, and nothing was looked at.",
+        )
+    per_person = PER_PERSON[relation]
+    share = round(settings.share_of_lengths + settings.share_of_cardinality + of_limit, 12)
+    first, rest = _split(epsilon, share)
+    what = ", ".join(f"{name} {value:g}" for name, value in asked.items())
+    entries = [budget.spend(first, purpose=f"curate ({what}): lengths, limit and largest itemsets")]
+    lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
+    plan = prepare(
+        data,
+        limit,
+        lengths=lengths,
+        cardinality=cardinality,
+        settings=settings,
+        per_person=per_person,
+    )
+    discoverable = _check_hope(plan, data, rest, per_person, spent=first)
+    entries.append(budget.spend(rest, purpose=f"curate ({what}): counts"))
+    levels = mine_levels(
+        data,
+        plan,
+        epsilon=rest,
+        settings=settings,
+        per_person=per_person,
+        on_level=on_progress or (lambda size, largest: None),
+    )
+    frequent = tuple(level.take(level.average >= plan.min_count) for level in levels)
+    about = {
+        "version": __version__,
+        "epsilon": epsilon,
+        "neighbours": relation,
+        **asked,
+        "min_count": plan.min_count,
+        "n_records": plan.lengths.total,
+        "scale_of_lengths": scale_of(lengths, per_person),
+        "discoverable": discoverable / max(plan.lengths.total, 1),
+        "max_size": plan.max_size,
+        "largest": plan.largest,
+        "settings": asdict(settings),
+        "parts": {
+            "lengths": lengths,
+            "cardinality": cardinality,
+            **({"limit": epsilon * of_limit} if of_limit else {}),
+            **{f"size {level.items.shape[1]}": level.epsilon for level in levels},
+        },
+        "budget": budget.name,
+        "entries": [{"number": entry.number, "digest": entry.digest} for entry in entries],
+        "mechanism": "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise",
+    }
+    return Release(data.domain, plan, frequent, about)
+
+
+def _split(epsilon: float, share: float) -> tuple[float, float]:
+    """Epsilon in two parts, as decimals that add up to no more than the decimal of the whole."""
+    whole = Decimal(repr(epsilon))
+    first = float(whole * Decimal(repr(share)))
+    rest = float(whole - Decimal(repr(first)))
+    while Decimal(repr(rest)) > whole - Decimal(repr(first)):
+        rest = math.nextafter(rest, 0.0)
+    return first, rest
+
+
+def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
+    if not isinstance(baskets, Baskets):
+        raise DataError(f"Baskets can be curated, a {type(baskets).__name__} cannot.")
+    if vocabulary is not None:
+        domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
+        return baskets.with_domain(domain)
+    if not baskets.domain.is_declared:
+        raise ParameterError(
+            "The 'vocabulary' parameter must be given: the items were read off the data, and which occur is private.",
+            parameter="vocabulary",
+            value=None,
+            hint="Name all items that may occur; if which do occur is public anyway, vocabulary=baskets.domain.",
+        )
+    return baskets
+
+
+def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, spent: float) -> int:
+    """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
+
+    All of it follows from what was released.  At three times the scale of the noise one item in forty that nobody has
+    would be reported.
+    """
+    each = epsilon / plan.largest
+    kappa = sensitivity(plan.max_size, 1, data.n_items, per_person)
+    scale = scale_of(each, kappa)
+    least = discoverable_count(each, data.n_items, sensitivity=kappa)
+    if plan.min_count >= _WITHIN * scale:
+        return least
+    total = max(plan.lengths.total, 1)
+    needed = epsilon * _WITHIN * scale / plan.min_count / (1 - _FIRST)
+    raise HopelessError(
+        f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise at this epsilon, which has "
+        f"a scale of {scale:,.0f} for single items: what would be reported is chance.",
+        discoverable=least / total,
+        spent=spent,
+        hint=f"Supports from {least / total:.2g} on can be told from noise; for this limit take an epsilon of some "
+        f"{needed:.2g} or more.",
+    )

@@ -1,0 +1,142 @@
+"""One size of itemsets after another: candidates, noisy counts of truncated records, double standards (Algorithm 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows
+from bosket.counting.table import ItemsetIndex
+from bosket.curator.lengths import Lengths
+from bosket.curator.loss import average_support, kept_ratio, maximal_support
+from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.truncation import count_candidates, count_items
+from bosket.data import Baskets
+from bosket.estimates import Floats
+from bosket.mining.candidates import next_candidates
+
+
+@dataclass(frozen=True)
+class NoisyLevel:
+    """Itemsets of one size with noisy counts of truncated records, all of it released."""
+
+    items: ItemsetRows
+    noisy: Counts
+    average: Floats
+    """The estimated count in whole records (Eq. 11); what is frequent is decided by it."""
+    maximal: Floats
+    """The largest that it may well be (Eq. 12); what is extended is decided by it."""
+    max_size: int
+    """What records were cut to."""
+    epsilon: float
+    sensitivity: int
+    ratio: float
+    """The expected share of an itemset's records that truncation leaves it in."""
+
+    @property
+    def scale(self) -> float:
+        """Of the noise."""
+        return scale_of(self.epsilon, self.sensitivity)
+
+    def capped(self, average: Floats, maximal: Floats) -> NoisyLevel:
+        """With estimates no larger than these: no itemset is more frequent than its subsets."""
+        return replace(self, average=np.minimum(self.average, average), maximal=np.minimum(self.maximal, maximal))
+
+    def take(self, chosen: npt.NDArray[np.bool_]) -> NoisyLevel:
+        return NoisyLevel(
+            self.items[chosen], self.noisy[chosen], self.average[chosen], self.maximal[chosen],
+            self.max_size, self.epsilon, self.sensitivity, self.ratio,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Heuristics:
+    """What the two heuristics do; both off is the naive miner of section 5.2."""
+
+    smart: bool = True
+    """Keep what goes together when a record is cut, not items at random."""
+    double_standards: bool = True
+    """Extend by the largest support that an itemset may well have, report by the average."""
+
+
+def sensitivity(max_size: int, size: int, n_candidates: int, per_person: int) -> int:
+    """Theorem 10: one record of at most max_size items holds min(C(max_size, size), n_candidates) of the candidates."""
+    return per_person * max(1, min(comb(max_size, size), n_candidates))
+
+
+def first_level(
+    baskets: Baskets, lengths: Lengths, max_size: int, *, epsilon: float, per_person: int, heuristics: Heuristics
+) -> NoisyLevel:
+    """All single items, counted in records that were cut at random; ``baskets`` are cut already."""
+    items = np.arange(baskets.n_items, dtype=np.int32)[:, None]
+    kappa = sensitivity(max_size, 1, len(items), per_person)
+    counts = noisy(count_items(baskets), epsilon=epsilon, sensitivity=kappa)
+    level = _level(items, counts, lengths, max_size, epsilon, kappa, heuristics)
+    return level.capped(np.full(len(items), max(lengths.total, 1)), np.full(len(items), max(lengths.total, 1)))
+
+
+def next_level(
+    baskets: Baskets,
+    before: NoisyLevel,
+    lengths: Lengths,
+    max_size: int,
+    *,
+    epsilon: float,
+    per_person: int,
+    heuristics: Heuristics,
+    max_candidates: int,
+) -> NoisyLevel | None:
+    """The candidates one larger than the itemsets of ``before``, counted; None if there are none."""
+    order = np.lexsort(before.items.T[::-1])
+    index = ItemsetIndex(np.ascontiguousarray(before.items[order]))
+    candidates = next_candidates(index, max_candidates=max_candidates)
+    if not len(candidates):
+        return None
+    size = candidates.shape[1]
+    scores = frequency_scores(candidates, index, before.noisy[order])
+    kappa = sensitivity(max_size, size, len(candidates), per_person)
+    counts = noisy(count_candidates(baskets, candidates, scores, max_size), epsilon=epsilon, sensitivity=kappa)
+    level = _level(candidates, counts, lengths, max_size, epsilon, kappa, heuristics)
+    if not heuristics.double_standards:
+        return level
+    return level.capped(*(_least(candidates, index, values[order]) for values in (before.average, before.maximal)))
+
+
+def _least(candidates: ItemsetRows, index: ItemsetIndex, values: Floats) -> Floats:
+    """The smallest value of the subsets of each candidate that are one smaller."""
+    size = candidates.shape[1]
+    places = [index.find(candidates, np.delete(np.arange(size), left_out)) for left_out in range(size)]
+    result: Floats = np.min([values[place] for place in places], axis=0)
+    return result
+
+
+def frequency_scores(candidates: ItemsetRows, index: ItemsetIndex, noisy_counts: Counts) -> Floats:
+    """Definition 8: the sum of the noisy supports of the subsets that are one smaller."""
+    size = candidates.shape[1]
+    total = np.zeros(len(candidates))
+    for left_out in range(size):
+        place = index.find(candidates, np.delete(np.arange(size), left_out))
+        total += noisy_counts[place]
+    return total
+
+
+def _level(
+    items: ItemsetRows,
+    counts: Counts,
+    lengths: Lengths,
+    max_size: int,
+    epsilon: float,
+    kappa: int,
+    heuristics: Heuristics,
+) -> NoisyLevel:
+    values = counts.astype(float)
+    average = maximal = values
+    ratio = 1.0
+    if heuristics.double_standards:
+        ratio = kept_ratio(lengths.counts, items.shape[1], max_size)
+        each = 1 / scale_of(epsilon, kappa)
+        average, maximal = average_support(values, ratio, each), maximal_support(values, ratio, each)
+    return NoisyLevel(items, counts, average, maximal, max_size, epsilon, kappa, ratio)

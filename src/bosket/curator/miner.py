@@ -1,0 +1,112 @@
+"""Frequent itemsets under differential privacy, from one declared epsilon (Zeng, Naughton and Cai 2012, Algorithm 3).
+
+    lengths       how long records are; with them the noisy number of records, hence the limit as a count, and the cut
+    cardinality   how large frequent itemsets get
+    size 1, 2 ..  noisy counts of all items, then of candidates, in records cut to a few items: an equal share each
+
+Everything that looks at records is paid for before it does; what follows from noisy numbers costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bosket.curator.cardinality import FLOOR, largest_supports, noisy_cardinality
+from bosket.curator.lengths import Lengths, noisy_lengths
+from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level
+from bosket.curator.truncation import random_truncation
+from bosket.data import Baskets
+from bosket.errors import TooManyCandidatesError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the curator decides without looking at the data."""
+
+    share_of_lengths: float = 0.05
+    share_of_cardinality: float = 0.1
+    whole: float = 0.85
+    """The share of records that the first cut should leave whole."""
+    longest: int = 100
+    """Lengths beyond this are not told apart."""
+    cap: int = 15
+    """Frequent itemsets are taken to have no more items."""
+    extra: int = 1
+    """Records are cut to i + extra items when itemsets of i items are counted (psi of Algorithm 3), i >= 2."""
+    heuristics: Heuristics = field(default_factory=Heuristics)
+    max_candidates: int = 2_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was found out first: the lengths, the limit as a count, and how large frequent itemsets get."""
+
+    lengths: Lengths
+    min_count: float
+    largest: int
+    max_size: int
+    """What records are cut to when single items are counted."""
+
+
+Limit = Callable[[Lengths], float]
+"""The limit as a count, from what has been released."""
+
+
+def prepare(
+    baskets: Baskets, limit: Limit, *, lengths: float, cardinality: float, settings: Settings, per_person: int
+) -> Plan:
+    """The first looks at the data, for so much epsilon each."""
+    noisy = noisy_lengths(baskets.sizes, epsilon=lengths, longest=settings.longest, per_person=per_person)
+    min_count = max(1.0, limit(noisy))
+    supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=settings.cap)
+    largest = noisy_cardinality(supports, min_count, epsilon=cardinality)
+    return Plan(noisy, min_count, largest, noisy.cut(settings.whole))
+
+
+def mine_levels(
+    baskets: Baskets,
+    plan: Plan,
+    *,
+    epsilon: float,
+    settings: Settings,
+    per_person: int,
+    on_level: Callable[[int, int], None] = lambda size, largest: None,
+) -> list[NoisyLevel]:
+    """The itemsets that were extended, by size, for so much epsilon in all; an equal share for each size.
+
+    ``per_person`` records at most differ between neighbours: 1, or 2 where one is exchanged.  Which itemsets are
+    frequent is decided by their average.
+    """
+    each = epsilon / plan.largest
+    heuristics = settings.heuristics
+    short = random_truncation(baskets, plan.max_size)
+    on_level(1, plan.largest)
+    level = first_level(short, plan.lengths, plan.max_size, epsilon=each, per_person=per_person, heuristics=heuristics)
+    levels = [_extended(level, plan.min_count)]
+    for size in range(2, plan.largest + 1):
+        if not len(levels[-1].items):
+            break
+        on_level(size, plan.largest)
+        try:
+            found = next_level(
+                baskets if heuristics.smart else short,
+                levels[-1],
+                plan.lengths,
+                size + settings.extra if heuristics.smart else plan.max_size,
+                epsilon=each,
+                per_person=per_person,
+                heuristics=heuristics,
+                max_candidates=settings.max_candidates,
+            )
+        except TooManyCandidatesError:  # their number follows from noisy counts: it may be told
+            break
+        if found is None:
+            break
+        levels.append(_extended(found, plan.min_count))
+    return levels
+
+
+def _extended(level: NoisyLevel, min_count: float) -> NoisyLevel:
+    """The itemsets whose largest likely support reaches the limit."""
+    return level.take(level.maximal >= min_count)

@@ -1,0 +1,112 @@
+"""What a curator publishes: noisy supports with intervals, the parameters, and what was paid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bosket.curator.levels import NoisyLevel
+from bosket.curator.loss import maximal_support
+from bosket.curator.miner import Plan
+from bosket.data import Domain
+from bosket.data.domain import as_objects
+from bosket.estimates import Floats, normal_quantile
+
+
+@dataclass(frozen=True)
+class Release:
+    """Itemsets found under differential privacy.  All of it may be published; nothing in it is exact."""
+
+    domain: Domain
+    plan: Plan
+    levels: tuple[NoisyLevel, ...]
+    """The frequent itemsets by size."""
+    about: dict[str, Any]
+    """Epsilon and its parts, neighbours, parameters, the entries in the ledger, version."""
+
+    @property
+    def n_records(self) -> int:
+        """The noisy number of records."""
+        return max(self.plan.lengths.total, 1)
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        return {level.items.shape[1]: len(level.items) for level in self.levels if len(level.items)}
+
+    def __len__(self) -> int:
+        return sum(self.sizes.values())
+
+    def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
+        """Itemsets with their estimated supports."""
+        for level in self.levels:
+            yield from zip(self._names(level), (level.average / self.n_records).tolist(), strict=True)
+
+    def _names(self, level: NoisyLevel) -> list[frozenset[Hashable]]:
+        labels = self.domain.labels
+        return [frozenset(labels[item] for item in row) for row in level.items.tolist()]
+
+    def to_frame(self, *, level: float = 0.95) -> pd.DataFrame:
+        """One row per itemset, smallest first.
+
+        support     estimated share of the records, corrected on average for what truncation took; not clipped
+        itemsets    frozenset of labels
+        size        number of items
+        low, high   interval at ``level``: the noise of the count and of the number of records; truncation can only
+                    lower a support, so the low end needs no correction, and the high end allows for the largest loss
+                    that is likely when records are cut at random
+        noisy       the noisy share of truncated records, as it was drawn
+        consistent  ``support`` made consistent: not negative, and no larger than that of any subset
+        """
+        parts = [part for part in self.levels if len(part.items)]
+        names = [name for part in parts for name in self._names(part)]
+        ends = [self._interval(part, level) for part in parts]
+        frame = pd.DataFrame(
+            {
+                "support": _join([part.average for part in parts]) / self.n_records,
+                "itemsets": as_objects(names),
+                "size": _join([np.full(len(part.items), part.items.shape[1]) for part in parts]).astype(np.int64),
+                "low": _join([low for low, _ in ends]),
+                "high": _join([high for _, high in ends]),
+                "noisy": _join([part.noisy for part in parts]) / self.n_records,
+            }
+        )
+        frame["consistent"] = _consistent(names, frame["support"].to_numpy(float))
+        frame.attrs["about"] = {**self.about, "level": level}
+        return frame
+
+    def _interval(self, part: NoisyLevel, level: float) -> tuple[Floats, Floats]:
+        """Half of what may fail for the count, half for the number of records."""
+        normal_quantile(level)
+        failure = (1 - level) / 2
+        reach = math.ceil(part.scale * math.log(1 / failure))  # Pr(|z| > reach) < exp(-reach / scale)
+        bins = len(self.plan.lengths.counts)
+        total = math.sqrt(2 * bins) * self.about["scale_of_lengths"] * normal_quantile(1 - failure)
+        above = maximal_support(np.maximum(part.noisy + reach, 0), part.ratio, 1 / part.scale)
+        return (
+            (part.noisy - reach) / (self.n_records + total),
+            np.maximum(above, part.noisy + reach) / max(self.n_records - total, 1.0),
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
+        return f"Release({sizes}; epsilon {self.about['epsilon']:g}, about {self.n_records:,} records)"
+
+
+def _join(parts: list[npt.NDArray[Any]]) -> Floats:
+    return np.concatenate(parts).astype(float) if parts else np.empty(0)
+
+
+def _consistent(names: list[frozenset[Hashable]], support: Floats) -> Floats:
+    """Smallest sets first: at least 0, at most what each subset that is one smaller got."""
+    known: dict[frozenset[Hashable], float] = {}
+    for name, value in zip(names, support.tolist(), strict=True):
+        bounds = [known[frozenset(part)] for part in combinations(name, len(name) - 1) if frozenset(part) in known]
+        known[name] = max(0.0, min([value, *bounds]))
+    return np.array([known[name] for name in names], float)

@@ -1,0 +1,76 @@
+"""``bosket curate``: pays from the ledger, writes the release, says nothing exact."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    path = tmp_path / "raw.dat"
+    path.write_text("1 2\n" * 3007 + "1 3\n" * 1503 + "4\n" * 211)
+    return path
+
+
+def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    assert run("budget", "create", ledger, "--name", "shop", "--epsilon", 1.5).code == 0
+    out = tmp_path / "release.json"
+    call = ("curate", raw, "--epsilon", 1, "--min-support", 0.1, "--items-are-public", "--ledger", ledger)
+    result = run(*call, "--budget", "shop", "-o", out)
+    assert result.code == 0
+    assert "entries 1, 2" in result.err
+    value = json.loads(out.read_text())
+    assert {frozenset(row["itemsets"]) for row in value["release"]} >= {frozenset([1]), frozenset([1, 2])}
+    assert value["about"]["epsilon"] == 1
+    again = run(*call, "--budget", "shop")
+    assert again.code == 1
+    assert "left" in again.err
+    shown = run("budget", "show", ledger, "--name", "shop")
+    assert "0.5" in shown.out
+
+
+def test_nothing_exact_is_said(run: Run, raw: Path) -> None:
+    """The exact numbers of records and of items' records appear nowhere."""
+    for _ in range(3):
+        result = run("curate", raw, "--epsilon", 2, "--top-k", 3, "--items-are-public", "-v")
+        assert result.code == 0
+        assert not re.search(r"\b(4721|4,721|4510|4,510|3007|3,007|1503|1,503|211)\b", result.err)
+
+
+def test_items_file(run: Run, raw: Path, tmp_path: Path) -> None:
+    items = tmp_path / "items.txt"
+    items.write_text("1\n2\n3\n4\n5\n")
+    assert run("curate", raw, "--epsilon", 2, "--min-support", 0.1, "--items", items).code == 0
+    items.write_text("1\n2\n")
+    assert run("curate", raw, "--epsilon", 2, "--min-support", 0.1, "--items", items).code == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--epsilon", 0, "--min-support", 0.1, "--items-are-public"),
+        ("--epsilon", "nan", "--min-support", 0.1, "--items-are-public"),
+        ("--epsilon", 1, "--items-are-public"),
+        ("--epsilon", 1, "--min-support", 0.1),
+        ("--epsilon", 1, "--top-k", 0, "--items-are-public"),
+        ("--epsilon", 1, "--top-k", 5, "--items-are-public", "--budget", "x"),
+    ],
+)
+def test_usage(run: Run, raw: Path, options: tuple[object, ...]) -> None:
+    assert run("curate", raw, *options).code == 2
+
+
+def test_hopeless(run: Run, tmp_path: Path) -> None:
+    raw = tmp_path / "few.dat"
+    raw.write_text("1 2\n" * 20)
+    result = run("curate", raw, "--epsilon", 0.1, "--min-support", 0.1, "--items-are-public")
+    assert result.code == 1
+    assert "within the noise" in result.err
+    assert "hint" in result.err

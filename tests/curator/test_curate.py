@@ -1,0 +1,199 @@
+"""The curator's calls: exact where noise vanishes, paid before the look, refused where hopeless."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.curator import Heuristics, HopelessError, Release, Settings
+from bosket.curator.curate import kth_support
+from bosket.curator.truncation import random_truncation
+
+ITEMS = list(range(30))
+SURE = 1e6
+"""An epsilon at which no noise is left."""
+
+
+def short_baskets(n: int = 4000, longest: int = 3, seed: int = 1) -> bk.Baskets:
+    """Records of at most three items, some of which go together."""
+    rng = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, 31)
+    records = []
+    for _ in range(n):
+        size = int(rng.integers(0, longest + 1))
+        first = int(rng.choice(30, p=weights / weights.sum()))
+        records.append({first, *((first + step) % 30 for step in range(1, size))} if size else set())
+    return bk.Baskets(records, items=ITEMS)
+
+
+def whole(**options: object) -> Settings:
+    """No cut: all records stay whole."""
+    return Settings(whole=1.0, **options)  # type: ignore[arg-type]
+
+
+class TestWithoutNoise:
+    @pytest.mark.parametrize("heuristics", [Heuristics(*both) for both in itertools.product([True, False], repeat=2)])
+    def test_everything_short_is_exact_mining(self, heuristics: Heuristics) -> None:
+        baskets = short_baskets()
+        release = bk.curator.mine(baskets, epsilon=SURE, min_support=0.02, settings=whole(heuristics=heuristics))
+        exact = dict(bk.mine(baskets, min_support=0.02))
+        assert max(map(len, exact)) == 3
+        assert {name: pytest.approx(value) for name, value in exact.items()} == dict(release)
+        assert release.n_records == baskets.n_records
+
+    def test_long_records_are_exact_mining_of_what_is_left(self) -> None:
+        """The naive miner counts in records that were cut once; their supports are those it reports."""
+        baskets = short_baskets(longest=9)
+        settings = Settings(whole=0.5, heuristics=Heuristics(smart=False, double_standards=False))
+        release = bk.curator.mine(baskets, epsilon=SURE, min_support=0.02, settings=settings)
+        limit = release.plan.max_size
+        assert limit < 9
+        assert max(release.sizes) <= limit
+        for _ in range(3):  # another cut of the same kind: supports within what chance does
+            cut = random_truncation(baskets, limit)
+            assert cut.sizes.max() == limit
+            assert (cut.sizes == np.minimum(baskets.sizes, limit)).all()
+            for itemset, support in release:
+                if len(itemset) == 1:
+                    other = bk.estimate(cut, [itemset]).value[0]
+                    assert abs(support - other) < 6 * np.sqrt(2 * 0.25 / baskets.n_records)
+
+    @pytest.mark.parametrize("k", [1, 10, 40])
+    def test_top_k(self, k: int) -> None:
+        baskets = short_baskets()
+        release = bk.curator.top_k(baskets, epsilon=SURE, k=k, settings=whole())
+        values = sorted((value for _, value in bk.mine(baskets, min_support=1e-4)), reverse=True)
+        assert kth_support(baskets, k, 15) == round(values[k - 1] * baskets.n_records)
+        assert len(release) == k
+        assert min(value for _, value in release) == pytest.approx(values[k - 1])
+
+    def test_fewer_than_k(self) -> None:
+        baskets = bk.Baskets([["a", "b"]] * 50, items=["a", "b"])
+        assert kth_support(baskets, 9, 15) == 0
+        assert len(bk.curator.top_k(baskets, epsilon=SURE, k=9)) == 3
+
+
+class TestBudget:
+    def test_it_is_paid_in_full_and_no_more(self) -> None:
+        for epsilon in (1.0, 0.7, 1 / 3, 0.123456789):
+            budget = bk.Budget.in_memory(epsilon)
+            release = bk.curator.mine(short_baskets(), epsilon=epsilon, min_support=0.2, budget=budget)
+            assert budget.remaining.epsilon < 1e-15
+            assert [entry["number"] for entry in release.about["entries"]] == [1, 2]
+            assert sum(release.about["parts"].values()) <= epsilon * (1 + 1e-12)
+
+    def test_overdrawn(self) -> None:
+        budget = bk.Budget.in_memory(0.5)
+        with pytest.raises(bk.BudgetExceeded) as caught:
+            bk.curator.mine(short_baskets(), epsilon=0.6, min_support=0.2, budget=budget)
+        assert caught.value.asked[0] == 0.6
+        assert budget.entries() == ()
+
+    def test_hopeless_requests_cost_only_the_first_look(self) -> None:
+        """Fifty records at epsilon 0.1: it says what could be found instead of reporting noise."""
+        budget = bk.Budget.in_memory(1.0)
+        baskets = bk.Baskets([["a"]] * 50, items=list("abcdef"))
+        with pytest.raises(HopelessError, match="within the noise") as caught:
+            bk.curator.mine(baskets, epsilon=0.1, min_support=0.1, budget=budget)
+        assert budget.spent.epsilon == pytest.approx(caught.value.spent) == pytest.approx(0.015)
+        assert caught.value.discoverable > 0.1
+        assert "epsilon of some" in str(caught.value.hint)
+
+    def test_neighbours(self) -> None:
+        """One record in place of another moves twice as much: the noise is twice as wide."""
+        scales = {}
+        for relation in ("add-remove", "replace"):
+            budget = bk.Budget.in_memory(1.0, neighbours=relation)
+            release = bk.curator.mine(short_baskets(), epsilon=1.0, min_support=0.2, budget=budget)
+            scales[relation] = release.levels[0].scale / release.plan.max_size / release.plan.largest
+            assert release.about["neighbours"] == relation
+        assert scales["replace"] == pytest.approx(2 * scales["add-remove"], rel=1e-9)
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.curator.mine(short_baskets(), epsilon=1.0, min_support=0.2, budget=budget, neighbours="add-remove")
+        assert caught.value.parameter == "neighbours"
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "1"])
+    def test_epsilon(self, epsilon: float) -> None:
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.curator.mine(short_baskets(10), epsilon=epsilon, min_support=0.1)
+        assert caught.value.parameter == "epsilon"
+
+    def test_the_vocabulary_must_be_declared(self) -> None:
+        baskets = bk.Baskets([["a"], ["b"]])
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.curator.mine(baskets, epsilon=1.0, min_support=0.1)
+        assert caught.value.parameter == "vocabulary"
+
+    def test_an_item_outside_it(self) -> None:
+        budget = bk.Budget.in_memory(1.0)
+        with pytest.raises(bk.DataError):
+            bk.curator.mine(
+                bk.Baskets([["a"], ["quinine"]]), epsilon=1.0, min_support=0.1, vocabulary=["a"], budget=budget
+            )
+        assert budget.entries() == ()
+
+    def test_k(self) -> None:
+        with pytest.raises(bk.ParameterError):
+            bk.curator.top_k(short_baskets(10), epsilon=1.0, k=0)
+
+    def test_what_is_not_baskets(self) -> None:
+        reports = bk.Flip(keep=0.9).randomize(short_baskets(10), rng=bk.Seeded(1))
+        with pytest.raises(bk.DataError):
+            bk.curator.mine(reports, epsilon=1.0, min_support=0.1)  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return bk.curator.mine(short_baskets(20_000, longest=6), epsilon=1.0, min_support=0.02)
+
+
+class TestRelease:
+    def test_frame(self, release: Release) -> None:
+        frame = release.to_frame()
+        assert list(frame.columns) == ["support", "itemsets", "size", "low", "high", "noisy", "consistent"]
+        assert (frame["low"] <= frame["noisy"]).all()
+        assert (frame["support"] <= frame["high"]).all()
+        known = dict(zip(frame["itemsets"], frame["consistent"], strict=True))
+        assert all(value >= 0 for value in known.values())
+        for itemset, value in known.items():
+            for part in itertools.combinations(itemset, len(itemset) - 1):
+                assert value <= known.get(frozenset(part), 1.0)
+        json.dumps(frame.attrs["about"])
+        assert "epsilon 1" in repr(release)
+
+    def test_it_holds_nothing_exact(self, release: Release) -> None:
+        """No records and no counts are reachable from it, only what was noisy when it was made."""
+        seen: list[object] = [release]
+        reached = set()
+        while seen:
+            value = seen.pop()
+            if id(value) in reached:
+                continue
+            reached.add(id(value))
+            assert not isinstance(value, bk.Baskets)
+            if isinstance(value, dict):
+                seen += value.values()
+            elif isinstance(value, list | tuple):
+                seen += value
+            elif hasattr(value, "__dict__") or hasattr(value, "__dataclass_fields__"):
+                seen += [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
+                seen += list(getattr(value, "__dict__", {}).values()) if not isinstance(value, type) else []
+
+    def test_intervals_cover(self) -> None:
+        """Of itemsets that truncation hardly touches, at least 95% over 40 releases; six standard deviations."""
+        baskets = short_baskets(20_000)
+        truth = dict(bk.mine(baskets, min_support=1e-4))
+        held = total = 0
+        for _ in range(40):
+            frame = bk.curator.mine(baskets, epsilon=0.5, min_support=0.05).to_frame()
+            for row in frame.to_dict("records"):
+                total += 1
+                held += row["low"] <= truth.get(row["itemsets"], 0.0) <= row["high"]
+        assert total > 300
+        assert held / total > 0.95 - 6 * np.sqrt(0.95 * 0.05 / total)
