@@ -81,7 +81,7 @@ class TestBudget:
     def test_it_is_paid_in_full_and_no_more(self) -> None:
         for epsilon in (1.0, 0.7, 1 / 3, 0.123456789):
             budget = bk.Budget.in_memory(epsilon)
-            release = bk.curator.mine(short_baskets(), epsilon=epsilon, min_support=0.2, budget=budget)
+            release = bk.curator.mine(short_baskets(30_000), epsilon=epsilon, min_support=0.2, budget=budget)
             assert budget.remaining.epsilon < 1e-15
             assert [entry["number"] for entry in release.about["entries"]] == [1, 2]
             assert sum(release.about["parts"].values()) <= epsilon * (1 + 1e-12)

@@ -5,7 +5,7 @@ Zeng, Naughton and Cai (VLDB 2012): frequent itemsets by truncating long records
 
 from bosket.curator.curate import HopelessError, mine, top_k
 from bosket.curator.levels import Heuristics
-from bosket.curator.miner import Settings
+from bosket.curator.miner import AS_PUBLISHED, NAIVE, Settings
 from bosket.curator.release import Release
 
-__all__ = ["Heuristics", "HopelessError", "Release", "Settings", "mine", "top_k"]
+__all__ = ["AS_PUBLISHED", "NAIVE", "Heuristics", "HopelessError", "Release", "Settings", "mine", "top_k"]

@@ -31,6 +31,7 @@ PER_PERSON = {"add-remove": 1, "replace": 2}
 _SHARE_OF_LIMIT = 0.05  # for the k-th support
 _A_HAIR_LESS = 1 - 1e-12  # the parts are rounded
 _WITHIN = 3.0  # scales of the noise
+_CLEAR = 4.0  # standard deviations of the noisy number of records
 _FIRST = 0.15  # what the first looks take, about
 
 
@@ -196,7 +197,7 @@ def _curate(
         settings=settings,
         per_person=per_person,
     )
-    discoverable = _check_hope(plan, data, rest, per_person, spent=first)
+    discoverable = _check_hope(plan, data, rest, per_person, lengths=lengths, spent=first)
     entries.append(budget.spend(rest, purpose=f"curate ({what}): counts"))
     levels = mine_levels(
         data,
@@ -258,23 +259,25 @@ def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) 
     return baskets
 
 
-def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, spent: float) -> int:
+def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, lengths: float, spent: float) -> int:
     """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
 
     All of it follows from what was released.  At three times the scale of the noise one item in forty that nobody has
-    would be reported.
+    would be reported.  The number of records must lie clear of its own noise too.
     """
     each = epsilon / plan.largest
     kappa = sensitivity(plan.max_size, 1, data.n_items, per_person)
     scale = scale_of(each, kappa)
     least = discoverable_count(each, data.n_items, sensitivity=kappa)
-    if plan.min_count >= _WITHIN * scale:
-        return least
     total = max(plan.lengths.total, 1)
-    needed = epsilon * _WITHIN * scale / plan.min_count / (1 - _FIRST)
+    of_total = math.sqrt(2 * len(plan.lengths.counts)) * scale_of(lengths, per_person)
+    if plan.min_count >= _WITHIN * scale and total >= _CLEAR * of_total:
+        return least
+    needed = epsilon * max(_WITHIN * scale / plan.min_count, _CLEAR * of_total / total) / (1 - _FIRST)
     raise HopelessError(
         f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise at this epsilon, which has "
-        f"a scale of {scale:,.0f} for single items: what would be reported is chance.",
+        f"a scale of {scale:,.0f} for single items and moves the number of records by {of_total:,.0f}: what would be "
+        "reported is chance.",
         discoverable=least / total,
         spent=spent,
         hint=f"Supports from {least / total:.2g} on can be told from noise; for this limit take an epsilon of some "

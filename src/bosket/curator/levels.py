@@ -33,8 +33,8 @@ class NoisyLevel:
     """What records were cut to."""
     epsilon: float
     sensitivity: int
-    ratio: float
-    """The expected share of an itemset's records that truncation leaves it in."""
+    kept: float
+    """The share of its records that truncation at random is expected to leave an itemset in; intervals allow for it."""
 
     @property
     def scale(self) -> float:
@@ -48,7 +48,7 @@ class NoisyLevel:
     def take(self, chosen: npt.NDArray[np.bool_]) -> NoisyLevel:
         return NoisyLevel(
             self.items[chosen], self.noisy[chosen], self.average[chosen], self.maximal[chosen],
-            self.max_size, self.epsilon, self.sensitivity, self.ratio,
+            self.max_size, self.epsilon, self.sensitivity, self.kept,
         )  # fmt: skip
 
 
@@ -60,6 +60,11 @@ class Heuristics:
     """Keep what goes together when a record is cut, not items at random."""
     double_standards: bool = True
     """Extend by the largest support that an itemset may well have, report by the average."""
+    correction: float = 0.0
+    """How much of the loss of random truncation is undone where records are cut smartly, as a power of its ratio.
+
+    The paper undoes all of it (1), though smart truncation keeps what goes together: where records are long that makes
+    supports several times too large.  Records are cut at random for single items, and there all of it is undone."""
 
 
 def sensitivity(max_size: int, size: int, n_candidates: int, per_person: int) -> int:
@@ -134,9 +139,10 @@ def _level(
 ) -> NoisyLevel:
     values = counts.astype(float)
     average = maximal = values
-    ratio = 1.0
+    kept = ratio = kept_ratio(lengths.counts, items.shape[1], max_size)
     if heuristics.double_standards:
-        ratio = kept_ratio(lengths.counts, items.shape[1], max_size)
+        if items.shape[1] > 1 and heuristics.smart:
+            ratio **= heuristics.correction
         each = 1 / scale_of(epsilon, kappa)
         average, maximal = average_support(values, ratio, each), maximal_support(values, ratio, each)
-    return NoisyLevel(items, counts, average, maximal, max_size, epsilon, kappa, ratio)
+    return NoisyLevel(items, counts, average, maximal, max_size, epsilon, kappa, kept)

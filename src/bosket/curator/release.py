@@ -88,7 +88,7 @@ class Release:
         reach = math.ceil(part.scale * math.log(1 / failure))  # Pr(|z| > reach) < exp(-reach / scale)
         bins = len(self.plan.lengths.counts)
         total = math.sqrt(2 * bins) * self.about["scale_of_lengths"] * normal_quantile(1 - failure)
-        above = maximal_support(np.maximum(part.noisy + reach, 0), part.ratio, 1 / part.scale)
+        above = maximal_support(np.maximum(part.noisy + reach, 0), part.kept, 1 / part.scale)
         return (
             (part.noisy - reach) / (self.n_records + total),
             np.maximum(above, part.noisy + reach) / max(self.n_records - total, 1.0),
