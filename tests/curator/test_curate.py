@@ -10,7 +10,7 @@ import pytest
 
 import bosket as bk
 from bosket.curator import Heuristics, HopelessError, Release, Settings
-from bosket.curator.curate import kth_support
+from bosket.curator.cardinality import kth_support
 from bosket.curator.truncation import random_truncation
 
 ITEMS = list(range(30))

@@ -20,6 +20,7 @@ import numpy as np
 from bosket.checks import check_integer
 from bosket.curator.noise import Counts, noisy
 from bosket.data import Baskets
+from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets
 
 _NO_LIMIT = 1 << 62  # a limit that depends on the data would tell something about them
@@ -31,7 +32,10 @@ as private, and one of half the limit is still several times the noise below it.
 
 
 def largest_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
-    """max(y_i, floor) for i = 1 .. cap.  Exact: for whoever adds noise to it."""
+    """max(y_i, floor) for i = 1 .. cap.  Exact: for whoever adds noise to it.
+
+    Records should have been cut to a few items: all subsets of a long one are listed where the floor is low.
+    """
     result = np.full(cap, floor, np.int64)
     levels = exact_itemsets(
         baskets.indptr, baskets.indices, baskets.n_items, min_count=floor, max_size=cap, max_itemsets=_NO_LIMIT
@@ -39,6 +43,29 @@ def largest_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
     for items, counts in levels:
         result[items.shape[1] - 1] = max(floor, int(counts.max(initial=floor)))
     return result
+
+
+def kth_support(baskets: Baskets, k: int, cap: int) -> int:
+    """The k-th largest support of itemsets of up to ``cap`` items, 0 if there are fewer.  Exact: not for release.
+
+    Every support moves by at most one when a record comes or goes, so does the k-th largest.  A search for the limit
+    that k of them reach: no more than k of a size are ever listed, so that no record, however long, can make it fail.
+    """
+
+    def reach(limit: int) -> bool:
+        try:
+            levels = exact_itemsets(
+                baskets.indptr, baskets.indices, baskets.n_items, min_count=limit, max_size=cap, max_itemsets=k
+            )
+        except TooManyCandidatesError:
+            return True
+        return sum(len(counts) for _, counts in levels) >= k
+
+    low, high = 0, baskets.n_records + 1  # k of them reach low, and do not reach high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if reach(middle) else (low, middle)
+    return low
 
 
 def steps(cap: int) -> int:

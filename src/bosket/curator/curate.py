@@ -12,6 +12,7 @@ import numpy as np
 
 from bosket._version import __version__
 from bosket.checks import check_choice, check_fraction, check_integer, check_positive
+from bosket.curator.cardinality import kth_support
 from bosket.curator.lengths import Lengths
 from bosket.curator.levels import NoisyLevel, sensitivity
 from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
@@ -20,7 +21,6 @@ from bosket.curator.possible import discoverable_count
 from bosket.curator.release import Release
 from bosket.data import Baskets, Domain
 from bosket.errors import BosketError, BudgetExceeded, DataError, ParameterError
-from bosket.mining.exact import exact_itemsets
 from bosket.privacy.accounts import NEIGHBOURS
 from bosket.privacy.budget import Budget
 
@@ -126,21 +126,6 @@ def top_k(
     return Release(release.domain, release.plan, _best(release.levels, number), release.about)
 
 
-def kth_support(baskets: Baskets, k: int, cap: int) -> int:
-    """The k-th largest support of itemsets of up to ``cap`` items, 0 if there are fewer.  Exact: not for release."""
-    limit = max(1, baskets.n_records // 2)
-    while True:
-        levels = exact_itemsets(
-            baskets.indptr, baskets.indices, baskets.n_items, min_count=limit, max_size=cap, max_itemsets=1 << 62
-        )
-        counts = np.concatenate([np.empty(0, np.int64), *(counts for _, counts in levels)])
-        if len(counts) >= k:
-            return int(np.sort(counts)[-k])
-        if limit == 1:
-            return 0
-        limit = max(1, limit // 2)
-
-
 def _best(levels: tuple[NoisyLevel, ...], k: int) -> tuple[NoisyLevel, ...]:
     values = np.concatenate([np.empty(0), *(level.average for level in levels)])
     if len(values) <= k:
@@ -189,6 +174,10 @@ def _curate(
     what = ", ".join(f"{name} {value:g}" for name, value in asked.items())
     entries = [budget.spend(first, purpose=f"curate ({what}): lengths, limit and largest itemsets")]
     lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
+
+    def hope(plan: Plan) -> int:
+        return _check_hope(plan, data, rest, per_person, lengths=lengths, spent=first)
+
     plan = prepare(
         data,
         limit,
@@ -196,8 +185,9 @@ def _curate(
         cardinality=cardinality,
         settings=settings,
         per_person=per_person,
+        check=hope,
     )
-    discoverable = _check_hope(plan, data, rest, per_person, lengths=lengths, spent=first)
+    discoverable = hope(plan)
     entries.append(budget.spend(rest, purpose=f"curate ({what}): counts"))
     levels = mine_levels(
         data,
@@ -248,7 +238,14 @@ def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) 
         raise DataError(f"Baskets can be curated, a {type(baskets).__name__} cannot.")
     if vocabulary is not None:
         domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
-        return baskets.with_domain(domain)
+        try:
+            return baskets.with_domain(domain)
+        except DataError:
+            pass
+        raise DataError(
+            "The baskets must hold items of the declared vocabulary only.",
+            hint="That is for the curator alone to know: mend the data, or declare all items that may occur.",
+        )
     if not baskets.domain.is_declared:
         raise ParameterError(
             "The 'vocabulary' parameter must be given: the items were read off the data, and which occur is private.",

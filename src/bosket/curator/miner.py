@@ -10,7 +10,7 @@ Everything that looks at records is paid for before it does; what follows from n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bosket.curator.cardinality import FLOOR, largest_supports, noisy_cardinality
 from bosket.curator.lengths import Lengths, noisy_lengths
@@ -32,6 +32,10 @@ class Settings:
     """Lengths beyond this are not told apart."""
     cap: int = 15
     """Frequent itemsets are taken to have no more items."""
+    at_most: int = 12
+    """Records are cut to so many items, at random, before their largest itemsets are looked for.
+
+    Else one person's long record, with all its subsets, could make that search fail, and so tell of itself."""
     extra: int = 3
     """Records are cut to i + extra items when itemsets of i items are counted (psi of Algorithm 3), i >= 2.
 
@@ -62,14 +66,23 @@ Limit = Callable[[Lengths], float]
 
 
 def prepare(
-    baskets: Baskets, limit: Limit, *, lengths: float, cardinality: float, settings: Settings, per_person: int
+    baskets: Baskets,
+    limit: Limit,
+    *,
+    lengths: float,
+    cardinality: float,
+    settings: Settings,
+    per_person: int,
+    check: Callable[[Plan], object] = lambda plan: None,
 ) -> Plan:
-    """The first looks at the data, for so much epsilon each."""
+    """The first looks at the data, for so much epsilon each; ``check`` may refuse to go on after the lengths."""
     noisy = noisy_lengths(baskets.sizes, epsilon=lengths, longest=settings.longest, per_person=per_person)
     min_count = max(1.0, limit(noisy))
-    supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=settings.cap)
-    largest = noisy_cardinality(supports, min_count, epsilon=cardinality)
-    return Plan(noisy, min_count, largest, noisy.cut(settings.whole))
+    plan = Plan(noisy, min_count, 1, noisy.cut(settings.whole))
+    check(plan)
+    short = random_truncation(baskets, settings.at_most)
+    supports = largest_supports(short, floor=max(1, int(min_count / FLOOR)), cap=settings.cap)
+    return replace(plan, largest=noisy_cardinality(supports, min_count, epsilon=cardinality))
 
 
 def mine_levels(
@@ -95,13 +108,16 @@ def mine_levels(
     for size in range(2, plan.largest + 1):
         if not len(levels[-1].items):
             break
+        max_size = size + settings.extra if heuristics.smart else plan.max_size
+        if max_size < size:
+            break
         on_level(size, plan.largest)
         try:
             found = next_level(
                 baskets if heuristics.smart else short,
                 levels[-1],
                 plan.lengths,
-                size + settings.extra if heuristics.smart else plan.max_size,
+                max_size,
                 epsilon=each,
                 per_person=per_person,
                 heuristics=heuristics,

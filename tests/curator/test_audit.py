@@ -1,0 +1,462 @@
+"""Audits of the curator: what runs on neighbouring data sets prove about the privacy loss.
+
+Every bound fails with a probability of 1e-9 at most, so a sound stage is found above its claim once in 1e9 fresh runs
+(the noise is OpenDP's own and takes no seed).  For the same neighbours and events the mistakes of ``broken`` are found
+above it.  Lower limits on the bounds of sound stages say that the audit comes near the claim, hence that it would
+notice were the noise a little too small; they lie some six standard errors below what is expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from bosket.audit.distinguish import (
+    LowerBound,
+    by_threshold,
+    clopper_pearson,
+    distinguish,
+    distinguish_by,
+    laplace_ratio,
+)
+from bosket.curator import curate, levels, miner
+from bosket.curator.cardinality import kth_support, largest_supports, noisy_cardinality
+from bosket.curator.lengths import Lengths, noisy_lengths
+from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
+from bosket.curator.miner import NAIVE, Plan, Settings, mine_levels, prepare
+from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.truncation import count_candidates, count_items, random_truncation
+from bosket.data import Baskets
+from bosket.errors import DataError, ParameterError
+from bosket.privacy.budget import Budget
+from tests.curator import broken
+
+pytest.importorskip("opendp")
+
+PLAIN = Heuristics(double_standards=False)
+NO_LENGTHS = Lengths(np.zeros(1, np.int64))  # PLAIN does not ask for them
+
+
+def of(records: list[list[int]], *, n_items: int) -> Baskets:
+    return Baskets(records, items=range(n_items))
+
+
+# ---------------------------------------------------------------------------------------------------- the bound itself
+
+
+def test_bounds_of_clopper_and_pearson() -> None:
+    for k, n in [(0, 10), (1, 10), (7, 10), (10, 10), (300, 1000)]:
+        low, high = clopper_pearson([k], n, 1e-9)
+        interval = binomtest(k, n).proportion_ci(1 - 2e-9, method="exact")
+        assert (low[0], high[0]) == pytest.approx((interval.low, interval.high), rel=1e-6)
+
+
+def test_a_bound_is_near_a_loss_that_is_known() -> None:
+    """Randomized response, in both directions, by the event and by its complement; nothing between equals."""
+    rng = np.random.default_rng(1)
+    yes, no, always = (lambda p=p: bool(rng.random() < p) for p in (0.9, 0.1, 1.0))
+    for one, other in ((yes, no), (no, yes)):
+        for event in (bool, lambda answer: not answer):
+            found = distinguish(one, other, event, trials=20_000)
+            assert 0.9 * np.log(9) < found.epsilon <= np.log(9)
+    assert distinguish(yes, yes, bool, trials=20_000).epsilon == 0
+    assert distinguish(always, no, lambda answer: not answer, trials=1000).epsilon > 3
+
+
+def test_choosing_an_event_does_not_make_one() -> None:
+    """The best of many events or thresholds between equals; measured where it was chosen, it would look like one."""
+    rng = np.random.default_rng(2)
+    events = [lambda cell, at=at: bool(cell == at) for at in range(2000)]
+    found = distinguish(lambda: rng.integers(2000), lambda: rng.integers(2000), events, trials=100, failure=0.9)
+    assert found.epsilon == 0
+    assert found.trials == 50
+    held = [by_threshold(rng.normal(size=60), rng.normal(size=60), failure=0.2).epsilon == 0 for _ in range(500)]
+    assert sum(held) > 500 * (1 - 0.2)
+
+
+@pytest.mark.parametrize("one, other", [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, np.nan], [0.0, 0.0])])
+def test_numbers_that_say_nothing_are_refused(one: list[float], other: list[float]) -> None:
+    with pytest.raises(ParameterError):
+        by_threshold(one, other)
+
+
+def test_no_event_is_refused() -> None:
+    with pytest.raises(ParameterError):
+        distinguish(int, int, [], trials=10)
+
+
+# ---------------------------------------------------------------------------------------------------- plain noise
+
+
+@pytest.mark.parametrize("n, near", [(10_000, 0.5), pytest.param(100_000, 0.85, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon, change", [(1.0, [0, 1, 0]), (2.0, [1, 0, -1])])
+def test_noise(epsilon: float, change: list[int], n: int, near: float) -> None:
+    """The noise itself, in one run for all trials, which it may be as every count has its own."""
+    counts = np.array([5, 7, 9])
+    other = counts + np.array(change)
+    kappa = int(np.abs(change).sum())
+
+    def ratios(truth: Counts) -> list[float]:
+        draws = noisy(np.tile(truth, n), epsilon=epsilon, sensitivity=kappa).reshape(n, 3)
+        return [laplace_ratio(draw, other, counts, kappa / epsilon) for draw in draws]
+
+    found = by_threshold(ratios(counts), ratios(other))
+    assert near * epsilon < found.epsilon <= epsilon
+
+
+def test_noise_of_floating_point_is_found() -> None:
+    """0 + z and 1 + z have other last bits: what is no multiple of 2^-53 cannot have come from 1."""
+    rng = np.random.default_rng(1)
+
+    def run(count: int) -> Callable[[], float]:
+        return lambda: float(broken.floating_noise([count], rng, epsilon=1.0, sensitivity=1)[0])
+
+    found = distinguish(run(0), run(1), lambda value: not (value * 2.0**53).is_integer(), trials=3000)
+    assert found.epsilon > 1.5
+
+
+# ---------------------------------------------------------------------------------------------------- lengths
+
+AT_THE_CUT = np.array([1] * 17 + [3] * 3)  # 85% of them have one item; of one record more, not
+
+
+def audit_lengths(
+    measure: Callable[..., Lengths], added: int, *, epsilon: float, trials: int
+) -> tuple[LowerBound, LowerBound]:
+    """The whole histogram by its likelihood ratio, and the cut alone, from the same runs."""
+    longest = 4
+    with_it = np.append(AT_THE_CUT, added)
+    one, other = (np.bincount(np.minimum(s, longest), minlength=longest + 1) for s in (with_it, AT_THE_CUT))
+    outputs = [
+        [measure(sizes, epsilon=epsilon, longest=longest) for _ in range(trials)] for sizes in (with_it, AT_THE_CUT)
+    ]
+    scale = scale_of(epsilon, 1)
+    return (
+        by_threshold(*([laplace_ratio(lengths.counts, one, other, scale) for lengths in part] for part in outputs)),
+        by_threshold(*([lengths.cut(0.85) for lengths in part] for part in outputs)),
+    )
+
+
+@pytest.mark.parametrize("added", [3, 500])
+def test_lengths(added: int) -> None:
+    """A record that moves the cut, and one longer than any that is told apart."""
+    histogram, cut = audit_lengths(noisy_lengths, added, epsilon=1.0, trials=3000)
+    assert 0.25 < histogram.epsilon <= 1
+    assert cut.epsilon <= 1
+
+
+def test_lengths_that_nobody_paid_for_are_found() -> None:
+    histogram, cut = audit_lengths(broken.exact_lengths, 3, epsilon=1.0, trials=400)
+    assert histogram.epsilon > 2
+    assert cut.epsilon > 2
+
+
+# ---------------------------------------------------------------------------------------------------- levels
+
+
+def audit_first(
+    records: Baskets,
+    fewer: Baskets,
+    max_size: int,
+    *,
+    epsilon: float,
+    trials: int = 3000,
+    cut: Callable[[Baskets, int], Baskets] = random_truncation,
+) -> LowerBound:
+    """Level one, cut and counted as the miner does it, by the likelihood ratio of all counts at once."""
+    scale = scale_of(epsilon, sensitivity(max_size, 1, records.n_items, 1))
+    one, other = count_items(records), count_items(fewer)
+
+    def run(baskets: Baskets) -> Callable[[], NoisyLevel]:
+        def once() -> NoisyLevel:
+            short = cut(baskets, max_size)
+            return first_level(short, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN)
+
+        return once
+
+    return distinguish_by(
+        run(records), run(fewer), lambda level: laplace_ratio(level.noisy, one, other, scale), trials=trials
+    )
+
+
+FEW = [[0, 1], [1], [2, 3], []]
+
+
+def test_first_level() -> None:
+    """A record of as many items as are kept, which is the worst: all of them go up by one."""
+    fewer = of(FEW, n_items=6)
+    found = audit_first(of([*FEW, [4, 5]], n_items=6), fewer, 2, epsilon=2.0)
+    assert 0.7 < found.epsilon <= 2
+
+
+def test_first_level_of_long_records() -> None:
+    """A record of six items where one is kept; were it not cut, its loss would be six times the claim."""
+    records, fewer = of([*FEW, list(range(6))], n_items=6), of(FEW, n_items=6)
+    assert audit_first(records, fewer, 1, epsilon=1.0, trials=1000).epsilon <= 1
+    found = audit_first(records, fewer, 1, epsilon=1.0, trials=2000, cut=broken.whole_records)
+    assert found.epsilon > 1
+
+
+def test_a_forgotten_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "noisy", broken.noisy_once)
+    """Six counts move, and the noise is that of one."""
+    records, fewer = of([*FEW, list(range(6))], n_items=6), of(FEW, n_items=6)
+    assert audit_first(records, fewer, 6, epsilon=1.0, trials=2000).epsilon > 1
+
+
+def audit_next(
+    record: list[int],
+    max_size: int,
+    *,
+    epsilon: float,
+    trials: int = 3000,
+    count: Callable[..., Counts] = count_candidates,
+) -> LowerBound:
+    """Pairs, all of which are candidates, by the likelihood ratio of all counts at once."""
+    few = [[0, 1, 2], [0, 3], [4]]
+    records, fewer = of([*few, record], n_items=5), of(few, n_items=5)
+    public = np.array([50, 40, 30, 20, 10])
+    before = NoisyLevel(
+        np.arange(5, dtype=np.int32)[:, None], public, public.astype(float), public.astype(float), 2, 1.0, 2, 1.0
+    )
+    pairs = np.array(list(combinations(range(5), 2)), np.int32)
+    scores = public[pairs].sum(axis=1).astype(float)
+    scale = scale_of(epsilon, sensitivity(max_size, 2, len(pairs), 1))
+    one, other = (count(part, pairs, scores, max_size) for part in (records, fewer))
+
+    def run(baskets: Baskets) -> Callable[[], NoisyLevel | None]:
+        return lambda: next_level(
+            baskets, before, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN, max_candidates=100
+        )
+
+    def ratio(level: NoisyLevel | None) -> float:
+        assert level is not None
+        np.testing.assert_array_equal(level.items, pairs)
+        return laplace_ratio(level.noisy, one, other, scale)
+
+    return distinguish_by(run(records), run(fewer), ratio, trials=trials)
+
+
+@pytest.mark.parametrize("record", [[1, 2, 3], [0, 1, 2, 3, 4]])
+def test_next_level(record: list[int]) -> None:
+    """A record that holds all the candidates that a record can, of as many items as are kept and of more."""
+    found = audit_next(record, 3, epsilon=2.0, trials=2000)
+    assert 0.1 < found.epsilon <= 2
+
+
+def test_next_level_of_whole_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "count_candidates", broken.count_whole)
+    found = audit_next([0, 1, 2, 3, 4], 2, epsilon=1.0, trials=800, count=broken.count_whole)
+    assert found.epsilon > 1
+
+
+# ---------------------------------------------------------------------------------------------------- cardinality
+
+
+def audit_cardinality(
+    supports: Callable[..., Counts], records: Baskets, fewer: Baskets, *, min_count: int, cap: int, epsilon: float,
+    trials: int = 3000,
+) -> LowerBound:  # fmt: skip
+
+    def run(baskets: Baskets) -> Callable[[], int]:
+        exact = supports(baskets, floor=min_count // 2, cap=cap)
+        return lambda: noisy_cardinality(exact, min_count, epsilon=epsilon)
+
+    return distinguish_by(run(records), run(fewer), float, trials=trials)
+
+
+FIRST_PAIR = [[0]] * 80 + [[0, 1]] * 24  # one pair more reaches the floor, 25
+
+
+def test_cardinality() -> None:
+    """A record that holds every itemset at the limit: all comparisons are as close as can be, and all of them move."""
+    fewer = of([[0, 1, 2, 3]] * 9, n_items=4)
+    records = of([[0, 1, 2, 3]] * 10, n_items=4)
+    found = audit_cardinality(largest_supports, records, fewer, min_count=10, cap=4, epsilon=2.0)
+    assert 0.7 < found.epsilon <= 2
+
+
+def test_the_first_itemset_of_a_size() -> None:
+    """As the paper has it, y_2 is y_1 until a pair reaches the floor, and then falls to the floor."""
+    records, fewer = of([*FIRST_PAIR, [0, 1]], n_items=2), of(FIRST_PAIR, n_items=2)
+    assert (
+        audit_cardinality(largest_supports, records, fewer, min_count=50, cap=2, epsilon=1.0, trials=1000).epsilon <= 1
+    )
+    found = audit_cardinality(broken.copied_supports, records, fewer, min_count=50, cap=2, epsilon=1.0, trials=1000)
+    assert found.epsilon > 2
+
+
+# ---------------------------------------------------------------------------------------------------- all of it
+
+
+@dataclass(frozen=True)
+class Mined:
+    """Everything that the miner lets out."""
+
+    plan: Plan
+    levels: list[NoisyLevel]
+
+
+SETTINGS = Settings(longest=3, cap=2)
+SHARES = {"lengths": 0.3, "cardinality": 0.2, "levels": 0.5}
+
+
+def mine(baskets: Baskets, *, epsilon: float, min_support: float = 0.3) -> Mined:
+    def limit(lengths: Lengths) -> float:
+        return min_support * max(lengths.total, 1)
+
+    plan = prepare(
+        baskets, limit, lengths=epsilon * SHARES["lengths"], cardinality=epsilon * SHARES["cardinality"],
+        settings=SETTINGS, per_person=1,
+    )  # fmt: skip
+    return Mined(plan, mine_levels(baskets, plan, epsilon=epsilon * SHARES["levels"], settings=SETTINGS, per_person=1))
+
+
+def runs(records: Baskets, fewer: Baskets, *, epsilon: float) -> tuple[Callable[[], Mined], Callable[[], Mined]]:
+    return lambda: mine(records, epsilon=epsilon), lambda: mine(fewer, epsilon=epsilon)
+
+
+@pytest.fixture
+def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact supports of a data set are the same in every run: look once for each floor."""
+    look = cache(lambda baskets, floor, cap: largest_supports(baskets, floor=floor, cap=cap))
+    monkeypatch.setattr(Baskets, "__hash__", object.__hash__)
+    monkeypatch.setattr(miner, "largest_supports", lambda baskets, *, floor, cap: look(baskets, floor, cap))
+
+
+def evidence(records: Baskets, fewer: Baskets, *, epsilon: float) -> Callable[[Mined], float]:
+    """The likelihood ratio of the whole output, but for what is missing from it and for what is cut of records."""
+    both = records, fewer
+    one, other = (np.bincount(np.minimum(part.sizes, 3), minlength=4) for part in both)
+    rows = [row for size in (1, 2) for row in combinations(range(records.n_items), size)]
+    supports = {row: [sum(set(row) <= set(record) for record in part) for part in both] for row in rows}
+
+    def ratio(mined: Mined) -> float:
+        total = laplace_ratio(mined.plan.lengths.counts, one, other, scale_of(epsilon * SHARES["lengths"], 1))
+        total += epsilon * SHARES["cardinality"] / 2 * (1 if mined.plan.largest == 2 else -1)
+        for level in mined.levels:
+            counts = np.array([supports[tuple(row)] for row in level.items.tolist()]).reshape(-1, 2)
+            total += laplace_ratio(level.noisy, counts[:, 0], counts[:, 1], level.scale)
+        return total
+
+    return ratio
+
+
+SMALL = [[0, 1], [0, 1], [0], [1], [2], [0, 2]]
+
+
+@pytest.mark.parametrize("trials", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("remembered")
+def test_the_miner(trials: int) -> None:
+    """One more record, with the commonest pair in it, by everything that comes out."""
+    epsilon = 3.0
+    records, fewer = of([*SMALL, [0, 1]], n_items=3), of(SMALL, n_items=3)
+    found = distinguish_by(
+        *runs(records, fewer, epsilon=epsilon),
+        evidence(records, fewer, epsilon=epsilon),
+        trials=trials,
+    )
+    assert (0.0 if trials < 10_000 else 1.0) < found.epsilon <= epsilon
+
+
+@pytest.mark.parametrize("record", [[], [0, 1, 2, 3, 4, 5]])
+@pytest.mark.usefixtures("remembered")
+def test_the_miner_on_strange_records(record: list[int]) -> None:
+    """A record without items, and one longer than any that is told apart, beside nothing at all."""
+    events: list[Callable[[Mined], bool]] = [
+        lambda mined: mined.plan.largest == 2,
+        lambda mined: mined.plan.max_size > 1,
+        lambda mined: mined.plan.min_count > 1,
+        lambda mined: mined.plan.lengths.counts[-1] > 0,
+        lambda mined: len(mined.levels) == 2,
+        lambda mined: len(mined.levels[0].items) == 6,
+        lambda mined: mined.levels[0].noisy.sum() > 0,
+    ]
+    found = distinguish(*runs(of([record], n_items=6), of([], n_items=6), epsilon=1.0), events, trials=300)
+    assert found.epsilon <= 1
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize(
+    "mistake, event",
+    [
+        (broken.exact_lengths, lambda mined: mined.plan.max_size > 1),
+        pytest.param(broken.exact_lengths, lambda mined: mined.plan.min_count > 0.3 * 20.5, marks=pytest.mark.slow),
+        (broken.lengths_with_total, lambda mined: mined.plan.min_count > 0.3 * 20.5),
+    ],
+)
+def test_lengths_and_totals_that_nobody_paid_for_are_found(
+    mistake: Callable[..., Lengths], event: Callable[[Mined], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cut, and the limit, tell the number of records."""
+    few = [[0]] * 17 + [[0, 1, 2]] * 3
+    both = runs(of([*few, [0, 1, 2]], n_items=3), of(few, n_items=3), epsilon=1.0)
+    assert distinguish(*both, event, trials=200).epsilon <= 1
+    monkeypatch.setattr(miner, "noisy_lengths", mistake)
+    assert distinguish(*both, event, trials=200).epsilon > 1
+
+
+@pytest.mark.usefixtures("remembered")
+def test_items_that_only_one_person_has_are_found() -> None:
+    """The domain must be declared.  This mistake is the caller's: `Baskets` without ``items`` holds what occurs."""
+    records, fewer = of([*SMALL, [3]], n_items=4), of(SMALL, n_items=4)
+
+    def shows_it(mined: Mined) -> bool:
+        return bool((mined.levels[0].items == 3).any())
+
+    assert distinguish(*runs(records, fewer, epsilon=1.0), shows_it, trials=200).epsilon <= 1
+    seen = runs(broken.seen_items(records), broken.seen_items(fewer), epsilon=1.0)
+    assert distinguish(*seen, shows_it, trials=200).epsilon > 1
+
+
+def test_no_data_set_makes_it_fail() -> None:
+    """An error is an output too."""
+    data: list[list[list[int]]] = [[], [[]], [[], []], [[0]], [[0, 1, 2, 3]], [[0, 1, 2, 3]] * 3]
+    for records in data:
+        for heuristics in (Heuristics(), PLAIN):
+            settings = Settings(longest=2, cap=4, heuristics=heuristics)
+            for _ in range(5):
+                baskets = of(records, n_items=4)
+                plan = prepare(
+                    baskets, lambda lengths: 0.5 * lengths.total,
+                    lengths=0.5, cardinality=0.5, settings=settings, per_person=1,
+                )  # fmt: skip
+                mine_levels(baskets, plan, epsilon=1.0, settings=settings, per_person=1)
+
+
+# Known faults.  Each test is strict: it fails as soon as the fault is gone, and then loses its mark.
+
+
+def test_a_long_record_does_not_end_the_run() -> None:
+    """Few data may well have a noisy limit near 1; then one person's long record tells of itself by ending the run."""
+    baskets = of([[0]] * 50 + [list(range(60))], n_items=60)
+    settings = Settings(longest=3)
+    prepare(baskets, lambda lengths: 1.0, lengths=0.5, cardinality=0.5, settings=settings, per_person=1)
+
+
+def test_a_long_record_does_not_end_the_search_for_the_kth_support() -> None:
+    assert kth_support(of([[0]] * 50 + [list(range(60))], n_items=60), 1000, 15) == 1
+
+
+def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
+    """It is an error, which the curator alone sees; the sentence is the same whatever the items and their number."""
+    told = set()
+    for extra in ([["a", "secret"]], [["x"], ["y"], ["z"]]):
+        budget = Budget.in_memory(1.0)
+        with pytest.raises(DataError) as caught:
+            curate.mine(Baskets([["a"]] * 30 + extra), epsilon=1.0, min_support=0.5, vocabulary=["a"], budget=budget)
+        told.add(str(caught.value))
+        assert budget.entries() == ()
+    assert len(told) == 1
+
+
+def test_records_cut_shorter_than_itemsets_do_not_end_the_run() -> None:
+    """Not a matter of privacy, as both numbers are noisy; but the budget is spent, and nothing comes out."""
+    plan = Plan(Lengths(np.array([0, 9, 1])), 1.0, 2, 1)
+    mine_levels(of([[0, 1]] * 9, n_items=2), plan, epsilon=9.0, settings=NAIVE, per_person=1)
