@@ -311,6 +311,7 @@ def test_supports_from_bins_are_the_supports(small: Baskets) -> None:
 # tails
 
 
+@pytest.mark.slow
 def test_tails_have_the_law_of_noisy() -> None:
     """How many of 400 noises pass, and by how much, against drawing all 400: two ways to the same numbers."""
     n, scale, limit, times = 400, 3.0, 6, 600  # a limit off by one is 28 % off, seen from 4 % on
@@ -330,6 +331,7 @@ def test_tails_have_the_law_of_noisy() -> None:
     assert abs(share - p) < 6.2 * math.sqrt(p / (200 * n))
 
 
+@pytest.mark.slow
 def test_tails_below_a_limit_complete_those_above() -> None:
     n, scale, times = 1 << 40, 2.0, 300
     high = tails.limit_for(n, scale, 5.0)
