@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from bosket.checks import check_between, check_fraction, check_integer
 from bosket.curator.cardinality import FLOOR, largest_supports, noisy_cardinality
 from bosket.curator.lengths import Lengths, noisy_lengths
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level
 from bosket.curator.truncation import random_truncation
 from bosket.data import Baskets
-from bosket.errors import TooManyCandidatesError
+from bosket.errors import ParameterError, TooManyCandidatesError
+
+_MOST = 0.9  # of epsilon, for the first looks
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,23 @@ class Settings:
     the paper (``AS_PUBLISHED``)."""
     heuristics: Heuristics = field(default_factory=Heuristics)
     max_candidates: int = 2_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("share_of_lengths", "share_of_cardinality"):
+            check_between(name, getattr(self, name), 0, 1, of="Settings")
+        if self.share_of_lengths + self.share_of_cardinality > _MOST:
+            raise ParameterError(
+                f"The 'share_of_lengths' parameter of Settings must leave something for the counts: at most {_MOST:g} "
+                f"together with 'share_of_cardinality', got {self.share_of_lengths + self.share_of_cardinality:g}.",
+                parameter="share_of_lengths",
+                value=self.share_of_lengths,
+            )
+        check_fraction("whole", self.whole, of="Settings")
+        check_integer("longest", self.longest, least=1, of="Settings")
+        check_integer("cap", self.cap, least=1, of="Settings")
+        check_integer("at_most", self.at_most, least=1, most=20, of="Settings")
+        check_integer("extra", self.extra, least=0, of="Settings")
+        check_integer("max_candidates", self.max_candidates, least=1, of="Settings")
 
 
 AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0))
