@@ -5,8 +5,6 @@ They are kept so that the audit can show that it would notice.  Nothing here is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -41,24 +39,13 @@ def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
 
 def exact_lengths(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
     """For ``noisy_lengths``: the distribution of lengths, unpaid."""
-    return Lengths(np.bincount(np.minimum(sizes, longest), minlength=longest + 1))
-
-
-@dataclass(frozen=True)
-class ExactTotal(Lengths):
-    """Noisy lengths beside the true number of records."""
-
-    n_records: int
-
-    @property
-    def total(self) -> int:
-        return self.n_records
+    return Lengths(np.bincount(np.minimum(sizes, longest), minlength=longest + 1), len(sizes))
 
 
 def lengths_with_total(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
     """For ``noisy_lengths``: a limit that is a share of the true number of records."""
     counts = np.bincount(np.minimum(sizes, longest), minlength=longest + 1)
-    return ExactTotal(noisy(counts, epsilon=epsilon, sensitivity=per_person), len(sizes))
+    return Lengths(noisy(counts, epsilon=epsilon, sensitivity=per_person), len(sizes))
 
 
 def noisy_once(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:

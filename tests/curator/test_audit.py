@@ -27,7 +27,7 @@ from bosket.audit.distinguish import (
 )
 from bosket.curator import curate, levels, miner
 from bosket.curator.cardinality import kth_support, largest_supports, noisy_cardinality
-from bosket.curator.lengths import Lengths, noisy_lengths
+from bosket.curator.lengths import Lengths, noisy_lengths, parts
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
 from bosket.curator.miner import NAIVE, Plan, Settings, mine_levels, prepare
 from bosket.curator.noise import Counts, noisy, scale_of
@@ -40,7 +40,7 @@ from tests.curator import broken
 pytest.importorskip("opendp")
 
 PLAIN = Heuristics(double_standards=False)
-NO_LENGTHS = Lengths(np.zeros(1, np.int64))  # PLAIN does not ask for them
+NO_LENGTHS = Lengths(np.zeros(1, np.int64), 0)  # PLAIN does not ask for them
 
 
 def of(records: list[list[int]], *, n_items: int) -> Baskets:
@@ -123,6 +123,14 @@ def test_noise_of_floating_point_is_found() -> None:
 
 # ---------------------------------------------------------------------------------------------------- lengths
 
+
+def lengths_ratio(lengths: Lengths, one: Counts, other: Counts, epsilon: float) -> float:
+    """The likelihood ratio of the lengths and of the number of records."""
+    of_lengths, of_total = (scale_of(part, 1) for part in parts(epsilon))
+    total = laplace_ratio(lengths.total, one.sum(), other.sum(), of_total)
+    return total + laplace_ratio(lengths.counts, one, other, of_lengths)
+
+
 AT_THE_CUT = np.array([1] * 17 + [3] * 3)  # 85% of them have one item; of one record more, not
 
 
@@ -136,9 +144,8 @@ def audit_lengths(
     outputs = [
         [measure(sizes, epsilon=epsilon, longest=longest) for _ in range(trials)] for sizes in (with_it, AT_THE_CUT)
     ]
-    scale = scale_of(epsilon, 1)
     return (
-        by_threshold(*([laplace_ratio(lengths.counts, one, other, scale) for lengths in part] for part in outputs)),
+        by_threshold(*([lengths_ratio(lengths, one, other, epsilon) for lengths in part] for part in outputs)),
         by_threshold(*([lengths.cut(0.85) for lengths in part] for part in outputs)),
     )
 
@@ -338,7 +345,7 @@ def evidence(records: Baskets, fewer: Baskets, *, epsilon: float) -> Callable[[M
     supports = {row: [sum(set(row) <= set(record) for record in part) for part in both] for row in rows}
 
     def ratio(mined: Mined) -> float:
-        total = laplace_ratio(mined.plan.lengths.counts, one, other, scale_of(epsilon * SHARES["lengths"], 1))
+        total = lengths_ratio(mined.plan.lengths, one, other, epsilon * SHARES["lengths"])
         total += epsilon * SHARES["cardinality"] / 2 * (1 if mined.plan.largest == 2 else -1)
         for level in mined.levels:
             counts = np.array([supports[tuple(row)] for row in level.items.tolist()]).reshape(-1, 2)
@@ -458,5 +465,5 @@ def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
 
 def test_records_cut_shorter_than_itemsets_do_not_end_the_run() -> None:
     """Not a matter of privacy, as both numbers are noisy; but the budget is spent, and nothing comes out."""
-    plan = Plan(Lengths(np.array([0, 9, 1])), 1.0, 2, 1)
+    plan = Plan(Lengths(np.array([0, 9, 1]), 10), 1.0, 2, 1)
     mine_levels(of([[0, 1]] * 9, n_items=2), plan, epsilon=9.0, settings=NAIVE, per_person=1)

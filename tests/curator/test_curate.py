@@ -94,15 +94,27 @@ class TestBudget:
         assert budget.entries() == ()
 
     def test_hopeless_requests_cost_only_the_first_look(self) -> None:
-        """Fifty records at epsilon 0.1: it says what could be found instead of reporting noise."""
+        """A limit of five records at epsilon 0.1: it says what could be found instead of reporting noise.
+
+        The limit is within the noise unless that of the number of records, of scale 500, is above 30 000.
+        """
         budget = bk.Budget.in_memory(1.0)
-        baskets = bk.Baskets([["a"]] * 50, items=list("abcdef"))
+        baskets = bk.Baskets([["a"]] * 5000, items=list("abcdef"))
         with pytest.raises(HopelessError, match="within the noise") as caught:
-            bk.curator.mine(baskets, epsilon=0.1, min_support=0.1, budget=budget)
+            bk.curator.mine(baskets, epsilon=0.1, min_support=0.001, budget=budget)
         assert budget.spent.epsilon == pytest.approx(0.015)
         assert caught.value.spent == pytest.approx(0.015)
-        assert caught.value.discoverable > 0.1
+        assert caught.value.discoverable > 0.001
         assert "epsilon of some" in str(caught.value.hint)
+
+    def test_a_data_set_smaller_than_the_noise(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Fifty records where their number has noise of scale 500, which is 0 for once: nothing can be told."""
+        monkeypatch.setattr("bosket.curator.lengths.noisy", lambda counts, **paid: counts)
+        baskets = bk.Baskets([["a"]] * 50, items=list("abcdef"))
+        with pytest.raises(HopelessError) as caught:
+            bk.curator.mine(baskets, epsilon=0.1, min_support=0.9)
+        assert caught.value.discoverable == np.inf
+        assert str(caught.value.hint).startswith("No support can be told")
 
     def test_neighbours(self) -> None:
         """One record in place of another moves twice as much: the noise is twice as wide."""

@@ -13,11 +13,11 @@ import numpy as np
 from bosket._version import __version__
 from bosket.checks import check_choice, check_fraction, check_integer, check_positive
 from bosket.curator.cardinality import kth_support
-from bosket.curator.lengths import Lengths
+from bosket.curator.lengths import Lengths, parts
 from bosket.curator.levels import NoisyLevel, sensitivity
 from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
-from bosket.curator.noise import noisy, scale_of
-from bosket.curator.possible import discoverable_count
+from bosket.curator.noise import composed, noisy, scale_of
+from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
 from bosket.curator.release import Release
 from bosket.data import Baskets, Domain
 from bosket.errors import BosketError, BudgetExceeded, DataError, ParameterError
@@ -31,14 +31,15 @@ PER_PERSON = {"add-remove": 1, "replace": 2}
 _SHARE_OF_LIMIT = 0.05  # for the k-th support
 _A_HAIR_LESS = 1 - 1e-12  # the parts are rounded
 _WITHIN = 3.0  # scales of the noise
-_CLEAR = 4.0  # standard deviations of the noisy number of records
-_FIRST = 0.15  # what the first looks take, about
+_CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
+_RIGHT = 0.2  # delta of Theorem 3, for the sentence that says what would be possible
 
 
 class HopelessError(BosketError):
     """At this epsilon the limit lies within the noise: what would be reported is chance.
 
-    ``discoverable`` is the smallest support that noise alone hardly reaches, ``spent`` what was spent to find that out.
+    ``discoverable`` is the smallest support that noise alone hardly reaches, infinite where the number of records is
+    lost in it too; ``spent`` is what was spent to find that out.
     """
 
     def __init__(self, message: str, *, discoverable: float, spent: float, hint: str | None = None) -> None:
@@ -176,27 +177,29 @@ def _curate(
     lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
 
     def hope(plan: Plan) -> int:
-        return _check_hope(plan, data, rest, per_person, lengths=lengths, spent=first)
+        return _check_hope(plan, data, rest, per_person, of_total=_scale_of_total(lengths), spent=first)
 
-    plan = prepare(
-        data,
-        limit,
-        lengths=lengths,
-        cardinality=cardinality,
-        settings=settings,
-        per_person=per_person,
-        check=hope,
-    )
+    with composed(first):
+        plan = prepare(
+            data,
+            limit,
+            lengths=lengths,
+            cardinality=cardinality,
+            settings=settings,
+            per_person=per_person,
+            check=hope,
+        )
     discoverable = hope(plan)
     entries.append(budget.spend(rest, purpose=f"curate ({what}): counts"))
-    levels = mine_levels(
-        data,
-        plan,
-        epsilon=rest,
-        settings=settings,
-        per_person=per_person,
-        on_level=on_progress or (lambda size, largest: None),
-    )
+    with composed(rest):
+        levels = mine_levels(
+            data,
+            plan,
+            epsilon=rest,
+            settings=settings,
+            per_person=per_person,
+            on_level=on_progress or (lambda size, largest: None),
+        )
     frequent = tuple(level.take(level.average >= plan.min_count) for level in levels)
     about = {
         "version": __version__,
@@ -205,13 +208,13 @@ def _curate(
         **asked,
         "min_count": plan.min_count,
         "n_records": plan.lengths.total,
-        "scale_of_lengths": scale_of(lengths, per_person),
+        "scale_of_total": _scale_of_total(lengths),
         "discoverable": discoverable / max(plan.lengths.total, 1),
         "max_size": plan.max_size,
         "largest": plan.largest,
         "settings": asdict(settings),
         "parts": {
-            "lengths": lengths,
+            **dict(zip(("lengths", "total"), parts(lengths), strict=True)),
             "cardinality": cardinality,
             **({"limit": epsilon * of_limit} if of_limit else {}),
             **{f"size {level.items.shape[1]}": level.epsilon for level in levels},
@@ -221,6 +224,10 @@ def _curate(
         "mechanism": "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise",
     }
     return Release(data.domain, plan, frequent, about)
+
+
+def _scale_of_total(lengths: float) -> float:
+    return scale_of(parts(lengths)[1], 1)
 
 
 def _split(epsilon: float, share: float) -> tuple[float, float]:
@@ -256,27 +263,37 @@ def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) 
     return baskets
 
 
-def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, lengths: float, spent: float) -> int:
+def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, of_total: float, spent: float) -> int:
     """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
 
     All of it follows from what was released.  At three times the scale of the noise one item in forty that nobody has
-    would be reported.  The number of records must lie clear of its own noise too.
+    would be reported.  The number of records must lie clear of its own noise too, of scale ``of_total``.
     """
     each = epsilon / plan.largest
     kappa = sensitivity(plan.max_size, 1, data.n_items, per_person)
     scale = scale_of(each, kappa)
     least = discoverable_count(each, data.n_items, sensitivity=kappa)
     total = max(plan.lengths.total, 1)
-    of_total = math.sqrt(2 * len(plan.lengths.counts)) * scale_of(lengths, per_person)
-    if plan.min_count >= _WITHIN * scale and total >= _CLEAR * of_total:
+    is_counted = total >= _CLEAR * of_total
+    if is_counted and plan.min_count >= _WITHIN * scale:
         return least
-    needed = epsilon * max(_WITHIN * scale / plan.min_count, _CLEAR * of_total / total) / (1 - _FIRST)
+    needed = (epsilon + spent) * max(_WITHIN * scale / plan.min_count, _CLEAR * of_total / total)
+    useful, never = _useful(plan, data.n_items, per_person, (epsilon + spent) / each)
+    told = f"Supports from {least / total:.2g} on can" if is_counted and least < total else "No support can"
     raise HopelessError(
         f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise at this epsilon, which has "
-        f"a scale of {scale:,.0f} for single items and moves the number of records by {of_total:,.0f}: what would be "
+        f"a scale of {scale:,.0f} for single items and of {of_total:,.0f} for the number of records: what would be "
         "reported is chance.",
-        discoverable=least / total,
+        discoverable=least / total if is_counted else math.inf,
         spent=spent,
-        hint=f"Supports from {least / total:.2g} on can be told from noise; for this limit take an epsilon of some "
-        f"{needed:.2g} or more.",
+        hint=f"{told} be told from noise here.  This limit makes sense from an epsilon of some {needed:.2g} on; counts "
+        f"of single items are right within {_RIGHT:.0%}, every other time, from {useful:.2g} on; itemsets of any size "
+        f"in records of any length are not below {never:.2g}, whatever the method.",
     )
+
+
+def _useful(plan: Plan, n_items: int, per_person: int, parts: float) -> tuple[float, float]:
+    """The epsilon at which noisy counts of single items, for one of so many parts of it, are (0.2, 0.5)-useful, and
+    Theorem 3's bound."""
+    single = useful_epsilon(n_items, plan.min_count, max_size=plan.max_size, delta=_RIGHT, eta=0.5)
+    return parts * per_person * single, least_epsilon(n_items, plan.min_count, delta=_RIGHT, eta=0.5)

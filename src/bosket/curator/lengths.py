@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from bosket.curator.noise import Counts, noisy
 
+_OF_TOTAL = 0.4
+
 
 @dataclass(frozen=True)
 class Lengths:
@@ -18,11 +20,8 @@ class Lengths:
     """
 
     counts: Counts
-
-    @property
-    def total(self) -> int:
-        """The noisy number of records."""
-        return int(self.counts.sum())
+    total: int
+    """The noisy number of records, measured by itself: the sum of ``counts`` has the noise of all of them."""
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
@@ -31,11 +30,22 @@ class Lengths:
 
     def cut(self, share: float) -> int:
         """The smallest length that leaves at least this share of the records whole, by noisy numbers; not below 1."""
-        enough = np.flatnonzero(np.cumsum(self.counts) >= share * self.total)
+        enough = np.flatnonzero(np.cumsum(self.counts) >= share * self.counts.sum())
         return max(1, int(enough[0]) if len(enough) else len(self.counts) - 1)
 
 
+def parts(epsilon: float) -> tuple[float, float]:
+    """What of an epsilon is for the lengths, and what for the number of records."""
+    return (1 - _OF_TOTAL) * epsilon, _OF_TOTAL * epsilon
+
+
 def noisy_lengths(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
-    """The distribution of lengths; ``longest`` is public, ``per_person`` records change between neighbours."""
+    """The distribution of lengths and the number of records; ``longest`` is public, ``per_person`` records change
+    between neighbours.
+
+    The number itself changes by at most one: a record in place of another does not move it.
+    """
     counts = np.bincount(np.minimum(sizes, longest), minlength=longest + 1)
-    return Lengths(noisy(counts, epsilon=epsilon, sensitivity=per_person))
+    of_lengths, of_total = parts(epsilon)
+    total = noisy(np.array([len(sizes)]), epsilon=of_total, sensitivity=1)
+    return Lengths(noisy(counts, epsilon=of_lengths, sensitivity=per_person), int(total[0]))

@@ -1,6 +1,6 @@
 """Frequent itemsets under differential privacy, from one declared epsilon (Zeng, Naughton and Cai 2012, Algorithm 3).
 
-    lengths       how long records are; with them the noisy number of records, hence the limit as a count, and the cut
+    lengths       how long records are, hence the cut; how many there are, hence the limit as a count
     cardinality   how large frequent itemsets get
     size 1, 2 ..  noisy counts of all items, then of candidates, in records cut to a few items: an equal share each
 

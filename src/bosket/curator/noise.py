@@ -2,12 +2,16 @@
 
 Zeng, Naughton and Cai (2012), Theorem 1: adding to counts of L1 sensitivity s noise with Pr(z) ~ exp(-epsilon |z| / s)
 is epsilon-differentially private.  OpenDP proves and computes what its measurement costs; we choose the scale so that
-this is no more than was paid.
+this is no more than was paid.  OpenDP also composes them: inside :func:`composed` every count goes through its privacy
+filter, which refuses whatever would take the sum beyond the epsilon declared for all.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -15,28 +19,61 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_integer, check_positive
-from bosket.errors import BosketError
+from bosket.errors import BosketError, BudgetExceeded
 
 Counts = npt.NDArray[np.int64]
 
 _MARGIN = 1 - 1e-12  # a budget is kept in decimals, and parts of it are rounded: no part may cost a hair more
 
 
+_filter: ContextVar[Any] = ContextVar("filter", default=(None, 0.0))
+
+
 @lru_cache(maxsize=1)
-def _opendp() -> Any:
+def opendp() -> Any:
+    """The library, or an error that says how to get it."""
     try:
         import opendp.prelude as dp
     except ImportError:
         raise BosketError("OpenDP is not installed.", hint="pip install 'bosket[dp]'") from None
-    dp.enable_features("contrib")
+    dp.enable_features("contrib", "honest-but-curious")  # the latter to state sensitivities of our own
     return dp
+
+
+@lru_cache(maxsize=1)
+def _counts() -> Any:
+    """Vectors of counts, and how far apart two of them are."""
+    dp = opendp()
+    return dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+
+
+@lru_cache(maxsize=1)
+def _records() -> Any:
+    """Data sets, and how far apart two of them are: 1 if they are neighbours."""
+    dp = opendp()
+    return dp.user_domain("records", lambda value: True), dp.user_distance("steps from neighbour to neighbour")
+
+
+@contextmanager
+def composed(epsilon: float) -> Iterator[None]:
+    """All counts inside cost ``epsilon`` together: OpenDP's filter refuses, before anything is drawn, what costs more.
+
+    Rogers, Roth, Ullman and Vadhan (2016): what is asked next, and for how much, may depend on what was answered.
+    """
+    dp = opendp()
+    odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
+    admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=check_positive("epsilon", epsilon))
+    token = _filter.set((admit(None), epsilon))
+    try:
+        yield
+    finally:
+        _filter.reset(token)
 
 
 @lru_cache(maxsize=64)
 def _measurement(epsilon: float, sensitivity: int) -> tuple[Any, float]:
     """A measurement of vectors of counts and its scale."""
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    dp, space = opendp(), _counts()
     scale = sensitivity / (epsilon * _MARGIN)
     measurement = dp.m.make_laplace(*space, scale=scale)
     while measurement.map(sensitivity) > epsilon * _MARGIN:
@@ -58,4 +95,24 @@ def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
         check_positive("epsilon", epsilon), check_integer("sensitivity", sensitivity, least=1)
     )
     values = np.asarray(counts, np.int64)
-    return np.array(measurement(values.tolist()), np.int64).reshape(values.shape) if values.size else values.copy()
+    if not values.size:
+        return values.copy()
+    return np.array(_drawn(values.ravel().tolist(), measurement, sensitivity), np.int64).reshape(values.shape)
+
+
+def _drawn(counts: list[int], measurement: Any, sensitivity: int) -> Any:
+    known, declared = _filter.get()
+    if known is None:
+        return measurement(counts)
+    left = declared - known.privacy_loss(1)
+    dp = opendp()
+    count = dp.t.make_user_transformation(
+        *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
+    )
+    try:
+        return known(count >> measurement)
+    except dp.OpenDPException as problem:  # what it says is about budgets, never about counts
+        raise BudgetExceeded(
+            "What was to be looked at next costs more than is left of the epsilon that was declared.",
+            name="composition", asked=(measurement.map(sensitivity), 0.0), remaining=(left, 0.0),
+        ) from problem  # fmt: skip

@@ -86,8 +86,7 @@ class Release:
         normal_quantile(level)
         failure = (1 - level) / 2
         reach = math.ceil(part.scale * math.log(1 / failure))  # Pr(|z| > reach) < exp(-reach / scale)
-        bins = len(self.plan.lengths.counts)
-        total = math.sqrt(2 * bins) * self.about["scale_of_lengths"] * normal_quantile(1 - failure)
+        total = math.ceil(self.about["scale_of_total"] * math.log(1 / failure))
         above = maximal_support(np.maximum(part.noisy + reach, 0), part.kept, 1 / part.scale)
         return (
             (part.noisy - reach) / (self.n_records + total),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bosket.checks import check_integer, check_positive
 from bosket.counting.base import ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
-from bosket.curator.noise import Counts, _opendp
+from bosket.curator.noise import Counts, opendp
 from bosket.data import Baskets
 from bosket.errors import BudgetExceeded, TooManyCandidatesError
 from bosket.estimates import Floats
@@ -80,7 +80,7 @@ class Purse:
 
 @lru_cache(maxsize=64)
 def _selection(k: int, epsilon: float, is_monotone: bool) -> Any:
-    dp = _opendp()
+    dp = opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=is_monotone)
     scale = k * (1 if is_monotone else 2) / (epsilon * _MARGIN)
     selection = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)
