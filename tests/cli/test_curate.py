@@ -37,11 +37,16 @@ def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_exact_is_said(run: Run, raw: Path) -> None:
-    """The exact numbers of records and of items' records appear nowhere."""
-    for _ in range(3):
+    """No exact number of records or of an item's records is said every time; a noisy one may be right by chance.
+
+    The noise is 0 in one case of fifty, so a sound command fails here once in 1e10.
+    """
+    said = []
+    for _ in range(6):
         result = run("curate", raw, "--epsilon", 2, "--top-k", 3, "--items-are-public", "-v")
         assert result.code == 0
-        assert not re.search(r"\b(4721|4,721|4510|4,510|3007|3,007|1503|1,503|211)\b", result.err)
+        said.append({int(number.replace(",", "")) for number in re.findall(r"\b\d[\d,]*\b", result.err)})
+    assert not {4721, 4510, 3007, 1503, 211} & set.intersection(*said)
 
 
 def test_items_file(run: Run, raw: Path, tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ class HopelessError(BosketError):
 
 def mine(
     baskets: Baskets,
-    *,
     epsilon: float,
     min_support: float,
+    *,
     budget: Budget | None = None,
     vocabulary: Domain | Iterable[Hashable] | None = None,
     neighbours: str | None = None,
@@ -91,9 +91,9 @@ def mine(
 
 def top_k(
     baskets: Baskets,
-    *,
     epsilon: float,
     k: int,
+    *,
     budget: Budget | None = None,
     vocabulary: Domain | Iterable[Hashable] | None = None,
     neighbours: str | None = None,

@@ -107,7 +107,7 @@ class Baskets:
         is_sparse: bool = sparse.issparse(matrix)
         if not is_sparse or matrix.ndim != 2:
             raise DataError(f"A sparse matrix with two dimensions is needed, got {type(matrix).__name__}.")
-        domain = _domain(range(matrix.shape[1]) if items is None else items)
+        domain = Domain(range(matrix.shape[1]), is_declared=False) if items is None else _domain(items)
         if domain.n_items != matrix.shape[1]:
             raise DataError(f"The matrix has {matrix.shape[1]} columns, but {domain.n_items} items were named.")
         rows: Any = sparse.csr_array(matrix, copy=True)

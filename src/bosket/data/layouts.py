@@ -87,7 +87,7 @@ def detect(columns: Columns) -> Layout:
 
 def one_hot(columns: Columns) -> Csr:
     """A column per item, a row per record: 0 and 1, or false and true; a missing value is 0."""
-    domain = Domain(columns.names)
+    domain = Domain(columns.names, is_declared=False)  # such columns are made of what occurs, as a rule
     rows, n_records = [np.empty(0, np.int64)], 0
     for at, column in enumerate(columns.values):
         present = presence(column, columns.source)
