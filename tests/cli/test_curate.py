@@ -46,7 +46,8 @@ def test_nothing_exact_is_said(run: Run, raw: Path) -> None:
         result = run("curate", raw, "--epsilon", 2, "--top-k", 3, "--items-are-public", "-v")
         assert result.code == 0
         said.append({int(number.replace(",", "")) for number in re.findall(r"\b\d[\d,]*\b", result.err)})
-    assert not {4721, 4510, 3007, 1503, 211} & set.intersection(*said)
+    for exact in (4721, 4510, 3007, 1503, 211):
+        assert not all(exact in numbers for numbers in said)
 
 
 def test_items_file(run: Run, raw: Path, tmp_path: Path) -> None:

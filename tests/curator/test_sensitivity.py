@@ -115,11 +115,12 @@ def test_choose(problem: tuple[list[Record], list[Record], list[float], int]) ->
     table = as_rows(rows)
     for record in records:
         within = np.array(held(record, rows), np.int64)
-        kept, weight = np.empty(limit, np.int32), np.empty(len(rows))
-        size = kernels.choose(table, np.array(scores), within, len(within), limit, weight, kept)
+        kept, weight, has = np.empty(limit, np.int32), np.empty(len(rows)), np.empty(len(rows), np.int64)
+        size = kernels.choose(table, np.array(scores), within, len(within), limit, weight, has, kept)
         assert size <= limit
         assert len(set(kept[:size].tolist())) == size
         assert set(kept[:size].tolist()) == smart(record, rows, scores, limit)
+        assert has[: len(within)].tolist() == [len({*rows[j]} & {*kept[:size].tolist()}) for j in within]
 
 
 @given(problems())
@@ -134,8 +135,8 @@ def test_example_1() -> None:
     """Zeng, Naughton and Cai (2012): {1, 2, 3, 4, 5} is cut to {1, 2, 3}, though {4, 5} scores more than {2, 3}."""
     rows: list[Record] = [(1, 2), (2, 3), (4, 5)]
     scores = [10.0, 8.0, 9.0]
-    kept, weight = np.empty(3, np.int32), np.empty(3)
-    size = kernels.choose(as_rows(rows), np.array(scores), np.arange(3), 3, 3, weight, kept)
+    kept, weight, has = np.empty(3, np.int32), np.empty(3), np.empty(3, np.int64)
+    size = kernels.choose(as_rows(rows), np.array(scores), np.arange(3), 3, 3, weight, has, kept)
     assert sorted(kept[:size].tolist()) == [1, 2, 3]
     baskets = Baskets([[1, 2, 3, 4, 5]], items=range(6))
     assert count_candidates(baskets, as_rows(rows), np.array(scores), 3).tolist() == [1, 1, 0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from bosket._version import __version__
 from bosket.benchmarks.bars import Bar
+from bosket.benchmarks.curator import curating
 from bosket.benchmarks.exact import exact
 from bosket.benchmarks.generate import generating
 from bosket.benchmarks.local import counting, cutting, flipping, mining, stratified
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
     "mine": lambda data: mining(),
     "table": lambda data: tables(),
     "rules": lambda data: rules(),
+    "curate": curating,
     "exact": exact,
 }
 

@@ -28,23 +28,23 @@ def keep_some(indptr: Any, indices: Any, keys: Any, limit: int, kept: Any) -> No
 
 
 @compiled
-def narrow(rows: Any, depth: int, item: Any, low: int, high: int) -> Any:
-    """The range of the sorted rows in [low, high) that have this item at this depth."""
-    left, right = low, high
-    while left < right:
-        middle = (left + right) >> 1
+def first_from(rows: Any, depth: int, item: Any, low: int, high: int) -> int:
+    """The first of the sorted rows in [low, high) with at least this item at this depth, ``high`` if none.
+
+    In steps that double, then by halves: it is near ``low`` as a rule.
+    """
+    step = 1
+    while low + step < high and rows[low + step, depth] < item:
+        low += step
+        step += step
+    right = min(low + step, high)
+    while low < right:
+        middle = (low + right) >> 1
         if rows[middle, depth] < item:
-            left = middle + 1
+            low = middle + 1
         else:
             right = middle
-    start, right = left, high
-    while left < right:
-        middle = (left + right) >> 1
-        if rows[middle, depth] <= item:
-            left = middle + 1
-        else:
-            right = middle
-    return start, left
+    return low
 
 
 @compiled
@@ -58,68 +58,69 @@ def contained(rows: Any, record: Any, length: int, found: Any, stack: Any) -> in
     depth = 0
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, rows.shape[0]
     while depth >= 0:
-        place = stack[depth, 0]
-        if place > length - (k - depth):
+        place, low, high = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        if depth == k - 1:
+            while place < length and low < high:
+                item = record[place]
+                low = first_from(rows, depth, item, low, high)
+                if low < high and rows[low, depth] == item:
+                    found[number] = low
+                    number += 1
+                place += 1
             depth -= 1
             continue
-        stack[depth, 0] = place + 1
-        start, stop = narrow(rows, depth, record[place], stack[depth, 1], stack[depth, 2])
-        if start == stop:
+        if place > length - (k - depth) or low == high:
+            depth -= 1
             continue
-        if depth == k - 1:
-            found[number] = start
-            number += 1
-        else:
+        item = record[place]
+        start = first_from(rows, depth, item, low, high)
+        stop = first_from(rows, depth, item + 1, start, high)
+        stack[depth, 0], stack[depth, 1] = place + 1, stop
+        if start < stop:
             depth += 1
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = place + 1, start, stop
     return number
 
 
 @compiled
-def choose(rows: Any, scores: Any, found: Any, number: int, limit: int, weight: Any, kept: Any) -> int:
+def choose(rows: Any, scores: Any, found: Any, number: int, limit: int, weight: Any, has: Any, kept: Any) -> int:
     """Greedy smart truncation (section 5.3.1): the items to keep of a record, at most ``limit``; how many they are.
 
     The candidates ``found[:number]`` are within the record.  The one with the highest weight that still fits is taken
     (the first of equals) and its items are kept; then each of the others gets, on top of its weight, its score over
-    its size for each of its items that is kept.  Until none fits.
+    its size for each of its items that is kept.  Until none fits.  ``has`` says how many items of each are kept.
     """
     k = rows.shape[1]
     size = 0
     for j in range(number):
         weight[j] = scores[found[j]]
+        has[j] = 0
     while size < limit:
         best = -1
         for j in range(number):
             if weight[j] == -np.inf or (best >= 0 and weight[j] <= weight[best]):
                 continue
-            if k - shared(rows[found[j]], kept, size) <= limit - size:
+            if k - has[j] <= limit - size:
                 best = j
         if best < 0:
             break
+        before = size
         for d in range(k):
             item = rows[found[best], d]
             known = False
-            for place in range(size):
+            for place in range(before):
                 known = known or kept[place] == item
             if not known:
                 kept[size] = item
                 size += 1
         weight[best] = -np.inf
         for j in range(number):
+            for d in range(k):
+                for place in range(before, size):
+                    has[j] += kept[place] == rows[found[j], d]
             if weight[j] != -np.inf:
-                weight[j] += scores[found[j]] / k * shared(rows[found[j]], kept, size)
+                weight[j] += scores[found[j]] / k * has[j]
     return size
-
-
-@compiled
-def shared(itemset: Any, kept: Any, size: int) -> int:
-    """How many items of an itemset are kept."""
-    number = 0
-    for item in itemset:
-        for place in range(size):
-            if kept[place] == item:
-                number += 1
-    return number
 
 
 @compiled
@@ -131,6 +132,7 @@ def count_truncated(indptr: Any, indices: Any, is_used: Any, rows: Any, scores: 
     k = rows.shape[1]
     found = np.empty(rows.shape[0], np.int64)
     weight = np.empty(rows.shape[0], np.float64)
+    has = np.empty(rows.shape[0], np.int64)
     stack = np.empty((k, 3), np.int64)
     kept = np.empty(limit, indices.dtype)
     longest = 0
@@ -150,7 +152,7 @@ def count_truncated(indptr: Any, indices: Any, is_used: Any, rows: Any, scores: 
             for j in range(number):
                 counts[found[j]] += 1
             continue
-        size = choose(rows, scores, found, number, limit, weight, kept)
+        choose(rows, scores, found, number, limit, weight, has, kept)
         for j in range(number):
-            if shared(rows[found[j]], kept, size) == k:
+            if has[j] == k:
                 counts[found[j]] += 1

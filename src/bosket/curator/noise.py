@@ -97,10 +97,10 @@ def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
     values = np.asarray(counts, np.int64)
     if not values.size:
         return values.copy()
-    return np.array(_drawn(values.ravel().tolist(), measurement, sensitivity), np.int64).reshape(values.shape)
+    return np.array(_drawn(values.ravel(), measurement, sensitivity), np.int64).reshape(values.shape)
 
 
-def _drawn(counts: list[int], measurement: Any, sensitivity: int) -> Any:
+def _drawn(counts: Counts, measurement: Any, sensitivity: int) -> Any:
     known, declared = _filter.get()
     if known is None:
         return measurement(counts)
