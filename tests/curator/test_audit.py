@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+import bosket as bk
 from bosket.audit.distinguish import (
     LowerBound,
     by_threshold,
@@ -31,6 +32,7 @@ from bosket.curator.lengths import Lengths, noisy_lengths, parts
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
 from bosket.curator.miner import NAIVE, Plan, Settings, mine_levels, prepare
 from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.release import Release
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
 from bosket.errors import DataError, ParameterError
@@ -60,20 +62,36 @@ def test_bounds_of_clopper_and_pearson() -> None:
 def test_a_bound_is_near_a_loss_that_is_known() -> None:
     """Randomized response, in both directions, by the event and by its complement; nothing between equals."""
     rng = np.random.default_rng(1)
-    yes, no, always = (lambda p=p: bool(rng.random() < p) for p in (0.9, 0.1, 1.0))
-    for one, other in ((yes, no), (no, yes)):
+
+    def coin(p: float) -> bool:
+        return bool(rng.random() < p)
+
+    for one, other in ((0.9, 0.1), (0.1, 0.9)):
         for event in (bool, lambda answer: not answer):
-            found = distinguish(one, other, event, trials=20_000)
+            found = distinguish(coin, one, other, event, trials=20_000)
             assert 0.9 * np.log(9) < found.epsilon <= np.log(9)
-    assert distinguish(yes, yes, bool, trials=20_000).epsilon == 0
-    assert distinguish(always, no, lambda answer: not answer, trials=1000).epsilon > 3
+    assert distinguish(coin, 0.9, 0.9, bool, trials=20_000).epsilon == 0
+    assert distinguish(coin, 1.0, 0.1, lambda answer: not answer, trials=1000).epsilon > 3
+
+
+def test_a_mechanism_of_the_local_model() -> None:
+    """A bit kept with 3/4 tells ln 3 at most; whoever is told by the first bit that it is 7/8 is found out."""
+    one, other = (of([record], n_items=1) for record in ([0], []))
+
+    def is_there(reports: bk.Reports) -> bool:
+        return bool(reports.bits[0, 0] & np.uint64(1))
+
+    honest, loud = (distinguish(bk.Flip(keep=keep), one, other, is_there, trials=2000) for keep in (0.75, 0.99))
+    assert 0.5 < honest.epsilon <= np.log(3) < loud.epsilon
+    with pytest.raises(ParameterError):
+        distinguish(3, one, other, bool, trials=10)  # type: ignore[arg-type]  # that is the point
 
 
 def test_choosing_an_event_does_not_make_one() -> None:
     """The best of many events or thresholds between equals; measured where it was chosen, it would look like one."""
     rng = np.random.default_rng(2)
     events = [lambda cell, at=at: bool(cell == at) for at in range(2000)]
-    found = distinguish(lambda: rng.integers(2000), lambda: rng.integers(2000), events, trials=100, failure=0.9)
+    found = distinguish(rng.integers, 2000, 2000, events, trials=100, failure=0.9)
     assert found.epsilon == 0
     assert found.trials == 50
     held = [by_threshold(rng.normal(size=60), rng.normal(size=60), failure=0.2).epsilon == 0 for _ in range(500)]
@@ -88,7 +106,7 @@ def test_numbers_that_say_nothing_are_refused(one: list[float], other: list[floa
 
 def test_no_event_is_refused() -> None:
     with pytest.raises(ParameterError):
-        distinguish(int, int, [], trials=10)
+        distinguish(int, 1, 2, [], trials=10)
 
 
 # ---------------------------------------------------------------------------------------------------- plain noise
@@ -114,10 +132,10 @@ def test_noise_of_floating_point_is_found() -> None:
     """0 + z and 1 + z have other last bits: what is no multiple of 2^-53 cannot have come from 1."""
     rng = np.random.default_rng(1)
 
-    def run(count: int) -> Callable[[], float]:
-        return lambda: float(broken.floating_noise([count], rng, epsilon=1.0, sensitivity=1)[0])
+    def run(count: int) -> float:
+        return float(broken.floating_noise([count], rng, epsilon=1.0, sensitivity=1)[0])
 
-    found = distinguish(run(0), run(1), lambda value: not (value * 2.0**53).is_integer(), trials=3000)
+    found = distinguish(run, 0, 1, lambda value: not (value * 2.0**53).is_integer(), trials=3000)
     assert found.epsilon > 1.5
 
 
@@ -180,15 +198,12 @@ def audit_first(
     scale = scale_of(epsilon, sensitivity(max_size, 1, records.n_items, 1))
     one, other = count_items(records), count_items(fewer)
 
-    def run(baskets: Baskets) -> Callable[[], NoisyLevel]:
-        def once() -> NoisyLevel:
-            short = cut(baskets, max_size)
-            return first_level(short, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN)
-
-        return once
+    def run(baskets: Baskets) -> NoisyLevel:
+        short = cut(baskets, max_size)
+        return first_level(short, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN)
 
     return distinguish_by(
-        run(records), run(fewer), lambda level: laplace_ratio(level.noisy, one, other, scale), trials=trials
+        run, records, fewer, lambda level: laplace_ratio(level.noisy, one, other, scale), trials=trials
     )
 
 
@@ -237,8 +252,8 @@ def audit_next(
     scale = scale_of(epsilon, sensitivity(max_size, 2, len(pairs), 1))
     one, other = (count(part, pairs, scores, max_size) for part in (records, fewer))
 
-    def run(baskets: Baskets) -> Callable[[], NoisyLevel | None]:
-        return lambda: next_level(
+    def run(baskets: Baskets) -> NoisyLevel | None:
+        return next_level(
             baskets, before, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN, max_candidates=100
         )
 
@@ -247,7 +262,7 @@ def audit_next(
         np.testing.assert_array_equal(level.items, pairs)
         return laplace_ratio(level.noisy, one, other, scale)
 
-    return distinguish_by(run(records), run(fewer), ratio, trials=trials)
+    return distinguish_by(run, records, fewer, ratio, trials=trials)
 
 
 @pytest.mark.parametrize("record", [[1, 2, 3], [0, 1, 2, 3, 4]])
@@ -271,11 +286,12 @@ def audit_cardinality(
     trials: int = 3000,
 ) -> LowerBound:  # fmt: skip
 
-    def run(baskets: Baskets) -> Callable[[], int]:
-        exact = supports(baskets, floor=min_count // 2, cap=cap)
-        return lambda: noisy_cardinality(exact, min_count, epsilon=epsilon)
+    one, other = (supports(baskets, floor=min_count // 2, cap=cap) for baskets in (records, fewer))
 
-    return distinguish_by(run(records), run(fewer), float, trials=trials)
+    def run(exact: Counts) -> int:
+        return noisy_cardinality(exact, min_count, epsilon=epsilon)
+
+    return distinguish_by(run, one, other, float, trials=trials)
 
 
 FIRST_PAIR = [[0]] * 80 + [[0, 1]] * 24  # one pair more reaches the floor, 25
@@ -314,7 +330,7 @@ SETTINGS = Settings(longest=3, cap=2)
 SHARES = {"lengths": 0.3, "cardinality": 0.2, "levels": 0.5}
 
 
-def mine(baskets: Baskets, *, epsilon: float, min_support: float = 0.3) -> Mined:
+def mine(baskets: Baskets, *, epsilon: float = 1.0, min_support: float = 0.3) -> Mined:
     def limit(lengths: Lengths) -> float:
         return min_support * max(lengths.total, 1)
 
@@ -325,10 +341,6 @@ def mine(baskets: Baskets, *, epsilon: float, min_support: float = 0.3) -> Mined
     return Mined(plan, mine_levels(baskets, plan, epsilon=epsilon * SHARES["levels"], settings=SETTINGS, per_person=1))
 
 
-def runs(records: Baskets, fewer: Baskets, *, epsilon: float) -> tuple[Callable[[], Mined], Callable[[], Mined]]:
-    return lambda: mine(records, epsilon=epsilon), lambda: mine(fewer, epsilon=epsilon)
-
-
 @pytest.fixture
 def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact supports of a data set are the same in every run: look once for each floor."""
@@ -337,16 +349,18 @@ def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(miner, "largest_supports", lambda baskets, *, floor, cap: look(baskets, floor, cap))
 
 
-def evidence(records: Baskets, fewer: Baskets, *, epsilon: float) -> Callable[[Mined], float]:
+def evidence(
+    records: Baskets, fewer: Baskets, *, lengths: float, cardinality: float
+) -> Callable[[Mined | Release], float]:
     """The likelihood ratio of the whole output, but for what is missing from it and for what is cut of records."""
     both = records, fewer
     one, other = (np.bincount(np.minimum(part.sizes, 3), minlength=4) for part in both)
     rows = [row for size in (1, 2) for row in combinations(range(records.n_items), size)]
     supports = {row: [sum(set(row) <= set(record) for record in part) for part in both] for row in rows}
 
-    def ratio(mined: Mined) -> float:
-        total = lengths_ratio(mined.plan.lengths, one, other, epsilon * SHARES["lengths"])
-        total += epsilon * SHARES["cardinality"] / 2 * (1 if mined.plan.largest == 2 else -1)
+    def ratio(mined: Mined | Release) -> float:
+        total = lengths_ratio(mined.plan.lengths, one, other, lengths)
+        total += cardinality / 2 * (1 if mined.plan.largest == 2 else -1)
         for level in mined.levels:
             counts = np.array([supports[tuple(row)] for row in level.items.tolist()]).reshape(-1, 2)
             total += laplace_ratio(level.noisy, counts[:, 0], counts[:, 1], level.scale)
@@ -365,8 +379,10 @@ def test_the_miner(trials: int) -> None:
     epsilon = 3.0
     records, fewer = of([*SMALL, [0, 1]], n_items=3), of(SMALL, n_items=3)
     found = distinguish_by(
-        *runs(records, fewer, epsilon=epsilon),
-        evidence(records, fewer, epsilon=epsilon),
+        lambda baskets: mine(baskets, epsilon=epsilon),
+        records,
+        fewer,
+        evidence(records, fewer, lengths=epsilon * SHARES["lengths"], cardinality=epsilon * SHARES["cardinality"]),
         trials=trials,
     )
     assert (0.0 if trials < 10_000 else 1.0) < found.epsilon <= epsilon
@@ -385,7 +401,7 @@ def test_the_miner_on_strange_records(record: list[int]) -> None:
         lambda mined: len(mined.levels[0].items) == 6,
         lambda mined: mined.levels[0].noisy.sum() > 0,
     ]
-    found = distinguish(*runs(of([record], n_items=6), of([], n_items=6), epsilon=1.0), events, trials=300)
+    found = distinguish(mine, of([record], n_items=6), of([], n_items=6), events, trials=300)
     assert found.epsilon <= 1
 
 
@@ -403,10 +419,10 @@ def test_lengths_and_totals_that_nobody_paid_for_are_found(
 ) -> None:
     """The cut, and the limit, tell the number of records."""
     few = [[0]] * 17 + [[0, 1, 2]] * 3
-    both = runs(of([*few, [0, 1, 2]], n_items=3), of(few, n_items=3), epsilon=1.0)
-    assert distinguish(*both, event, trials=200).epsilon <= 1
+    both = of([*few, [0, 1, 2]], n_items=3), of(few, n_items=3)
+    assert distinguish(mine, *both, event, trials=200).epsilon <= 1
     monkeypatch.setattr(miner, "noisy_lengths", mistake)
-    assert distinguish(*both, event, trials=200).epsilon > 1
+    assert distinguish(mine, *both, event, trials=200).epsilon > 1
 
 
 @pytest.mark.usefixtures("remembered")
@@ -417,9 +433,83 @@ def test_items_that_only_one_person_has_are_found() -> None:
     def shows_it(mined: Mined) -> bool:
         return bool((mined.levels[0].items == 3).any())
 
-    assert distinguish(*runs(records, fewer, epsilon=1.0), shows_it, trials=200).epsilon <= 1
-    seen = runs(broken.seen_items(records), broken.seen_items(fewer), epsilon=1.0)
-    assert distinguish(*seen, shows_it, trials=200).epsilon > 1
+    assert distinguish(mine, records, fewer, shows_it, trials=200).epsilon <= 1
+    seen = broken.seen_items(records), broken.seen_items(fewer)
+    assert distinguish(mine, *seen, shows_it, trials=200).epsilon > 1
+
+
+# ---------------------------------------------------------------------------------------------------- the two calls
+
+MANY = [[0, 1]] * 200 + [[0]] * 100 + [[1, 2]] * 100 + [[2], []] * 50
+CALLED = Settings(longest=3, cap=2)
+REFUSED = -1e9
+"""The evidence of a refusal, in front of everything else."""
+
+Call = Callable[[Baskets], Release]
+
+
+def released(call: Call) -> Callable[[Baskets], Release | None]:
+    """None for a refusal."""
+
+    def run(baskets: Baskets) -> Release | None:
+        try:
+            return call(baskets)
+        except curate.HopelessError:
+            return None
+
+    return run
+
+
+def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | None = None) -> LowerBound:
+    """At epsilon 1, by all of the release, a refusal being one too; ``of_limit`` was paid for the second support."""
+    records, fewer = of([*MANY, added], n_items=3), of(MANY, n_items=3)
+    ratio = evidence(records, fewer, lengths=0.05, cardinality=0.1)
+    one, other = (kth_support(part, 2, 2) for part in (records, fewer))
+
+    def all_of_it(release: Release | None) -> float:
+        if release is None:
+            return REFUSED
+        if of_limit is None:
+            return ratio(release)
+        return ratio(release) + laplace_ratio(release.plan.min_count, one, other, scale_of(of_limit, 1))
+
+    return distinguish_by(released(call), records, fewer, all_of_it, trials=trials)
+
+
+@pytest.mark.parametrize(
+    "added, trials",
+    [([0, 1], 300), *(pytest.param(one, 10_000, marks=pytest.mark.slow) for one in ([0, 1], [0, 1, 2]))],
+)
+@pytest.mark.usefixtures("remembered")
+def test_mine(added: list[int], trials: int) -> None:
+    """300 runs would show a loss of 1.9."""
+    found = audit_call(lambda baskets: curate.mine(baskets, 1.0, 0.4, settings=CALLED), added=added, trials=trials)
+    assert found.epsilon <= 1
+
+
+@pytest.mark.parametrize("trials", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("remembered")
+def test_top_k(trials: int) -> None:
+    """The second support is that of an item the added record has."""
+    found = audit_call(
+        lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED), added=[0, 1], trials=trials, of_limit=0.05
+    )
+    assert found.epsilon <= 1
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """top_k with the exact k-th support: it is in the release for all to see."""
+    monkeypatch.setattr(curate, "noisy", lambda counts, *, epsilon, sensitivity: counts)
+    records, fewer = of([*MANY, [0, 1]], n_items=3), of(MANY, n_items=3)
+    found = distinguish(
+        released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED)),
+        records,
+        fewer,
+        lambda release: release is not None and release.plan.min_count == kth_support(records, 2, 2),
+        trials=150,
+    )
+    assert found.epsilon > 1
 
 
 def test_no_data_set_makes_it_fail() -> None:

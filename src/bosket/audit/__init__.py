@@ -2,6 +2,7 @@
 
 from bosket.audit.breach_table import Breaches
 from bosket.audit.breaches import breaches
+from bosket.audit.distinguish import LowerBound, distinguish, distinguish_by
 from bosket.audit.posterior import posterior
 
-__all__ = ["Breaches", "breaches", "posterior"]
+__all__ = ["Breaches", "LowerBound", "breaches", "distinguish", "distinguish_by", "posterior"]

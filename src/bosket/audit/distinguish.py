@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,17 @@ from bosket.checks import check_between, check_integer
 from bosket.errors import ParameterError
 from bosket.estimates import Floats
 
+Data = TypeVar("Data")
 Output = TypeVar("Output")
 Event = Callable[[Output], bool]
 """A claim about an output, true or false."""
+
+
+class Randomizer(Protocol):
+    """A mechanism of the local model."""
+
+    def randomize(self, baskets: Any) -> Any: ...
+
 
 _RUNS = 2  # the least that can be halved
 
@@ -52,43 +60,50 @@ class LowerBound:
 
 
 def distinguish(
-    run_one: Callable[[], Output],
-    run_other: Callable[[], Output],
+    mechanism: Callable[[Data], Output] | Randomizer,
+    one: Data,
+    other: Data,
     event: Event[Output] | Sequence[Event[Output]],
     *,
     trials: int,
     failure: float = 1e-9,
 ) -> LowerBound:
-    """How far apart the outputs of two runs, on neighbouring data sets, are by an event: a bound on epsilon from below.
+    """How far apart a mechanism keeps two neighbouring data sets, by an event: a bound on epsilon from below.
 
-    ``run_one`` and ``run_other`` are called ``trials`` times each, and must be independent from call to call.  Of
-    several events the best on the first half of the trials is measured on the second.
+    mechanism  a function of the data (``lambda baskets: bk.curator.mine(baskets, 1.0, 0.01)``) or a mechanism of the
+               local model, whose reports are looked at; runs must be independent of each other
+    one, other  neighbouring data sets, in either order
+    event      what is looked for in an output, true or false; of several the best on the first half of the trials is
+               measured on the second
+    trials     runs on each data set
 
     >>> import math, random
     >>> rng = random.Random(1)
-    >>> found = distinguish(lambda: rng.random() < 0.75, lambda: rng.random() < 0.25, bool, trials=10_000)
+    >>> found = distinguish(lambda truth: (rng.random() < 0.75) == truth, True, False, bool, trials=10_000)
     >>> 0.9 < found.epsilon < math.log(3)
     True
     """
+    run = _runner(mechanism)
     n = check_integer("trials", trials, least=_RUNS)
     events = [event] if callable(event) else list(event)
     if not events:
         raise ParameterError("The 'event' parameter must hold an event, got none.", parameter="event", value=event)
 
-    def observe(run: Callable[[], Output]) -> npt.NDArray[np.bool_]:
-        return np.array([[bool(claim(output)) for claim in events] for output in (run() for _ in range(n))])
+    def observe(data: Data) -> npt.NDArray[np.bool_]:
+        return np.array([[bool(claim(output)) for claim in events] for output in (run(data) for _ in range(n))])
 
-    one, other = observe(run_one), observe(run_other)
+    p, q = observe(one), observe(other)
     if len(events) == 1:
-        return _bound(one[:, 0], other[:, 0], failure)
+        return _bound(p[:, 0], q[:, 0], failure)
     half = n // 2
-    best = int(np.argmax(_losses(one[:half].sum(axis=0), other[:half].sum(axis=0), half, failure)))
-    return _bound(one[half:, best], other[half:, best], failure)
+    best = int(np.argmax(_losses(p[:half].sum(axis=0), q[:half].sum(axis=0), half, failure)))
+    return _bound(p[half:, best], q[half:, best], failure)
 
 
 def distinguish_by(
-    run_one: Callable[[], Output],
-    run_other: Callable[[], Output],
+    mechanism: Callable[[Data], Output] | Randomizer,
+    one: Data,
+    other: Data,
     statistic: Callable[[Output], float],
     *,
     trials: int,
@@ -99,8 +114,20 @@ def distinguish_by(
     No statistic is better than the likelihood ratio (Neyman and Pearson); see :func:`laplace_ratio`.
     """
     n = check_integer("trials", trials, least=_RUNS)
-    one, other = ([statistic(run()) for _ in range(n)] for run in (run_one, run_other))
-    return by_threshold(one, other, failure=failure)
+    run = _runner(mechanism)
+    return by_threshold(*([statistic(run(data)) for _ in range(n)] for data in (one, other)), failure=failure)
+
+
+def _runner(mechanism: Any) -> Callable[[Any], Any]:
+    """A local mechanism is run by its ``randomize``."""
+    run: Callable[[Any], Any] = getattr(mechanism, "randomize", mechanism)
+    if not callable(run):
+        raise ParameterError(
+            "The 'mechanism' parameter must be a function of the data, or a mechanism.",
+            parameter="mechanism",
+            value=mechanism,
+        )
+    return run
 
 
 def by_threshold(one: npt.ArrayLike, other: npt.ArrayLike, *, failure: float = 1e-9) -> LowerBound:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +27,14 @@ Counts = npt.NDArray[np.int64]
 _MARGIN = 1 - 1e-12  # a budget is kept in decimals, and parts of it are rounded: no part may cost a hair more
 
 
-_filter: ContextVar[Any] = ContextVar("filter", default=(None, 0.0))
+@dataclass
+class _Composition:
+    admit: Any
+    """OpenDP's filter."""
+    left: float
+
+
+_composition: ContextVar[_Composition | None] = ContextVar("composition", default=None)
 
 
 @lru_cache(maxsize=1)
@@ -63,11 +71,11 @@ def composed(epsilon: float) -> Iterator[None]:
     dp = opendp()
     odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
     admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=check_positive("epsilon", epsilon))
-    token = _filter.set((admit(None), epsilon))
+    token = _composition.set(_Composition(admit(None), epsilon))
     try:
         yield
     finally:
-        _filter.reset(token)
+        _composition.reset(token)
 
 
 @lru_cache(maxsize=64)
@@ -101,18 +109,20 @@ def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
 
 
 def _drawn(counts: Counts, measurement: Any, sensitivity: int) -> Any:
-    known, declared = _filter.get()
-    if known is None:
+    composition = _composition.get()
+    if composition is None:
         return measurement(counts)
-    left = declared - known.privacy_loss(1)
     dp = opendp()
     count = dp.t.make_user_transformation(
         *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
     )
+    asked = measurement.map(sensitivity)
     try:
-        return known(count >> measurement)
+        result = composition.admit(count >> measurement)
     except dp.OpenDPException as problem:  # what it says is about budgets, never about counts
         raise BudgetExceeded(
             "What was to be looked at next costs more than is left of the epsilon that was declared.",
-            name="composition", asked=(measurement.map(sensitivity), 0.0), remaining=(left, 0.0),
+            name="composition", asked=(asked, 0.0), remaining=(composition.left, 0.0),
         ) from problem  # fmt: skip
+    composition.left -= asked
+    return result
