@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator.lengths import Lengths
+from bosket.curator.lengths import Lengths, binned, bins
 from bosket.curator.noise import Counts, noisy
 from bosket.data import Baskets
 from bosket.mining.exact import exact_itemsets
@@ -39,13 +39,13 @@ def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
 
 def exact_lengths(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
     """For ``noisy_lengths``: the distribution of lengths, unpaid."""
-    return Lengths(np.bincount(np.minimum(sizes, longest), minlength=longest + 1), len(sizes))
+    return Lengths(binned(sizes, longest), len(sizes), bins(longest))
 
 
 def lengths_with_total(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
     """For ``noisy_lengths``: a limit that is a share of the true number of records."""
-    counts = np.bincount(np.minimum(sizes, longest), minlength=longest + 1)
-    return Lengths(noisy(counts, epsilon=epsilon, sensitivity=per_person), len(sizes))
+    counts = noisy(binned(sizes, longest), epsilon=epsilon, sensitivity=per_person)
+    return Lengths(counts, len(sizes), bins(longest))
 
 
 def noisy_once(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:

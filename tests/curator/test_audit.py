@@ -28,7 +28,7 @@ from bosket.audit.distinguish import (
 )
 from bosket.curator import curate, levels, miner
 from bosket.curator.cardinality import kth_support, largest_supports, noisy_cardinality
-from bosket.curator.lengths import Lengths, noisy_lengths, parts
+from bosket.curator.lengths import Lengths, bins, noisy_lengths, parts
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
 from bosket.curator.miner import NAIVE, Plan, Settings, mine_levels, prepare
 from bosket.curator.noise import Counts, noisy, scale_of
@@ -42,7 +42,7 @@ from tests.curator import broken
 pytest.importorskip("opendp")
 
 PLAIN = Heuristics(double_standards=False)
-NO_LENGTHS = Lengths(np.zeros(1, np.int64), 0)  # PLAIN does not ask for them
+NO_LENGTHS = Lengths(np.zeros(1, np.int64), 0, bins(0))  # PLAIN does not ask for them
 
 
 def of(records: list[list[int]], *, n_items: int) -> Baskets:
@@ -245,7 +245,7 @@ def audit_next(
     records, fewer = of([*few, record], n_items=5), of(few, n_items=5)
     public = np.array([50, 40, 30, 20, 10])
     before = NoisyLevel(
-        np.arange(5, dtype=np.int32)[:, None], public, public.astype(float), public.astype(float), 2, 1.0, 2, 1.0
+        np.arange(5, dtype=np.int32)[:, None], public, public.astype(float), public.astype(float), 2, 1.0, 2, 1.0, 5
     )
     pairs = np.array(list(combinations(range(5), 2)), np.int32)
     scores = public[pairs].sum(axis=1).astype(float)
@@ -555,5 +555,5 @@ def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
 
 def test_records_cut_shorter_than_itemsets_do_not_end_the_run() -> None:
     """Not a matter of privacy, as both numbers are noisy; but the budget is spent, and nothing comes out."""
-    plan = Plan(Lengths(np.array([0, 9, 1]), 10), 1.0, 2, 1)
+    plan = Plan(Lengths(np.array([0, 9, 1]), 10, bins(2)), 1.0, 2, 1)
     mine_levels(of([[0, 1]] * 9, n_items=2), plan, epsilon=9.0, settings=NAIVE, per_person=1)

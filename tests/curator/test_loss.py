@@ -75,6 +75,27 @@ def test_ratio_over_databases() -> None:
     assert kept_ratio([0, 0, 1, 2, 1], 2, cut_to) == pytest.approx(float(mean / len(records)), rel=1e-14)
 
 
+@given(st.lists(st.integers(0, 20), max_size=8), st.integers(1, 4), st.integers(0, 4))
+def test_ratio_by_length(lengths: list[int], i: int, more: int) -> None:
+    """All itemsets of a data set together, whatever the data: a record of h items has C(h, i) of them, then C(l, i)."""
+    l = i + more
+    before = sum(z * math.comb(h, i) for h, z in enumerate(lengths))
+    after = sum(z * math.comb(min(h, l), i) for h, z in enumerate(lengths))
+    expected = after / before if before else 1.0
+    assert kept_ratio(lengths, i, l, by_length=True) == pytest.approx(expected, rel=1e-12)
+
+
+def test_ratio_by_length_over_a_database() -> None:
+    """The mean support of all pairs after every way to cut, over their support before."""
+    records = [(0,), (0, 1), (1, 2, 3), (0, 1, 2, 3)]
+    ways = [list(itertools.combinations(record, min(3, len(record)))) for record in records]
+    pairs = [set(pair) for pair in itertools.combinations(range(4), 2)]
+    databases = list(itertools.product(*ways))
+    mean = Fraction(sum(pair <= set(cut) for d in databases for cut in d for pair in pairs), len(databases))
+    before = sum(pair <= set(record) for record in records for pair in pairs)
+    assert kept_ratio([0, 1, 1, 1, 1], 2, 3, by_length=True) == pytest.approx(float(mean / before), rel=1e-14)
+
+
 def test_ratio_at_its_ends() -> None:
     assert kept_ratio([5, 7], 2, 3) == 1.0
     assert kept_ratio([], 1, 1) == 1.0

@@ -35,6 +35,8 @@ class NoisyLevel:
     sensitivity: int
     kept: float
     """The share of its records that truncation at random is expected to leave an itemset in; intervals allow for it."""
+    n_candidates: int
+    """How many itemsets were counted, of which these were chosen."""
 
     @property
     def scale(self) -> float:
@@ -48,7 +50,7 @@ class NoisyLevel:
     def take(self, chosen: npt.NDArray[np.bool_]) -> NoisyLevel:
         return NoisyLevel(
             self.items[chosen], self.noisy[chosen], self.average[chosen], self.maximal[chosen],
-            self.max_size, self.epsilon, self.sensitivity, self.kept,
+            self.max_size, self.epsilon, self.sensitivity, self.kept, self.n_candidates,
         )  # fmt: skip
 
 
@@ -65,6 +67,8 @@ class Heuristics:
 
     The paper undoes all of it (1), though smart truncation keeps what goes together: where records are long that makes
     supports several times too large.  Records are cut at random for single items, and there all of it is undone."""
+    by_length: bool = True
+    """Count long records for the more itemsets that they hold, when the loss is reckoned; the paper does not."""
 
 
 def sensitivity(max_size: int, size: int, n_candidates: int, per_person: int) -> int:
@@ -139,10 +143,12 @@ def _level(
 ) -> NoisyLevel:
     values = counts.astype(float)
     average = maximal = values
-    kept = ratio = kept_ratio(lengths.counts, items.shape[1], max_size)
+    size = items.shape[1]
+    kept = kept_ratio(lengths.weights, size, max_size, by_length=True)
     if heuristics.double_standards:
-        if items.shape[1] > 1 and heuristics.smart:
+        ratio = kept_ratio(lengths.weights, size, max_size, by_length=heuristics.by_length)
+        if size > 1 and heuristics.smart:
             ratio **= heuristics.correction
         each = 1 / scale_of(epsilon, kappa)
         average, maximal = average_support(values, ratio, each), maximal_support(values, ratio, each)
-    return NoisyLevel(items, counts, average, maximal, max_size, epsilon, kappa, kept)
+    return NoisyLevel(items, counts, average, maximal, max_size, epsilon, kappa, kept, len(items))

@@ -8,6 +8,9 @@ long as others that could.  Where the print slips:
 * The sums of Eqs. (11) and (12) run over supports 0, 1, 2, ..., not over items.
 * The epsilon of Eq. (3) is that of the noise on one count: the budget divided by the sensitivity.
 * Eq. (9) holds "provided ln rho <= 2 theta", which is always so, as ln rho < 0 <= theta; its other case never arises.
+* The ratio after Eq. (7) takes every record with at least i items to be as likely to hold the itemset.  Long records
+  hold more, and are the ones that are cut: on the benchmark files it keeps 0.95 of single items where 0.76 are left.
+  ``by_length`` mends it.
 * Eq. (3) is the posterior of a flat prior on 0, 1, 2, ...: a count far below 0 is still put at 1 / (e^epsilon - 1) on
   average.  If that exceeds the threshold, everything looks frequent.
 """
@@ -19,6 +22,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
+from scipy.special import comb
 
 from bosket.checks import check_between, check_fraction, check_integer, check_positive
 from bosket.errors import ParameterError
@@ -31,15 +35,21 @@ _STEPS = 1 << 20  # points on either side of a count, beyond which neighbouring 
 _SPAN = 1 << 16  # counts this far apart at most share one pass
 
 
-def kept_ratio(lengths: npt.ArrayLike, itemset_size: int, max_size: int) -> float:
+def kept_ratio(lengths: npt.ArrayLike, itemset_size: int, max_size: int, *, by_length: bool = False) -> float:
     """The share of its support that an itemset of i items is expected to keep when records are cut to l items.
 
     exp_ratio(i) = sum over h >= i of z_h Pr(M_h = 1) / sum over h >= i of z_h (after Eq. 7), with Pr(M_h = 1) =
     C(h - i, l - i) / C(h, l) for h > l (Eq. 5) and 1 for h <= l.  ``lengths`` is z: how many records have 0, 1, 2, ...
     items, noisy; what came out below 0 counts as 0.  1.0 if then no record has i items.
 
+    That takes a record of five items and one of fifty to be as likely to hold the itemset.  ``by_length`` counts a
+    record once for every itemset of i items in it, z_h C(h, i) for z_h: the share that the itemsets of a data set keep
+    on average, whatever the data, sum of z_h C(min(h, l), i) / sum of z_h C(h, i).
+
     >>> kept_ratio([0, 10, 0, 0, 10], 1, 2)
     0.75
+    >>> kept_ratio([0, 10, 0, 0, 10], 1, 2, by_length=True)  # 10 of 10 items and 20 of 40
+    0.6
     """
     i = check_integer("itemset_size", itemset_size, least=1)
     l = check_integer("max_size", max_size, least=i)
@@ -51,6 +61,8 @@ def kept_ratio(lengths: npt.ArrayLike, itemset_size: int, max_size: int) -> floa
             value=lengths,
         )
     z = np.maximum(noisy[i:], 0.0)
+    if by_length:
+        z = z * comb(np.arange(i, noisy.size), i)
     total = z.sum()
     if total == 0:
         return 1.0

@@ -65,7 +65,7 @@ class Settings:
         check_integer("max_candidates", self.max_candidates, least=1, of="Settings")
 
 
-AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0))
+AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0, by_length=False))
 NAIVE = Settings(heuristics=Heuristics(smart=False, double_standards=False))
 """Section 5.2: records cut at random once, one limit for everything."""
 

@@ -58,9 +58,10 @@ class Release:
         support     estimated share of the records, corrected on average for what truncation took; not clipped
         itemsets    frozenset of labels
         size        number of items
-        low, high   interval at ``level``: the noise of the count and of the number of records; truncation can only
-                    lower a support, so the low end needs no correction, and the high end allows for the largest loss
-                    that is likely when records are cut at random
+        low, high   interval at ``level``: the noise of the count and of the number of records, and that of many
+                    candidates the luckiest are shown (of the intervals shown, 5% are expected to miss; Benjamini and
+                    Yekutieli 2005).  Truncation can only lower a support, so the low end needs no correction; the
+                    high end allows for the loss when records are cut at random, and is no higher than any subset's
         noisy       the noisy share of truncated records, as it was drawn
         consistent  ``support`` made consistent: not negative, and no larger than that of any subset
         """
@@ -77,7 +78,8 @@ class Release:
                 "noisy": _join([part.noisy for part in parts]) / self.n_records,
             }
         )
-        frame["consistent"] = _consistent(names, frame["support"].to_numpy(float))
+        frame["high"] = _capped(names, frame["high"].to_numpy(float))
+        frame["consistent"] = np.maximum(_capped(names, frame["support"].to_numpy(float)), 0.0)
         frame.attrs["about"] = {**self.about, "level": level}
         return frame
 
@@ -85,7 +87,8 @@ class Release:
         """Half of what may fail for the count, half for the number of records."""
         normal_quantile(level)
         failure = (1 - level) / 2
-        reach = math.ceil(part.scale * math.log(1 / failure))  # Pr(|z| > reach) < exp(-reach / scale)
+        chosen = failure * len(part.items) / part.n_candidates
+        reach = math.ceil(part.scale * math.log(1 / chosen))  # Pr(|z| > reach) < exp(-reach / scale)
         total = math.ceil(self.about["scale_of_total"] * math.log(1 / failure))
         above = maximal_support(np.maximum(part.noisy + reach, 0), part.kept, 1 / part.scale)
         return (
@@ -102,10 +105,10 @@ def _join(parts: list[npt.NDArray[Any]]) -> Floats:
     return np.concatenate(parts).astype(float) if parts else np.empty(0)
 
 
-def _consistent(names: list[frozenset[Hashable]], support: Floats) -> Floats:
-    """Smallest sets first: at least 0, at most what each subset that is one smaller got."""
+def _capped(names: list[frozenset[Hashable]], values: Floats) -> Floats:
+    """Smallest sets first: at most what each subset that is one smaller got."""
     known: dict[frozenset[Hashable], float] = {}
-    for name, value in zip(names, support.tolist(), strict=True):
+    for name, value in zip(names, values.tolist(), strict=True):
         bounds = [known[frozenset(part)] for part in combinations(name, len(name) - 1) if frozenset(part) in known]
-        known[name] = max(0.0, min([value, *bounds]))
+        known[name] = min([value, *bounds])
     return np.array([known[name] for name in names], float)
