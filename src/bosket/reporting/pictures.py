@@ -45,6 +45,7 @@ COLOURS = {
 _STATUS = {"found": "o", "missed": "v", "false": "s"}
 _LINES = ("found", "missed", "false", "step-5")
 _MARKERS = ("o", "v", "s", "D")
+_DASHES = ("-", "--", ":")  # for more lines than there are colours
 _LIFTS = (1.0, 2.0, 5.0, 20.0)
 _MOST_POINTS = 600
 _SETTINGS = threading.Lock()  # matplotlib reads some settings from a global place: one picture at a time
@@ -314,7 +315,7 @@ def curves(
         values = np.array([np.nan if value is None else value for value in y])
         axes.plot(
             x, values, label=label, color=COLOURS[_LINES[place % len(_LINES)]], marker=_MARKERS[place % len(_MARKERS)],
-            markersize=4, linewidth=1.6,
+            markersize=4, linewidth=1.6, linestyle=_DASHES[place // len(_LINES) % len(_DASHES)],
         )  # fmt: skip
     if not y_is_log:
         axes.set_ylim(bottom=0)
