@@ -58,6 +58,18 @@ def test_items_file(run: Run, raw: Path, tmp_path: Path) -> None:
     assert run("curate", raw, "--epsilon", 2, "--min-support", 0.1, "--items", items).code == 1
 
 
+def test_one_record_does_not_decide_what_labels_are(run: Run, tmp_path: Path) -> None:
+    """A file of numbers, and the same with one record of a word, which is declared: both are curated alike."""
+    items = tmp_path / "items.txt"
+    items.write_text("milk\n1\n2\n")
+    for name, last in (("numbers.csv", ""), ("words.csv", "9999,milk\n")):
+        raw = tmp_path / name
+        raw.write_text("record,item\n" + "".join(f"{at},1\n{at},2\n" for at in range(3000)) + last)
+        result = run("curate", raw, "--epsilon", 2, "--min-support", 0.5, "--items", items, "--format", "json")
+        assert result.code == 0
+        assert {tuple(sorted(row["itemsets"])) for row in json.loads(result.out)["release"]} >= {("1",), ("2",)}
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -74,9 +86,10 @@ def test_usage(run: Run, raw: Path, options: tuple[object, ...]) -> None:
 
 
 def test_hopeless(run: Run, tmp_path: Path) -> None:
+    """A limit of two records, where noise has a scale of a hundred."""
     raw = tmp_path / "few.dat"
-    raw.write_text("1 2\n" * 20)
-    result = run("curate", raw, "--epsilon", 0.1, "--min-support", 0.1, "--items-are-public")
+    raw.write_text("1 2\n" * 2000)
+    result = run("curate", raw, "--epsilon", 0.1, "--min-support", 0.001, "--items-are-public")
     assert result.code == 1
     assert "within the noise" in result.err
     assert "hint" in result.err

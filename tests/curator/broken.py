@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.lengths import Lengths, binned, bins
-from bosket.curator.noise import Counts, noisy
+from bosket.curator.noise import Counts, noisy, scale_of
 from bosket.data import Baskets
 from bosket.mining.exact import exact_itemsets
 
@@ -39,13 +39,13 @@ def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
 
 def exact_lengths(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
     """For ``noisy_lengths``: the distribution of lengths, unpaid."""
-    return Lengths(binned(sizes, longest), len(sizes), bins(longest))
+    return Lengths(binned(sizes, longest), len(sizes), bins(longest), 1e-9)
 
 
 def lengths_with_total(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
     """For ``noisy_lengths``: a limit that is a share of the true number of records."""
     counts = noisy(binned(sizes, longest), epsilon=epsilon, sensitivity=per_person)
-    return Lengths(counts, len(sizes), bins(longest))
+    return Lengths(counts, len(sizes), bins(longest), scale_of(epsilon, per_person))
 
 
 def noisy_once(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,10 @@ import pytest
 import bosket as bk
 from bosket.curator import Heuristics, HopelessError, Release, Settings
 from bosket.curator.cardinality import kth_support
+from bosket.curator.lengths import Lengths
+from bosket.curator.levels import NoisyLevel
+from bosket.curator.miner import Plan
+from bosket.curator.noise import Counts
 from bosket.curator.truncation import random_truncation
 
 ITEMS = list(range(30))
@@ -105,7 +112,7 @@ class TestBudget:
         assert budget.spent.epsilon == pytest.approx(0.015)
         assert caught.value.spent == pytest.approx(0.015)
         assert caught.value.discoverable > 0.001
-        assert "epsilon of some" in str(caught.value.hint)
+        assert "takes an epsilon of" in str(caught.value.hint)
 
     def test_a_data_set_smaller_than_the_noise(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fifty records where their number has noise of scale 500, which is 0 for once: nothing can be told."""
@@ -116,18 +123,76 @@ class TestBudget:
         assert caught.value.discoverable == np.inf
         assert str(caught.value.hint).startswith("No support can be told")
 
-    def test_neighbours(self) -> None:
-        """One record in place of another moves twice as much: the noise is twice as wide."""
-        scales = {}
+    def test_neighbours(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One record in place of another moves lengths and counts twice as much; the number of records, the largest
+        supports and the k-th by no more than one that comes or goes.
+        """
+        asked: dict[str, list[tuple[str, float, int]]] = {}
         for relation in ("add-remove", "replace"):
+            known = asked[relation] = []
+            for module in ("lengths", "cardinality", "levels", "curate"):
+
+                def spy(
+                    counts: Counts, *, epsilon: float, sensitivity: int, module: str = module, known: list[Any] = known
+                ) -> Counts:
+                    known.append((module, epsilon, sensitivity))
+                    return np.asarray(counts)
+
+                monkeypatch.setattr(f"bosket.curator.{module}.noisy", spy)
             budget = bk.Budget.in_memory(1.0, neighbours=relation)
-            release = bk.curator.mine(short_baskets(), epsilon=1.0, min_support=0.2, budget=budget)
-            scales[relation] = release.levels[0].scale / release.plan.max_size / release.plan.largest
+            release = bk.curator.top_k(
+                short_baskets(20_000), epsilon=1.0, k=30, budget=budget, settings=whole(clear=0.0, false_share=None)
+            )
             assert release.about["neighbours"] == relation
-        assert scales["replace"] == pytest.approx(2 * scales["add-remove"], rel=1e-9)
+            assert release.sizes.keys() == {1, 2, 3}
+        one, other = asked.values()
+        assert [row[:2] for row in one] == [row[:2] for row in other]
+        times = [(module, new // old) for (module, _, old), (_, _, new) in zip(one, other, strict=True)]
+        assert times == [
+            ("lengths", 1), ("lengths", 2), ("curate", 1), *[("cardinality", 1)] * 4, *[("levels", 2)] * 3
+        ]  # fmt: skip
+        assert [sensitivity for _, _, sensitivity in one] == [1, 1, 1, 1, 1, 1, 1, 3, 10, 3]  # three triples
         with pytest.raises(bk.ParameterError) as caught:
             bk.curator.mine(short_baskets(), epsilon=1.0, min_support=0.2, budget=budget, neighbours="add-remove")
         assert caught.value.parameter == "neighbours"
+
+
+class TestNoise:
+    """What noise alone must not bring about."""
+
+    def test_items_that_nobody_has(self) -> None:
+        """Ten thousand of them, at a limit of some four times the scale of the noise: a hundred would pass it."""
+        baskets = bk.Baskets([[0]] * 5000 + [[1]] * 5000, items=range(10_000))
+        settings = Settings(longest=2)
+        false = [
+            sum(len(itemset - {0, 1}) > 0 for itemset, _ in bk.curator.mine(baskets, 1.0, 0.0006, settings=settings))
+            for _ in range(5)
+        ]
+        passed = [
+            len(bk.curator.mine(baskets, 1.0, 0.0006, settings=replace(settings, false_share=None))) for _ in range(5)
+        ]
+        assert np.mean(false) < 3  # a tenth of two, as a rule
+        assert np.mean(passed) > 10
+
+    def test_sizes_that_noise_drowns_are_not_counted(self) -> None:
+        """Six items that always go together, at a limit that the noise of large itemsets exceeds."""
+        baskets = bk.Baskets([list(range(6))] * 2000 + [[7]] * 8000, items=range(8))
+        release = bk.curator.mine(baskets, 1.0, 0.1)
+        assert release.about["largest"] > release.about["sizes"] == max(release.sizes)
+        assert set(release.about["parts"]) >= {f"size {size}" for size in release.sizes}
+        more = bk.curator.mine(baskets, 1.0, 0.1, settings=Settings(clear=0.0, false_share=None))
+        assert more.about["sizes"] == more.about["largest"]
+
+    def test_too_many_candidates_are_told(self) -> None:
+        release = bk.curator.mine(short_baskets(), SURE, 0.02, settings=whole(max_candidates=5))
+        assert release.sizes.keys() == {1}
+        assert "size 2" in release.about["stopped"]
+
+    def test_short_records_are_not_thought_cut(self) -> None:
+        """Nobody has more than two items; supports are right on average, not raised for long records of noise."""
+        baskets = bk.Baskets([["milk", "bread"]] * 4000 + [["beer"]] * 1000, items=["beer", "bread", "milk", "tea"])
+        found = [dict(bk.curator.mine(baskets, 1.0, 0.1))[frozenset(["beer"])] for _ in range(60)]
+        assert abs(np.mean(found) - 0.2) < 0.02
 
 
 class TestRefusals:
@@ -136,6 +201,36 @@ class TestRefusals:
         with pytest.raises(bk.ParameterError) as caught:
             bk.curator.mine(short_baskets(10), epsilon=epsilon, min_support=0.1)
         assert caught.value.parameter == "epsilon"
+
+    @pytest.mark.parametrize("epsilon", [np.float64(SURE), np.float32(SURE), np.int64(SURE), Fraction(10**12, 10**6)])
+    def test_any_number_is_an_epsilon(self, epsilon: Any) -> None:
+        for call in (bk.curator.mine, bk.curator.top_k):
+            assert len(call(short_baskets(100), epsilon, 1)) <= 1
+
+    def test_what_cannot_be_done_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        budget = bk.Budget.in_memory(1.0)
+        with pytest.raises(bk.ParameterError):
+            bk.curator.mine(bk.Baskets([["a"]]), 1.0, 0.1, vocabulary=[], budget=budget)
+        for correction in (-0.5, float("nan")):
+            with pytest.raises(bk.ParameterError):
+                Heuristics(correction=correction)
+
+        def missing() -> None:
+            raise bk.BosketError("OpenDP is not installed.")
+
+        monkeypatch.setattr("bosket.curator.curate.opendp", missing)
+        with pytest.raises(bk.BosketError, match="not installed"):
+            bk.curator.mine(short_baskets(10), 1.0, 0.1, budget=budget)
+        assert budget.entries() == ()
+
+    def test_labels_are_those_declared(self) -> None:
+        """Whether a file holds "milk" beside its numbers must not decide whether it can be curated, or as what."""
+        for records in ([[1], [1, 2]], [["1"], ["1", "2", "milk"]]):
+            for vocabulary in (["milk", "1", "2"], ["milk", 1, 2]):
+                release = bk.curator.mine(bk.Baskets(records * 50), SURE, 0.9, vocabulary=vocabulary)
+                assert [set(itemset) for itemset, _ in release] == [{vocabulary[1]}]
+        with pytest.raises(bk.DataError, match="declared vocabulary only"):
+            bk.curator.mine(bk.Baskets([[1], ["1"]]), SURE, 0.9, vocabulary=["1", "2"])
 
     def test_the_vocabulary_must_be_declared(self) -> None:
         baskets = bk.Baskets([["a"], ["b"]])
@@ -160,7 +255,6 @@ class TestRefusals:
             {"whole": 0.0},
             {"longest": 0},
             {"cap": 0},
-            {"at_most": 99},
             {"extra": -1},
             {"max_candidates": 0},
         ],
@@ -201,7 +295,15 @@ class TestRelease:
         assert "epsilon 1" in repr(release)
 
     def test_it_holds_nothing_exact(self, release: Release) -> None:
-        """No records and no counts are reachable from it, only what was noisy when it was made."""
+        """No records are reachable from it, and no field but those that are known to hold noisy numbers."""
+        fields = {
+            Release: {"domain", "plan", "levels", "about"},
+            Plan: {"lengths", "min_count", "largest", "max_size"},
+            Lengths: {"counts", "total", "starts", "scale", "weights", "longest_likely"},
+            NoisyLevel: {
+                "items", "noisy", "average", "maximal", "max_size", "epsilon", "sensitivity", "kept", "n_candidates"
+            },
+        }  # fmt: skip
         seen: list[object] = [release]
         reached = set()
         while seen:
@@ -210,6 +312,8 @@ class TestRelease:
                 continue
             reached.add(id(value))
             assert not isinstance(value, bk.Baskets)
+            if type(value) in fields:
+                assert vars(value).keys() <= fields[type(value)]
             if isinstance(value, dict):
                 seen += value.values()
             elif isinstance(value, list | tuple):

@@ -16,7 +16,7 @@ def test_bins(longest: int) -> None:
     assert (starts[0], starts[-1]) == (0, longest)
     widths = np.diff(starts)
     assert (widths >= 1).all()
-    assert (widths <= np.maximum(1, starts[:-1] / 4)).all()
+    assert (widths <= np.maximum(1, starts[:-1] / 6)).all()
 
 
 @given(st.lists(st.integers(0, 60), max_size=30), st.integers(0, 40))
@@ -35,7 +35,7 @@ def test_weights_are_the_nearest_that_could_be() -> None:
     for _ in range(20):
         counts = rng.integers(-40, 60, 6)
         total = int(rng.integers(-20, 150))
-        weights = Lengths(counts, total, bins(5)).weights
+        weights = Lengths(counts, total, bins(5), 1e9).longest_likely
         assert weights.sum() == pytest.approx(max(total, 1))
         assert (weights >= 0).all()
         for _ in range(200):
@@ -49,7 +49,7 @@ def test_weights_are_the_nearest_that_could_be() -> None:
 def test_the_cut_leaves_so_many_whole(sizes: list[int], share: float) -> None:
     """Without noise, where every length has its bin."""
     known = np.array(sizes, np.int64)
-    cut = Lengths(binned(known, 8), len(sizes), bins(8)).cut(share)
+    cut = Lengths(binned(known, 8), len(sizes), bins(8), 1e-9).cut(share)
     whole = [bool(np.mean(known <= length) >= share - 1e-9) for length in range(9)]
     assert cut == max(1, whole.index(True))
 
@@ -57,7 +57,7 @@ def test_the_cut_leaves_so_many_whole(sizes: list[int], share: float) -> None:
 @pytest.mark.parametrize("total", [-50, 0, 1, 10**9])
 def test_noise_alone_gives_a_cut(total: int) -> None:
     for counts in ([0, 0, 0], [-9, -8, -7], [-5, 4, 0]):
-        assert 1 <= Lengths(np.array(counts), total, bins(2)).cut(0.85) <= 2
+        assert 1 <= Lengths(np.array(counts), total, bins(2), 5.0).cut(0.85) <= 2
 
 
 def test_long_records_are_not_made_of_noise() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator import kernels
-from bosket.curator.cardinality import largest_supports
+from bosket.curator import cardinality, kernels
+from bosket.curator.cardinality import kth_support, largest_supports
 from bosket.curator.lengths import noisy_lengths
 from bosket.curator.levels import sensitivity
 from bosket.curator.noise import Counts
@@ -243,6 +243,29 @@ def test_largest_supports_move_by_one_each_where_a_record_is_exchanged(
     """Not by two: what the one takes the other may give back, never more."""
     one, other = (largest_supports(of(part), floor=floor, cap=4) for part in (records, [instead, *records[1:]]))
     assert np.abs(one - other).max() <= 1
+
+
+@given(st.lists(st.sampled_from(RECORDS), min_size=1, max_size=8), st.sampled_from(RECORDS), st.integers(1, 12))
+def test_the_kth_support_moves_by_one(records: list[Record], other: Record, k: int) -> None:
+    """Where a record comes, and where one takes the place of another."""
+    before = kth_support(of(records), k, 3)
+    assert kth_support(of([*records, other]), k, 3) - before in (0, 1)
+    assert abs(kth_support(of([other, *records[1:]]), k, 3) - before) <= 1
+
+
+@given(st.lists(st.sampled_from(RECORDS), max_size=12), st.integers(1, 4), st.integers(1, 5))
+def test_largest_supports_by_either_way(records: list[Record], floor: int, cap: int) -> None:
+    """Listed, or sought without listing."""
+    listed = largest_supports(of(records), floor=floor, cap=cap)
+    np.testing.assert_array_equal(cardinality._sought(of(records), floor, cap), listed)
+
+
+def test_records_alike_are_no_trouble() -> None:
+    """Thirty records of sixty items have 2^60 itemsets in common; so would one less."""
+    alike = [tuple(range(60))]
+    for number in (29, 30):
+        baskets = Baskets(alike * number + [(0,)] * 50, items=range(60))
+        assert largest_supports(baskets, floor=29, cap=15).tolist() == [50 + number] + [number] * 14
 
 
 def test_supports_that_are_copied_move_by_more() -> None:

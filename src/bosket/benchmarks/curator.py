@@ -64,7 +64,7 @@ def _run(baskets: Baskets, limit: float) -> Times:
                 baskets, lambda known: limit * known.total,
                 lengths=lengths, cardinality=cardinality, settings=settings, per_person=1,
             )  # fmt: skip
-            return plan, mine_levels(baskets, plan, epsilon=rest, settings=settings, per_person=1)
+            return plan, mine_levels(baskets, plan, epsilon=rest, settings=settings, per_person=1)[0]
 
     took, (plan, levels) = _timed(private)
     parts = {"private": took}

@@ -56,8 +56,10 @@ class Work:
     running: Console | None = None
     """The console of the bar on show; log lines go through it, so as not to cut it up."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, *, is_timed: bool = True) -> None:
+        """``is_timed=False``: without the time that a step took, which may tell something of the data."""
         wanted: bool | None = options.progress
+        self.is_timed = is_timed
         self.is_shown = sys.stderr.isatty() if wanted is None else wanted
         self.is_forced = bool(wanted)
 
@@ -112,7 +114,7 @@ class Work:
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
             TaskProgressColumn(),
-            TimeElapsedColumn(),
+            *([TimeElapsedColumn()] if self.is_timed else []),
         )
         with Progress(*columns, console=console, transient=True) as progress:
             Work.running = console

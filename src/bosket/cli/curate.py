@@ -6,8 +6,9 @@ Nothing exact is said: no number of records, no count, no time of a step.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosket.cli.console import Work, say
 from bosket.cli.files import STANDARD_INPUT
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     if (options.ledger is None) != (options.budget is None):
         raise clash("budget" if options.budget else "ledger", "come together with the other of the two", options)
     budget = _budget(options)
-    work = Work(options)
+    work = Work(options, is_timed=False)
     from bosket.cli.raw import read_raw
     from bosket.data import Baskets
 
@@ -90,12 +91,26 @@ def run(options: argparse.Namespace) -> None:
     if options.ledger is not None:
         numbers = ", ".join(str(entry["number"]) for entry in about["entries"])
         say(f"paid from the budget {about['budget']!r}: entries {numbers}")
-    else:
+    for note in _notes(about):
+        say(note)
+    if options.ledger is None:
         say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
     if is_table(options):
         _show(frame)
     else:
         write_result(frame, RELEASE, options)
+
+
+def _notes(about: dict[str, Any]) -> Iterator[str]:
+    """What the release leaves out, and why; all of it follows from noisy numbers."""
+    asked = about.get("min_support")
+    if asked is not None and asked < about["discoverable"]:
+        yield f"note: single items below a support of {about['discoverable']:.2g} cannot be told from noise here"
+    if about["sizes"] < about["largest"]:
+        sizes = count_text(about["sizes"], "item")
+        yield f"note: itemsets of more than {sizes} were not counted: the noise would have drowned them"
+    if "stopped" in about:
+        yield f"note: {about['stopped']}, which were not counted"
 
 
 def _budget(options: argparse.Namespace) -> Budget | None:
@@ -111,7 +126,7 @@ def _vocabulary(options: argparse.Namespace, domain: Domain) -> Domain:
         return domain
     if options.items is None:
         raise ParameterError("The '--items' option must be given.", parameter="items", value=None)
-    return read_items(options.items, like=domain)
+    return read_items(options.items, like=None)  # what the items are must not hang on what is in the data
 
 
 def _show(frame: pd.DataFrame) -> None:

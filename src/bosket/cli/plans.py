@@ -9,6 +9,7 @@ from pathlib import Path
 from bosket.checks import check_probability
 from bosket.cli.rows import Row, read_rows, read_text
 from bosket.data import Domain
+from bosket.data.csv_files import is_whole_number
 from bosket.data.sources import file_source
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import Flip
@@ -33,12 +34,13 @@ def read_plan(path: Path) -> Plan:
         raise DataError(f"The plan in {path} cannot be used: {error}", path=path, hint=error.hint) from None
 
 
-def read_items(path: Path, *, like: Domain) -> Domain:
-    """A domain from a file with a label a line; whole numbers if the labels of ``like`` are."""
+def read_items(path: Path, *, like: Domain | None) -> Domain:
+    """A domain from a file with a label a line; whole numbers if the labels of ``like``, or without it its own, are."""
     source = file_source(path)
-    is_whole = _has_whole_labels(like)
+    lines = read_text(path).splitlines()
+    is_whole = all(map(is_whole_number, lines)) if like is None else _has_whole_labels(like)
     labels: dict[Hashable, int] = {}
-    for line, text in enumerate(read_text(path).splitlines(), 1):
+    for line, text in enumerate(lines, 1):
         label: Hashable = text
         if not text.strip():
             raise source.error("must hold an item", line=line)

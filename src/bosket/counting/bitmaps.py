@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,11 @@ class Bitmaps:
 
         parallel_map(transpose, list(slices(len(order) // 64, _TRANSPOSE_WORDS)))
         return cls(columns, strata=names, stratum_records=sizes, items=ids)
+
+    def column(self, items: npt.NDArray[np.integer[Any]]) -> Words:
+        """A copy of the bitmaps of these items, a row each."""
+        rows: Words = self.columns[items if self._row_of is None else self._row_of[items]]
+        return rows
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
         """Supports of itemsets of one size; quickest when rows with the same beginning stand together.

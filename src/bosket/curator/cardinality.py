@@ -18,30 +18,49 @@ import math
 import numpy as np
 
 from bosket.checks import check_integer
-from bosket.curator.noise import Counts, noisy
+from bosket.counting.bitmaps import Bitmaps
+from bosket.curator.kernels import raise_supports
+from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.truncation import count_items
 from bosket.data import Baskets
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets
 
-_NO_LIMIT = 1 << 62  # a limit that depends on the data would tell something about them
+_CLEAR = 2.0  # scales of the noise
+_LISTED = 100_000
+"""Itemsets of one size; where there are more, the largest supports are found without listing them."""
 FLOOR = 2
-"""The floor is the limit over this.
+"""The floor is the limit over this; the paper has 20.
 
-The paper has 20, at which a few long records that are alike make more itemsets than can be counted; any public floor is
-as private, and one of half the limit is still several times the noise below it."""
+Any floor that follows from what is public is as private.  Sizes of which nothing reaches half the limit are not told
+from those at half the limit, which :func:`noisy_cardinality` allows for."""
 
 
 def largest_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
     """max(y_i, floor) for i = 1 .. cap.  Exact: for whoever adds noise to it.
 
-    Records should have been cut to a few items: all subsets of a long one are listed where the floor is low.
+    By one of two ways, which give the same: itemsets are listed where they are few, else the best of each size is
+    sought.  How long that takes depends on the data; what comes out of it changes by one at most.
     """
+    try:
+        levels = exact_itemsets(
+            baskets.indptr, baskets.indices, baskets.n_items, min_count=floor, max_size=cap, max_itemsets=_LISTED
+        )
+    except TooManyCandidatesError:
+        return _sought(baskets, floor, cap)
     result = np.full(cap, floor, np.int64)
-    levels = exact_itemsets(
-        baskets.indptr, baskets.indices, baskets.n_items, min_count=floor, max_size=cap, max_itemsets=_NO_LIMIT
-    )
     for items, counts in levels:
         result[items.shape[1] - 1] = max(floor, int(counts.max(initial=floor)))
+    return result
+
+
+def _sought(baskets: Baskets, floor: int, cap: int) -> Counts:
+    counts = count_items(baskets)
+    items = np.flatnonzero(counts > floor)
+    items = items[np.argsort(-counts[items], kind="stable")]
+    columns = Bitmaps.from_rows(baskets.to_bits(), baskets.n_items, items=np.sort(items).astype(np.int32)).column(items)
+    result = np.full(cap, floor, np.int64)
+    raise_supports(columns, counts[items], result)
     return result
 
 
@@ -76,17 +95,20 @@ def steps(cap: int) -> int:
 def noisy_cardinality(supports: Counts, min_count: float, *, epsilon: float) -> int:
     """The largest i with y_i >= min_count, at least 1, by comparisons of noisy values.
 
-    Each of the comparisons has its share of epsilon; there are always as many, so that their number tells nothing.
+    Each of the comparisons has its share of epsilon; there are always as many, so that their number tells nothing.  A
+    size whose y_i is the floor, as far as it is known, is mistaken for a frequent one in one comparison of fifteen at
+    most: where the limit is not far enough above the floor for that, more than the limit is asked for.
     """
     cap = len(supports)
     share = epsilon / steps(cap)
+    asked = max(min_count, min_count / FLOOR + _CLEAR * scale_of(share, 1))
     low, high = 1, cap
     for _ in range(steps(cap)):
         middle = (low + high + 1) // 2
         value = int(noisy(supports[middle - 1 : middle], epsilon=share, sensitivity=1)[0])
         if low == high:
             continue
-        if value >= min_count:
+        if value >= asked:
             low = middle
         else:
             high = middle - 1

@@ -13,10 +13,12 @@ import numpy as np
 from bosket._version import __version__
 from bosket.checks import check_choice, check_fraction, check_integer, check_positive
 from bosket.curator.cardinality import kth_support
+from bosket.curator.discoveries import closed, told_from_noise
 from bosket.curator.lengths import Lengths, parts
 from bosket.curator.levels import NoisyLevel, sensitivity
-from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
-from bosket.curator.noise import composed, noisy, scale_of
+from bosket.curator.loss import kept_ratio
+from bosket.curator.miner import Limit, Plan, Settings, mine_levels, n_sizes, prepare
+from bosket.curator.noise import composed, noisy, opendp, scale_of
 from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
 from bosket.curator.release import Release
 from bosket.data import Baskets, Domain
@@ -105,7 +107,7 @@ def top_k(
     The k-th largest of all supports moves by at most one when one record comes or goes, since every support does.
     """
     number = check_integer("k", k, least=1)
-    check_positive("epsilon", epsilon)
+    epsilon = check_positive("epsilon", epsilon)
 
     def limit(lengths: Lengths) -> float:
         kth = kth_support(data, number, settings.cap)
@@ -150,7 +152,8 @@ def _curate(
     asked: dict[str, Any],
     of_limit: float = 0.0,
 ) -> Release:
-    check_positive("epsilon", epsilon)
+    opendp()  # or an error, before anything is paid
+    epsilon = check_positive("epsilon", epsilon)
     data = _declared(baskets, vocabulary)
     budget = Budget.in_memory(epsilon, neighbours=neighbours or "add-remove") if budget is None else budget
     relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
@@ -176,8 +179,8 @@ def _curate(
     entries = [budget.spend(first, purpose=f"curate ({what}): lengths, limit and largest itemsets")]
     lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
 
-    def hope(plan: Plan) -> int:
-        return _check_hope(plan, data, rest, per_person, of_total=_scale_of_total(lengths), spent=first)
+    def hope(plan: Plan) -> float:
+        return _check_hope(plan, data, rest, settings, per_person, of_total=_scale_of_total(lengths), spent=first)
 
     with composed(first):
         plan = prepare(
@@ -192,7 +195,7 @@ def _curate(
     discoverable = hope(plan)
     entries.append(budget.spend(rest, purpose=f"curate ({what}): counts"))
     with composed(rest):
-        levels = mine_levels(
+        levels, stopped = mine_levels(
             data,
             plan,
             epsilon=rest,
@@ -200,7 +203,7 @@ def _curate(
             per_person=per_person,
             on_level=on_progress or (lambda size, largest: None),
         )
-    frequent = tuple(level.take(level.average >= plan.min_count) for level in levels)
+    frequent = _reported(levels, plan.min_count, settings.false_share)
     about = {
         "version": __version__,
         "epsilon": epsilon,
@@ -212,6 +215,8 @@ def _curate(
         "discoverable": discoverable / max(plan.lengths.total, 1),
         "max_size": plan.max_size,
         "largest": plan.largest,
+        "sizes": n_sizes(plan, epsilon=rest, settings=settings, per_person=per_person),
+        **({} if stopped is None else {"stopped": f"there were too many candidates of size {stopped}"}),
         "settings": asdict(settings),
         "parts": {
             **dict(zip(("lengths", "total"), parts(lengths), strict=True)),
@@ -224,6 +229,13 @@ def _curate(
         "mechanism": "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise",
     }
     return Release(data.domain, plan, frequent, about)
+
+
+def _reported(levels: list[NoisyLevel], min_count: float, false_share: float | None) -> tuple[NoisyLevel, ...]:
+    frequent = [level.take(level.average >= min_count) for level in levels]
+    if false_share is None:
+        return tuple(frequent)
+    return tuple(closed([level.take(told_from_noise(level, false_share)) for level in frequent]))
 
 
 def _scale_of_total(lengths: float) -> float:
@@ -245,9 +257,11 @@ def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) 
         raise DataError(f"Baskets can be curated, a {type(baskets).__name__} cannot.")
     if vocabulary is not None:
         domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
+        if not len(domain):
+            raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
         try:
-            return baskets.with_domain(domain)
-        except DataError:
+            return _as_declared(baskets, domain).with_domain(domain)
+        except (DataError, ParameterError):
             pass
         raise DataError(
             "The baskets must hold items of the declared vocabulary only.",
@@ -263,21 +277,38 @@ def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) 
     return baskets
 
 
-def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, of_total: float, spent: float) -> int:
+def _as_declared(baskets: Baskets, domain: Domain) -> Baskets:
+    """The same records with labels as they are declared, where these are written alike: 1 and "1".
+
+    A reader of text takes labels for numbers if all of them are: one record with "milk" must not decide that.
+    """
+    written = {str(label): label for label in domain.labels}
+    if len(written) < len(domain):
+        return baskets
+    labels = [label if label in domain.index else written.get(str(label), label) for label in baskets.domain.labels]
+    return Baskets.from_csr(baskets.indptr, baskets.indices, Domain(labels, is_declared=False))
+
+
+def _check_hope(
+    plan: Plan, data: Baskets, epsilon: float, settings: Settings, per_person: int, *, of_total: float, spent: float
+) -> float:
     """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
 
-    All of it follows from what was released.  At three times the scale of the noise one item in forty that nobody has
-    would be reported.  The number of records must lie clear of its own noise too, of scale ``of_total``.
+    All of it follows from what was released.  At three times the scale of the noise, after truncation, one item in
+    forty that nobody has would pass the limit.  The number of records must lie clear of its own noise too, of scale
+    ``of_total``.
     """
-    each = epsilon / plan.largest
+    sizes = n_sizes(plan, epsilon=epsilon, settings=settings, per_person=per_person)
+    each = epsilon / sizes
     kappa = sensitivity(plan.max_size, 1, data.n_items, per_person)
     scale = scale_of(each, kappa)
-    least = discoverable_count(each, data.n_items, sensitivity=kappa)
+    left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
+    least = discoverable_count(each, data.n_items, sensitivity=kappa) / left
     total = max(plan.lengths.total, 1)
     is_counted = total >= _CLEAR * of_total
-    if is_counted and plan.min_count >= _WITHIN * scale:
+    if is_counted and plan.min_count * left >= _WITHIN * scale:
         return least
-    needed = (epsilon + spent) * max(_WITHIN * scale / plan.min_count, _CLEAR * of_total / total)
+    needed = (epsilon + spent) * max(_WITHIN * scale / (plan.min_count * left), _CLEAR * of_total / total)
     useful, never = _useful(plan, data.n_items, per_person, (epsilon + spent) / each)
     told = f"Supports from {least / total:.2g} on can" if is_counted and least < total else "No support can"
     raise HopelessError(
@@ -286,9 +317,9 @@ def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, o
         "reported is chance.",
         discoverable=least / total if is_counted else math.inf,
         spent=spent,
-        hint=f"{told} be told from noise here.  This limit makes sense from an epsilon of some {needed:.2g} on; counts "
-        f"of single items are right within {_RIGHT:.0%}, every other time, from {useful:.2g} on; itemsets of any size "
-        f"in records of any length are not below {never:.2g}, whatever the method.",
+        hint=f"{told} be told from noise here.  This limit takes an epsilon of {needed:.2g} at the least, more where "
+        f"itemsets are large.  Which single items reach it, give or take {_RIGHT:.0%}, is right every other time from "
+        f"{useful:.2g} on; for itemsets of any size in records of any length no method needs less than {never:.2g}.",
     )
 
 

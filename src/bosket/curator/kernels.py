@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled
+from bosket.compiled import compiled, popcount
 
 
 @compiled
@@ -156,3 +156,51 @@ def count_truncated(indptr: Any, indices: Any, is_used: Any, rows: Any, scores: 
         for j in range(number):
             if has[j] == k:
                 counts[found[j]] += 1
+
+
+@compiled
+def raise_supports(columns: Any, counts: Any, best: Any) -> None:
+    """Raise ``best[j - 1]`` to the largest support of any itemset of j items, where that is larger, for all its j.
+
+    ``columns`` are bitmaps of items, ``counts`` their supports, the largest first.  Depth first, likeliest extensions
+    first: an itemset of j items with support s is gone into only if s is above the best of the largest size that its
+    other items could fill.  ``best`` never rises with j, as an itemset lends its support to its subsets.
+    """
+    n, words = columns.shape
+    cap = len(best)
+    shared = np.empty((cap, words), np.uint64)
+    items = np.empty((cap, n), np.int64)
+    supports = np.empty((cap, n), np.int64)
+    sizes = np.zeros(cap, np.int64)
+    places = np.zeros(cap, np.int64)
+    items[0], supports[0], sizes[0] = np.arange(n), counts, n
+    depth = 0
+    while depth >= 0:
+        at = places[depth]
+        rest = sizes[depth] - at
+        if rest == 0 or supports[depth, at] <= best[min(cap, depth + rest) - 1]:  # so are those after it
+            depth -= 1
+            continue
+        places[depth] = at + 1
+        support = supports[depth, at]
+        for j in range(depth + 1):
+            best[j] = max(best[j], support)
+        if depth + 1 == cap:
+            continue
+        column = columns[items[depth, at]]
+        for word in range(words):
+            shared[depth, word] = column[word] if depth == 0 else column[word] & shared[depth - 1, word]
+        size = 0
+        for other in range(at + 1, sizes[depth]):
+            column = columns[items[depth, other]]
+            count = 0
+            for word in range(words):
+                count += popcount(shared[depth, word] & column[word])
+            if count > best[cap - 1]:
+                items[depth + 1, size], supports[depth + 1, size] = items[depth, other], count
+                size += 1
+        order = np.argsort(-supports[depth + 1, :size], kind="mergesort")
+        items[depth + 1, :size] = items[depth + 1, :size][order]
+        supports[depth + 1, :size] = supports[depth + 1, :size][order]
+        sizes[depth + 1], places[depth + 1] = size, 0
+        depth += 1

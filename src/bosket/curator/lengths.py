@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bosket.curator.noise import Counts, noisy
+from bosket.curator.noise import Counts, noisy, scale_of
 from bosket.estimates import Floats
 
 _OF_TOTAL = 0.4
-_GROWTH = 5, 4  # a bin starts a quarter beyond the one before: long records are few, and each bin has noise of its own
+_GROWTH = 7, 6  # a bin starts a sixth beyond the one before: long records are few, and each bin has noise of its own
+_CLEAR = 3.0  # standard deviations
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,37 @@ class Lengths:
     """The noisy number of records, measured by itself: the sum of ``counts`` has the noise of all of them."""
     starts: npt.NDArray[np.int64]
     """The shortest length in each bin."""
+    scale: float
+    """Of the noise of ``counts``."""
 
     @cached_property
     def weights(self) -> Floats:
-        """Numbers for lengths 0, 1, 2, ... that are not negative and add up to the noisy number of records.
+        """How many records have 0, 1, 2, ... items, as far as can be told; at least the shortest.
 
-        The nearest to ``counts`` that are (a projection on the simplex), even within a bin.  To set negative numbers to
-        0 and leave the others would make long records out of noise.
+        Lengths from the first on where all that follow together are within the noise are taken not to occur: a few
+        hundred records of ninety items, made of noise, would outweigh the items of all others.
         """
-        total = max(self.total, 1)
-        falling = -np.sort(-self.counts.astype(float))
-        excess = (np.cumsum(falling) - total) / np.arange(1, len(falling) + 1)
-        nearest = np.maximum(self.counts - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+        after = np.cumsum(self.counts[::-1])[::-1]
+        noise = self.scale * np.sqrt(2 * np.arange(len(self.counts), 0, -1))
+        told = np.flatnonzero(after > _CLEAR * noise)
+        return self._spread(int(told[-1]) + 1 if len(told) else 1)
+
+    @cached_property
+    def longest_likely(self) -> Floats:
+        """The same with every length that may occur, for whoever wants to be sure of long records rather than right."""
+        return self._spread(len(self.counts))
+
+    def _spread(self, n_bins: int) -> Floats:
+        """The first bins as numbers for each length that are not negative and add up to the noisy number of records.
+
+        The nearest to ``counts`` that do (a projection on the simplex), even within a bin: to set negative numbers to 0
+        and leave the others would make records out of noise.
+        """
+        counts = self.counts[:n_bins].astype(float)
+        falling = -np.sort(-counts)
+        excess = (np.cumsum(falling) - max(self.total, 1)) / np.arange(1, n_bins + 1)
+        nearest = np.zeros(len(self.counts))
+        nearest[:n_bins] = np.maximum(counts - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
         widths = np.diff(self.starts, append=self.starts[-1] + 1)
         return np.asarray(np.repeat(nearest / widths, widths))
 
@@ -50,7 +70,7 @@ def bins(longest: int) -> npt.NDArray[np.int64]:
     """The first lengths of bins for 0 .. longest, single lengths where these are short.
 
     >>> bins(40).tolist()
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 21, 24, 28, 32, 37, 40]
     """
     starts = [0]
     while starts[-1] < longest:
@@ -78,4 +98,4 @@ def noisy_lengths(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int,
     of_lengths, of_total = parts(epsilon)
     total = noisy(np.array([len(sizes)]), epsilon=of_total, sensitivity=1)
     counts = noisy(binned(sizes, longest), epsilon=of_lengths, sensitivity=per_person)
-    return Lengths(counts, int(total[0]), bins(longest))
+    return Lengths(counts, int(total[0]), bins(longest), scale_of(of_lengths, per_person))

@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from bosket.checks import check_not_negative
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex
 from bosket.curator.lengths import Lengths
@@ -69,6 +70,9 @@ class Heuristics:
     supports several times too large.  Records are cut at random for single items, and there all of it is undone."""
     by_length: bool = True
     """Count long records for the more itemsets that they hold, when the loss is reckoned; the paper does not."""
+
+    def __post_init__(self) -> None:
+        check_not_negative("correction", self.correction, of="Heuristics")
 
 
 def sensitivity(max_size: int, size: int, n_candidates: int, per_person: int) -> int:
@@ -144,7 +148,7 @@ def _level(
     values = counts.astype(float)
     average = maximal = values
     size = items.shape[1]
-    kept = kept_ratio(lengths.weights, size, max_size, by_length=True)
+    kept = kept_ratio(lengths.longest_likely, size, max_size, by_length=True)
     if heuristics.double_standards:
         ratio = kept_ratio(lengths.weights, size, max_size, by_length=heuristics.by_length)
         if size > 1 and heuristics.smart:

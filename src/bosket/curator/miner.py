@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import comb
 
-from bosket.checks import check_between, check_fraction, check_integer
+from bosket.checks import check_between, check_fraction, check_integer, check_not_negative
 from bosket.curator.cardinality import FLOOR, largest_supports, noisy_cardinality
 from bosket.curator.lengths import Lengths, noisy_lengths
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level
@@ -35,16 +36,20 @@ class Settings:
     """Lengths beyond this are not told apart."""
     cap: int = 15
     """Frequent itemsets are taken to have no more items."""
-    at_most: int = 12
-    """Records are cut to so many items, at random, before their largest itemsets are looked for.
-
-    Else one person's long record, with all its subsets, could make that search fail, and so tell of itself."""
     extra: int = 3
     """Records are cut to i + extra items when itemsets of i items are counted (psi of Algorithm 3), i >= 2.
 
     Set once, on public benchmark files, as was the correction of the heuristics; 1 and a full correction are nearer to
     the paper (``AS_PUBLISHED``)."""
     heuristics: Heuristics = field(default_factory=Heuristics)
+    false_share: float | None = 0.1
+    """Of the itemsets of one size that are reported, this share at most is expected to be noise alone; None: any.
+
+    By the noisy counts of all candidates (Benjamini and Hochberg 1995): many candidates need a higher count."""
+    clear: float = 4.0
+    """Sizes at which the scale of the noise is above the limit over this are not counted, and cost nothing.
+
+    0: all sizes up to the largest."""
     max_candidates: int = 2_000_000
 
     def __post_init__(self) -> None:
@@ -60,13 +65,15 @@ class Settings:
         check_fraction("whole", self.whole, of="Settings")
         check_integer("longest", self.longest, least=1, of="Settings")
         check_integer("cap", self.cap, least=1, of="Settings")
-        check_integer("at_most", self.at_most, least=1, most=20, of="Settings")
         check_integer("extra", self.extra, least=0, of="Settings")
+        check_not_negative("clear", self.clear, of="Settings")
+        if self.false_share is not None:
+            check_fraction("false_share", self.false_share, of="Settings")
         check_integer("max_candidates", self.max_candidates, least=1, of="Settings")
 
 
-AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0, by_length=False))
-NAIVE = Settings(heuristics=Heuristics(smart=False, double_standards=False))
+AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0, by_length=False), false_share=None, clear=0.0)
+NAIVE = Settings(heuristics=Heuristics(smart=False, double_standards=False), false_share=None, clear=0.0)
 """Section 5.2: records cut at random once, one limit for everything."""
 
 
@@ -100,9 +107,22 @@ def prepare(
     min_count = max(1.0, limit(noisy))
     plan = Plan(noisy, min_count, 1, noisy.cut(settings.whole))
     check(plan)
-    short = random_truncation(baskets, settings.at_most)
-    supports = largest_supports(short, floor=max(1, int(min_count / FLOOR)), cap=settings.cap)
+    supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=settings.cap)
     return replace(plan, largest=noisy_cardinality(supports, min_count, epsilon=cardinality))
+
+
+def n_sizes(plan: Plan, *, epsilon: float, settings: Settings, per_person: int) -> int:
+    """How many sizes are counted, at an equal share of epsilon each: all, or those that noise leaves something of."""
+    for number in range(plan.largest, 1, -1):
+        most = comb(_kept_items(number, plan, settings), number)  # of the candidates, whose number is not known yet
+        if plan.min_count * epsilon >= settings.clear * number * per_person * most:
+            return number
+    return 1
+
+
+def _kept_items(size: int, plan: Plan, settings: Settings) -> int:
+    """What records are cut to when itemsets of this size are counted."""
+    return size + settings.extra if size > 1 and settings.heuristics.smart else plan.max_size
 
 
 def mine_levels(
@@ -113,25 +133,27 @@ def mine_levels(
     settings: Settings,
     per_person: int,
     on_level: Callable[[int, int], None] = lambda size, largest: None,
-) -> list[NoisyLevel]:
-    """The itemsets that were extended, by size, for so much epsilon in all; an equal share for each size.
+) -> tuple[list[NoisyLevel], int | None]:
+    """The itemsets that were extended, by size, for so much epsilon in all, an equal share for each size; and the size
+    of which there were too many candidates, if there was one.
 
     ``per_person`` records at most differ between neighbours: 1, or 2 where one is exchanged.  Which itemsets are
     frequent is decided by their average.
     """
-    each = epsilon / plan.largest
+    largest = n_sizes(plan, epsilon=epsilon, settings=settings, per_person=per_person)
+    each = epsilon / largest
     heuristics = settings.heuristics
     short = random_truncation(baskets, plan.max_size)
-    on_level(1, plan.largest)
+    on_level(1, largest)
     level = first_level(short, plan.lengths, plan.max_size, epsilon=each, per_person=per_person, heuristics=heuristics)
     levels = [_extended(level, plan.min_count)]
-    for size in range(2, plan.largest + 1):
+    for size in range(2, largest + 1):
         if not len(levels[-1].items):
             break
-        max_size = size + settings.extra if heuristics.smart else plan.max_size
+        max_size = _kept_items(size, plan, settings)
         if max_size < size:
             break
-        on_level(size, plan.largest)
+        on_level(size, largest)
         try:
             found = next_level(
                 baskets if heuristics.smart else short,
@@ -144,11 +166,11 @@ def mine_levels(
                 max_candidates=settings.max_candidates,
             )
         except TooManyCandidatesError:  # their number follows from noisy counts: it may be told
-            break
+            return levels, size
         if found is None:
             break
         levels.append(_extended(found, plan.min_count))
-    return levels
+    return levels, None
 
 
 def _extended(level: NoisyLevel, min_count: float) -> NoisyLevel:

@@ -55,7 +55,9 @@ class Release:
     def to_frame(self, *, level: float = 0.95) -> pd.DataFrame:
         """One row per itemset, smallest first.
 
-        support     estimated share of the records, corrected on average for what truncation took; not clipped
+        support     estimated share of the records: what to expect behind the noisy count, never below 0 and never above
+                    that of a subset; of single items also what truncation at random took.  Not so of larger itemsets:
+                    theirs are too small where records are long
         itemsets    frozenset of labels
         size        number of items
         low, high   interval at ``level``: the noise of the count and of the number of records, and that of many

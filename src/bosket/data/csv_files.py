@@ -57,14 +57,14 @@ def _read_lists(content: bytes, source: Source) -> Csr:
     if rows is None:
         raise source.error("cannot be read as CSV")
     labels = {label for row in rows for label in row}
-    if labels and all(re.match(_WHOLE, label) for label in labels):
+    if labels and all(map(is_whole_number, labels)):
         return from_records(([int(label) for label in row] for row in rows), None)
     return from_records(rows, None)
 
 
 def _check_is_header(columns: Columns) -> None:
     """Refuse a long file whose first line is plainly a record: it would be lost."""
-    is_number = any(re.match(_WHOLE, str(name)) for name in columns.names)
+    is_number = any(is_whole_number(str(name)) for name in columns.names)
     if is_number or any(
         pc.any(pc.equal(column, name)).as_py() for name, column in zip(columns.names, columns.values, strict=True)
     ):
@@ -166,8 +166,13 @@ def _columns(content: bytes, n_columns: int, source: Source) -> tuple[Any, ...]:
     return tuple(table.columns)
 
 
+def is_whole_number(text: str) -> bool:
+    """Whether a label is written as one would write a whole number: "1", not "01" or "+1"."""
+    return re.match(_WHOLE, text) is not None
+
+
 def _whole_names(names: tuple[str, ...]) -> tuple[Hashable, ...]:
-    return tuple(int(name) for name in names) if all(re.match(_WHOLE, name) for name in names) else names
+    return tuple(int(name) for name in names) if all(map(is_whole_number, names)) else names
 
 
 def _whole_labels(column: Any) -> Any:
