@@ -322,6 +322,21 @@ class TestRelease:
                 seen += [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
                 seen += list(getattr(value, "__dict__", {}).values()) if not isinstance(value, type) else []
 
+    def test_intervals_cover_what_truncation_took(self) -> None:
+        """Records of six items on average cut to five, and chosen among many candidates: at least 95%."""
+        baskets = bk.quest(records=20_000, mean_size=6, mean_pattern=3, items=200, patterns=100, seed=3)
+        truth = dict(bk.mine(baskets, min_support=2e-4))
+        held = []
+        for _ in range(3):
+            release = bk.curator.mine(baskets, epsilon=1.0, min_support=0.01, settings=Settings(whole=0.3))
+            assert release.plan.max_size <= 6
+            held += [
+                row["low"] <= truth.get(row["itemsets"], 0.0) <= row["high"]
+                for row in release.to_frame().to_dict("records")
+            ]
+        assert len(held) > 300
+        assert np.mean(held) > 0.95
+
     def test_intervals_cover(self) -> None:
         """Of itemsets that truncation hardly touches, at least 95% over 40 releases; six standard deviations."""
         baskets = short_baskets(20_000)

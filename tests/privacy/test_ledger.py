@@ -374,6 +374,23 @@ def test_an_old_copy_put_back_is_seen_by_who_knew_better(path: Path, tmp_path: P
         budget.spend(0.25, purpose="of another budget of the same name")
 
 
+def test_last_entries_taken_away_are_as_an_old_copy(path: Path) -> None:
+    """Seen by who knew better, and by a digest that was kept; not by who opens it afresh."""
+    budget = fill(path)
+    kept = budget.entries()[-1].digest
+    triggers = [sql for sql in ledger._SCHEMA if "CREATE TRIGGER" in sql]
+    change(
+        path,
+        *(f"DROP TRIGGER {sql.split()[2]}" for sql in triggers),
+        "DELETE FROM entries WHERE id = 4",
+        "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'entries'",
+        *triggers,
+    )
+    with pytest.raises(DataError, match="replaced"):
+        budget.spend(0.1, purpose="on")
+    assert kept not in [entry.digest for entry in Budget.open(path, "data").entries()]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -6,8 +6,8 @@
 >>> entry.number, budget.remaining.epsilon
 (10, 0.0)
 
-One call of ``spend`` pays for one release, all of its parts together, before any look at the data; what comes after
-may use the epsilon of the entry and no more.  How much is asked for must not depend on the data but through what was
+One call of ``spend`` pays for all that is looked at next, before the look; what comes after may use the epsilon of the
+entry and no more.  How much is asked for must not depend on the data but through what was
 released before.
 """
 

@@ -10,7 +10,8 @@ between reading a sum and adding to it nobody else adds.  Every operation opens 
 by threads or inherited by a fork.  The file is never opened but by SQLite, as closing it would drop SQLite's locks.
 
 Append-only.  Triggers refuse to change, delete or replace rows.  Whoever takes the triggers away is noticed by the
-schema, whoever changes or removes a row by the digests or by the numbers that SQLite keeps in ``sqlite_sequence``.
+schema, whoever changes or removes a row by the digests or by the numbers that SQLite keeps in ``sqlite_sequence``; who
+sets those back too has put back an old copy, which only they notice who knew better.
 """
 
 from __future__ import annotations
