@@ -326,7 +326,7 @@ class Mined:
     levels: list[NoisyLevel]
 
 
-SETTINGS = Settings(longest=3, cap=2)
+SETTINGS = Settings(longest=3, cap=2, clear=0.0)
 SHARES = {"lengths": 0.3, "cardinality": 0.2, "levels": 0.5}
 
 
@@ -336,7 +336,7 @@ def mine(baskets: Baskets, *, epsilon: float = 1.0, min_support: float = 0.3) ->
 
     plan = prepare(
         baskets, limit, lengths=epsilon * SHARES["lengths"], cardinality=epsilon * SHARES["cardinality"],
-        settings=SETTINGS, per_person=1,
+        counts=epsilon * SHARES["levels"], settings=SETTINGS, per_person=1,
     )  # fmt: skip
     levels, _ = mine_levels(baskets, plan, epsilon=epsilon * SHARES["levels"], settings=SETTINGS, per_person=1)
     return Mined(plan, levels)
@@ -442,7 +442,7 @@ def test_items_that_only_one_person_has_are_found() -> None:
 # ---------------------------------------------------------------------------------------------------- the two calls
 
 MANY = [[0, 1]] * 200 + [[0]] * 100 + [[1, 2]] * 100 + [[2], []] * 50
-CALLED = Settings(longest=3, cap=2)
+CALLED = Settings(longest=3, cap=2, clear=0.0)
 REFUSED = -1e9
 """The evidence of a refusal, in front of everything else."""
 
@@ -518,12 +518,12 @@ def test_no_data_set_makes_it_fail() -> None:
     data: list[list[list[int]]] = [[], [[]], [[], []], [[0]], [[0, 1, 2, 3]], [[0, 1, 2, 3]] * 3]
     for records in data:
         for heuristics in (Heuristics(), PLAIN):
-            settings = Settings(longest=2, cap=4, heuristics=heuristics)
+            settings = Settings(longest=2, cap=4, clear=0.0, heuristics=heuristics)
             for _ in range(5):
                 baskets = of(records, n_items=4)
                 plan = prepare(
                     baskets, lambda lengths: 0.5 * lengths.total,
-                    lengths=0.5, cardinality=0.5, settings=settings, per_person=1,
+                    lengths=0.5, cardinality=0.5, counts=1.0, settings=settings, per_person=1,
                 )  # fmt: skip
                 mine_levels(baskets, plan, epsilon=1.0, settings=settings, per_person=1)
 
@@ -531,8 +531,8 @@ def test_no_data_set_makes_it_fail() -> None:
 def test_a_long_record_does_not_end_the_run() -> None:
     """Few data may well have a noisy limit near 1; then one person's long record tells of itself by ending the run."""
     baskets = of([[0]] * 50 + [list(range(60))], n_items=60)
-    settings = Settings(longest=3)
-    prepare(baskets, lambda lengths: 1.0, lengths=0.5, cardinality=0.5, settings=settings, per_person=1)
+    settings = Settings(longest=3, clear=0.0)
+    prepare(baskets, lambda lengths: 1.0, lengths=0.5, cardinality=0.5, counts=1.0, settings=settings, per_person=1)
 
 
 def test_a_long_record_does_not_end_the_search_for_the_kth_support() -> None:
@@ -553,5 +553,5 @@ def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
 
 def test_records_cut_shorter_than_itemsets_do_not_end_the_run() -> None:
     """Not a matter of privacy, as both numbers are noisy; but the budget is spent, and nothing comes out."""
-    plan = Plan(Lengths(np.array([0, 9, 1]), 10, bins(2), 1.0), 1.0, 2, 1)
+    plan = Plan(Lengths(np.array([0, 9, 1]), 10, bins(2), 1.0), 1.0, 2, 2, 1)
     mine_levels(of([[0, 1]] * 9, n_items=2), plan, epsilon=9.0, settings=NAIVE, per_person=1)

@@ -176,12 +176,21 @@ class TestNoise:
 
     def test_sizes_that_noise_drowns_are_not_counted(self) -> None:
         """Six items that always go together, at a limit that the noise of large itemsets exceeds."""
-        baskets = bk.Baskets([list(range(6))] * 2000 + [[7]] * 8000, items=range(8))
+        baskets = bk.Baskets([list(range(6))] * 2000 + [[7]] * 8000, items=range(50))
         release = bk.curator.mine(baskets, 1.0, 0.1)
-        assert release.about["largest"] > release.about["sizes"] == max(release.sizes)
+        assert 6 > release.about["largest"] == release.about["cap"] == max(release.sizes)
         assert set(release.about["parts"]) >= {f"size {size}" for size in release.sizes}
         more = bk.curator.mine(baskets, 1.0, 0.1, settings=Settings(clear=0.0, false_share=None))
-        assert more.about["sizes"] == more.about["largest"]
+        assert more.about["cap"] == 15
+        assert more.about["largest"] > release.about["largest"]
+
+    def test_many_long_records_that_are_alike_take_no_time(self) -> None:
+        """Four hundred records of some forty of sixty items, and a limit of ten: more itemsets than can be seen."""
+        rng = np.random.default_rng(1)
+        long = [np.flatnonzero(rng.random(60) < 0.6).tolist() for _ in range(400)]
+        baskets = bk.Baskets([[at % 60] for at in range(20_000)] + long, items=range(60))
+        release = bk.curator.mine(baskets, 7.0, 0.0005)
+        assert release.about["cap"] <= 2
 
     def test_too_many_candidates_are_told(self) -> None:
         release = bk.curator.mine(short_baskets(), SURE, 0.02, settings=whole(max_candidates=5))
@@ -298,7 +307,7 @@ class TestRelease:
         """No records are reachable from it, and no field but those that are known to hold noisy numbers."""
         fields = {
             Release: {"domain", "plan", "levels", "about"},
-            Plan: {"lengths", "min_count", "largest", "max_size"},
+            Plan: {"lengths", "min_count", "largest", "cap", "max_size"},
             Lengths: {"counts", "total", "starts", "scale", "weights", "longest_likely"},
             NoisyLevel: {
                 "items", "noisy", "average", "maximal", "max_size", "epsilon", "sensitivity", "kept", "n_candidates"

@@ -62,7 +62,7 @@ def _run(baskets: Baskets, limit: float) -> Times:
         with composed(EPSILON):
             plan = prepare(
                 baskets, lambda known: limit * known.total,
-                lengths=lengths, cardinality=cardinality, settings=settings, per_person=1,
+                lengths=lengths, cardinality=cardinality, counts=rest, settings=settings, per_person=1,
             )  # fmt: skip
             return plan, mine_levels(baskets, plan, epsilon=rest, settings=settings, per_person=1)[0]
 

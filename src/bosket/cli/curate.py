@@ -106,9 +106,9 @@ def _notes(about: dict[str, Any]) -> Iterator[str]:
     asked = about.get("min_support")
     if asked is not None and asked < about["discoverable"]:
         yield f"note: single items below a support of {about['discoverable']:.2g} cannot be told from noise here"
-    if about["sizes"] < about["largest"]:
-        sizes = count_text(about["sizes"], "item")
-        yield f"note: itemsets of more than {sizes} were not counted: the noise would have drowned them"
+    if about["cap"] == about["largest"] < about["settings"]["cap"]:
+        sizes = count_text(about["cap"], "item")
+        yield f"note: itemsets of more than {sizes} were not looked for: the noise would have drowned them"
     if "stopped" in about:
         yield f"note: {about['stopped']}, which were not counted"
 

@@ -17,7 +17,7 @@ from bosket.curator.discoveries import closed, told_from_noise
 from bosket.curator.lengths import Lengths, parts
 from bosket.curator.levels import NoisyLevel, sensitivity
 from bosket.curator.loss import kept_ratio
-from bosket.curator.miner import Limit, Plan, Settings, mine_levels, n_sizes, prepare
+from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
 from bosket.curator.noise import composed, noisy, opendp, scale_of
 from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
 from bosket.curator.release import Release
@@ -180,7 +180,7 @@ def _curate(
     lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
 
     def hope(plan: Plan) -> float:
-        return _check_hope(plan, data, rest, settings, per_person, of_total=_scale_of_total(lengths), spent=first)
+        return _check_hope(plan, data, rest, per_person, of_total=_scale_of_total(lengths), spent=first)
 
     with composed(first):
         plan = prepare(
@@ -188,6 +188,7 @@ def _curate(
             limit,
             lengths=lengths,
             cardinality=cardinality,
+            counts=rest,
             settings=settings,
             per_person=per_person,
             check=hope,
@@ -215,7 +216,7 @@ def _curate(
         "discoverable": discoverable / max(plan.lengths.total, 1),
         "max_size": plan.max_size,
         "largest": plan.largest,
-        "sizes": n_sizes(plan, epsilon=rest, settings=settings, per_person=per_person),
+        "cap": plan.cap,
         **({} if stopped is None else {"stopped": f"there were too many candidates of size {stopped}"}),
         "settings": asdict(settings),
         "parts": {
@@ -289,17 +290,14 @@ def _as_declared(baskets: Baskets, domain: Domain) -> Baskets:
     return Baskets.from_csr(baskets.indptr, baskets.indices, Domain(labels, is_declared=False))
 
 
-def _check_hope(
-    plan: Plan, data: Baskets, epsilon: float, settings: Settings, per_person: int, *, of_total: float, spent: float
-) -> float:
+def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, of_total: float, spent: float) -> float:
     """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
 
     All of it follows from what was released.  At three times the scale of the noise, after truncation, one item in
     forty that nobody has would pass the limit.  The number of records must lie clear of its own noise too, of scale
     ``of_total``.
     """
-    sizes = n_sizes(plan, epsilon=epsilon, settings=settings, per_person=per_person)
-    each = epsilon / sizes
+    each = epsilon / plan.largest
     kappa = sensitivity(plan.max_size, 1, data.n_items, per_person)
     scale = scale_of(each, kappa)
     left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)

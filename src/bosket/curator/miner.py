@@ -84,6 +84,8 @@ class Plan:
     lengths: Lengths
     min_count: float
     largest: int
+    cap: int
+    """No larger itemsets were looked for: their noise would have drowned them."""
     max_size: int
     """What records are cut to when single items are counted."""
 
@@ -98,23 +100,29 @@ def prepare(
     *,
     lengths: float,
     cardinality: float,
+    counts: float,
     settings: Settings,
     per_person: int,
     check: Callable[[Plan], object] = lambda plan: None,
 ) -> Plan:
-    """The first looks at the data, for so much epsilon each; ``check`` may refuse to go on after the lengths."""
+    """The first looks at the data, for so much epsilon each; ``check`` may refuse to go on after the lengths.
+
+    ``counts`` is what will be there for the counts: itemsets so large that their noise would drown them then are not
+    looked for now, which could take long.
+    """
     noisy = noisy_lengths(baskets.sizes, epsilon=lengths, longest=settings.longest, per_person=per_person)
     min_count = max(1.0, limit(noisy))
-    plan = Plan(noisy, min_count, 1, noisy.cut(settings.whole))
+    plan = Plan(noisy, min_count, 1, 1, noisy.cut(settings.whole))
     check(plan)
-    supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=settings.cap)
-    return replace(plan, largest=noisy_cardinality(supports, min_count, epsilon=cardinality))
+    cap = _cap(plan, baskets.n_items, epsilon=counts, settings=settings, per_person=per_person)
+    supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=cap)
+    return replace(plan, largest=noisy_cardinality(supports, min_count, epsilon=cardinality), cap=cap)
 
 
-def n_sizes(plan: Plan, *, epsilon: float, settings: Settings, per_person: int) -> int:
-    """How many sizes are counted, at an equal share of epsilon each: all, or those that noise leaves something of."""
-    for number in range(plan.largest, 1, -1):
-        most = comb(_kept_items(number, plan, settings), number)  # of the candidates, whose number is not known yet
+def _cap(plan: Plan, n_items: int, *, epsilon: float, settings: Settings, per_person: int) -> int:
+    """The most sizes that can be counted, at an equal share of epsilon each, so that noise leaves something of all."""
+    for number in range(settings.cap, 1, -1):
+        most = min(comb(_kept_items(number, plan, settings), number), comb(n_items, number))
         if plan.min_count * epsilon >= settings.clear * number * per_person * most:
             return number
     return 1
@@ -140,20 +148,19 @@ def mine_levels(
     ``per_person`` records at most differ between neighbours: 1, or 2 where one is exchanged.  Which itemsets are
     frequent is decided by their average.
     """
-    largest = n_sizes(plan, epsilon=epsilon, settings=settings, per_person=per_person)
-    each = epsilon / largest
+    each = epsilon / plan.largest
     heuristics = settings.heuristics
     short = random_truncation(baskets, plan.max_size)
-    on_level(1, largest)
+    on_level(1, plan.largest)
     level = first_level(short, plan.lengths, plan.max_size, epsilon=each, per_person=per_person, heuristics=heuristics)
     levels = [_extended(level, plan.min_count)]
-    for size in range(2, largest + 1):
+    for size in range(2, plan.largest + 1):
         if not len(levels[-1].items):
             break
         max_size = _kept_items(size, plan, settings)
         if max_size < size:
             break
-        on_level(size, largest)
+        on_level(size, plan.largest)
         try:
             found = next_level(
                 baskets if heuristics.smart else short,
