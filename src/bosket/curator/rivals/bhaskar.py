@@ -129,8 +129,8 @@ def _highest_of_equals(above: Counts, n: int, k: int, epsilon: float, rng: Rando
         values = np.concatenate([values, passing(n - len(values), scale, low, high=high, rng=rng)])
         if len(values) + int((above >= low).sum()) >= k:
             return values
-        # at a limit of 1, with a scale of at least 1, a quarter of more than 16 k are expected: never reached
-        assert low > 1, "there must be enough noise"
+        if low <= 1:  # with a scale of at least 1 a quarter of more than 16 k are expected there: never reached
+            raise RuntimeError("fewer than k of very many noises are positive")
         high, expected = low, 2 * expected
 
 

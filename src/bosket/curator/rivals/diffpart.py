@@ -1,9 +1,9 @@
 """DiffPart: sanitized records, mined as if they were real (Chen, Mohammed, Fung, Desai and Xiong, PVLDB 4(11), 2011).
 
-A taxonomy over the items that knows nothing of them: ten neighbours in the public order of the domain under one node,
-ten such nodes under another, up to a root.  A partition is a *cut*, a set of nodes, with the records that have items
-below each of these nodes and below no others.  From the top down, a node of the cut (a highest one) is replaced by its
-children, a sub-partition for every non-empty subset of them, 2^10 - 1 at most:
+A taxonomy over the items that knows nothing of them: ten neighbours (``fan_out``) in the public order of the domain
+under one node, ten such nodes under another, up to a root.  A partition is a *cut*, a set of nodes, with the records
+that have items below each of these nodes and below no others.  From the top down, a node of the cut (a highest one) is
+replaced by its children, a sub-partition for every non-empty subset of them, 2^10 - 1 at most:
 
 - Each sub-partition, empty or not, gets a noisy count; those at or above a public limit are gone on with.
 - Once one inner node is left, its sub-partitions are sets of items: the noisy count says how many such records
@@ -18,12 +18,17 @@ path has not spent, at least a half.  ``about["spent"]`` is the dearest path.
 **Empty sub-partitions** are drawn by how many of them pass (`tails`), then which, a uniform choice: the law of a noisy
 count for every one of them.  They are gone on with like all others.
 
-Limits are those of the authors' program: 6.75 sqrt(2) (level of the node) / epsilon' for inner counts, epsilon' being
-spent on them, 2.75 sqrt(2) / epsilon' for the last ones, rounded up, at least 1.  Where we deviate: that program
-compares empty partitions by > and others by >=, which tells them apart at the limit; here both by >=.  It spends a
-share on nodes with a single child, where there is nothing to learn; we do not.  It picks one of the highest nodes at
-random, we the first.  Records without items have no place in the taxonomy and are left out.  After ``max_partitions``
-(public) no more are gone on with: their order follows from what is released.
+**Limits**, of the form that the authors' program has: ``inner_factor`` sqrt(2) (level of the node) / epsilon' for
+inner counts, epsilon' being spent on them, ``leaf_factor`` sqrt(2) / epsilon' for the last ones, rounded up, at least
+1.  The usual factors, 6.75 and 2.75, are those which that program is set to, for a file of 17 items.  They are not the
+best for thousands: there epsilon' is so small at first (`first_limit`) that nothing may come out at all, and among
+2^10 sets of items a low limit for the last counts lets through so many that nobody has that they add up to frequent
+pairs.  Any public factors are as private.
+
+Where we deviate: that program compares empty partitions by > and others by >=, which tells them apart at the limit;
+here both by >=.  It spends a share on nodes with a single child, where there is nothing to learn; we do not.  It picks
+one of the highest nodes at random, we the first.  Records without items have no place in the taxonomy and are left out.
+After ``max_partitions`` (public) no more are gone on with: their order follows from what is released.
 """
 
 from __future__ import annotations
@@ -46,6 +51,8 @@ from bosket.randomness import Randomness, Secure
 FAN_OUT = 10
 INNER_FACTOR = 6.75
 LEAF_FACTOR = 2.75
+MOST_FAN_OUT = 16
+"""Counts of 2^fan_out - 1 sub-partitions are made at a time."""
 
 Node = tuple[int, int]
 """Level and number: at level l, number i stands for the items i f^l .. (i + 1) f^l - 1, f being the fan-out."""
@@ -105,12 +112,16 @@ def sanitize(
     *,
     epsilon: float,
     fan_out: int = FAN_OUT,
+    inner_factor: float = INNER_FACTOR,
+    leaf_factor: float = LEAF_FACTOR,
     max_partitions: int = 100_000,
     rng: Randomness | None = None,
 ) -> Sanitized:
     """Records like these; the order of items in their domain is public."""
     epsilon = check_positive("epsilon", epsilon)
-    taxonomy = Taxonomy(baskets.n_items, check_integer("fan_out", fan_out, least=2, most=16))
+    taxonomy = Taxonomy(baskets.n_items, check_integer("fan_out", fan_out, least=2, most=MOST_FAN_OUT))
+    inner_factor = check_positive("inner_factor", inner_factor)
+    leaf_factor = check_positive("leaf_factor", leaf_factor)
     chance = rng or Secure()
     released: dict[Itemset, int] = {}
     inner, n_done = 0.0, 0
@@ -123,10 +134,13 @@ def sanitize(
         inner = max(inner, partition.spent)
         n_left = sum(taxonomy.n_inner(node) for node in partition.cut)
         if n_left <= 1:
-            _release(baskets, taxonomy, partition, epsilon - partition.spent, chance, released)
+            share = epsilon - partition.spent
+            limit = limit_of(leaf_factor, 1, share)
+            released |= _last(baskets, taxonomy, partition, share, limit, chance)
         else:
             share = (epsilon / 2 - partition.spent) / (n_left - 1)
-            waiting.extend(_divide(baskets, taxonomy, partition, share, chance))
+            limit = limit_of(inner_factor, max(level for level, _ in partition.cut), share)
+            waiting.extend(_divide(baskets, taxonomy, partition, share, limit, chance))
     counts = np.array(list(released.values()), np.int64)
     sizes = np.repeat(np.array([len(itemset) for itemset in released], np.int64), counts)
     rows = [np.tile(np.array(itemset, np.int32), count) for itemset, count in released.items()]
@@ -135,15 +149,34 @@ def sanitize(
     return Sanitized(made, {"partitions": inner, "records": epsilon - inner}, n_done)
 
 
+def limit_of(factor: float, level: int, share: float) -> int:
+    """What a noisy count has to reach: so many standard deviations of its noise, times the level of the node."""
+    return max(1, math.ceil(factor * math.sqrt(2) * level / share))
+
+
+def first_limit(
+    n_items: int, *, epsilon: float, fan_out: int = FAN_OUT, inner_factor: float = INNER_FACTOR
+) -> int | None:
+    """What the first sub-partitions have to reach, which grows like the number of items; None if there are no inner
+    counts.  Where it exceeds the number of records nothing but noise comes out.
+
+    >>> first_limit(17, epsilon=1.0), first_limit(16470, epsilon=1.0)
+    (77, 174787)
+    """
+    taxonomy = Taxonomy(n_items, fan_out)
+    root = taxonomy.below(taxonomy.root)
+    n_inner = taxonomy.n_inner(root)
+    return limit_of(inner_factor, root[0], epsilon / 2 / (n_inner - 1)) if n_inner > 1 else None
+
+
 def _divide(
-    baskets: Baskets, taxonomy: Taxonomy, partition: Partition, share: float, rng: Randomness
+    baskets: Baskets, taxonomy: Taxonomy, partition: Partition, share: float, limit: int, rng: Randomness
 ) -> list[Partition]:
     """The sub-partitions whose noisy counts are high enough, by pattern: the order tells nothing."""
     place = max(range(len(partition.cut)), key=lambda at: (partition.cut[at][0], -at))
     node = partition.cut[place]
     children = taxonomy.children(node)
     patterns = _patterns(baskets, taxonomy, partition.records, node)
-    limit = max(1, math.ceil(INNER_FACTOR * math.sqrt(2) * node[0] / share))
     others = partition.cut[:place] + partition.cut[place + 1 :]
     result = []
     for pattern, _ in _noisy_patterns(patterns, len(children), share, limit, rng):
@@ -153,28 +186,22 @@ def _divide(
     return result
 
 
-def _release(
-    baskets: Baskets,
-    taxonomy: Taxonomy,
-    partition: Partition,
-    share: float,
-    rng: Randomness,
-    released: dict[Itemset, int],
-) -> None:
-    """The last counts of a path, as records."""
-    limit = max(1, math.ceil(LEAF_FACTOR * math.sqrt(2) / share))
+def _last(
+    baskets: Baskets, taxonomy: Taxonomy, partition: Partition, share: float, limit: int, rng: Randomness
+) -> dict[Itemset, int]:
+    """The last counts of a path, as records and how often."""
     items = [number for level, number in partition.cut if level == 0]
     inner = [node for node in partition.cut if node[0]]
     if not inner:
         count = int(noisy([len(partition.records)], epsilon=share, sensitivity=1)[0])
-        if count >= limit:
-            released[tuple(sorted(items))] = count
-        return
+        return {tuple(sorted(items)): count} if count >= limit else {}
     children = taxonomy.children(inner[0])
     patterns = _patterns(baskets, taxonomy, partition.records, inner[0])
+    released = {}
     for pattern, count in _noisy_patterns(patterns, len(children), share, limit, rng):
         new = [number for at, (_, number) in enumerate(children) if pattern >> at & 1]
         released[tuple(sorted(items + new))] = count
+    return released
 
 
 def _patterns(
@@ -210,9 +237,20 @@ def _noisy_patterns(
     return sorted(found.items())
 
 
-def top_k(baskets: Baskets, *, epsilon: float, k: int, fan_out: int = FAN_OUT, rng: Randomness | None = None) -> Rival:
+def top_k(
+    baskets: Baskets,
+    *,
+    epsilon: float,
+    k: int,
+    fan_out: int = FAN_OUT,
+    inner_factor: float = INNER_FACTOR,
+    leaf_factor: float = LEAF_FACTOR,
+    rng: Randomness | None = None,
+) -> Rival:
     """The k most frequent itemsets of sanitized records; fewer if they have fewer."""
-    made = sanitize(baskets, epsilon=epsilon, fan_out=fan_out, rng=rng)
+    made = sanitize(
+        baskets, epsilon=epsilon, fan_out=fan_out, inner_factor=inner_factor, leaf_factor=leaf_factor, rng=rng
+    )
     return rival(exact_top_k(made.baskets, check_integer("k", k, least=1)), _about(made, epsilon) | {"k": k})
 
 
@@ -223,11 +261,15 @@ def frequent(
     min_count: int,
     max_size: int | None = None,
     fan_out: int = FAN_OUT,
+    inner_factor: float = INNER_FACTOR,
+    leaf_factor: float = LEAF_FACTOR,
     rng: Randomness | None = None,
 ) -> Rival:
     """The itemsets in at least ``min_count`` (public) of the sanitized records."""
     min_count = check_integer("min_count", min_count, least=1)
-    made = sanitize(baskets, epsilon=epsilon, fan_out=fan_out, rng=rng)
+    made = sanitize(
+        baskets, epsilon=epsilon, fan_out=fan_out, inner_factor=inner_factor, leaf_factor=leaf_factor, rng=rng
+    )
     levels = mined(made.baskets, min_count, max_size=max_size)
     return Rival(
         [items for items, _ in levels],

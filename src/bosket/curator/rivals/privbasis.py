@@ -18,8 +18,7 @@ alpha_2 is divided as lambda to lambda_2.  With lambda <= 12 all items are one b
 none of the items is not needed.  The support of X within B is the sum of 2^(|B| - |X|) bins, so has that
 many times the variance of one; X in several bases gets the mean weighted by the inverse variances.
 
-Bases are the maximal cliques of the graph of pairs, and the items in no pair by threes; two bases are united as long
-as that lowers the mean variance over the items and pairs chosen.  All of this follows from what is released.
+Bases (`bases`) are made of the items and pairs chosen, which are released.
 
 Where we deviate: permute-and-flip (never worse) instead of the exponential mechanism; lambda is not taken beyond
 ceil(eta k), as more items cannot be needed; cliques of more than 12 items are cut so that each pair stays in some
@@ -29,7 +28,6 @@ basis; discrete exact noise.  k is public; so is the number of items.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -38,16 +36,11 @@ import numpy.typing as npt
 from bosket.checks import check_integer
 from bosket.curator.noise import Counts, noisy
 from bosket.curator.rivals.base import Itemset, Purse, Rival, kth_support, noisy_top, rival, supports_of
+from bosket.curator.rivals.bases import LARGEST, Basis, make_bases
 from bosket.data import Baskets
-from bosket.estimates import Floats
 
 SHARES = (0.1, 0.4, 0.5)
 ETA = 1.1
-LARGEST = 12
-"""Items of a basis at most."""
-_TOGETHER = 3  # items that are in no pair
-
-Basis = tuple[int, ...]
 
 
 def top_k(baskets: Baskets, *, epsilon: float, k: int, eta: float = ETA) -> Rival:
@@ -89,80 +82,6 @@ def _n_pairs(n_chosen: int, wanted: float) -> int:
         return 0
     more = wanted - n_chosen
     return min(math.ceil(more / math.sqrt(max(1.0, more / n_chosen))), math.comb(n_chosen, 2))
-
-
-def make_bases(items: list[int], pairs: list[Itemset], *, largest: int = LARGEST) -> list[Basis]:
-    """Sets of at most ``largest`` items that have every item and every pair.
-
-    >>> make_bases([3, 1, 2], [])
-    [(1, 2, 3)]
-    """
-    if len(items) <= largest:
-        return [tuple(sorted(items))]
-    near: dict[int, set[int]] = {item: set() for pair in pairs for item in pair}
-    for left, right in pairs:
-        near[left].add(right)
-        near[right].add(left)
-    bases = [basis for clique in _cliques(set(), set(near), set(), near) for basis in _cut(clique, largest)]
-    alone = [item for item in items if item not in near]
-    bases += [tuple(sorted(alone[at : at + _TOGETHER])) for at in range(0, len(alone), _TOGETHER)]
-    return _united(sorted(set(bases)), [(item,) for item in items] + pairs, largest)
-
-
-def _cliques(clique: set[int], some: set[int], seen: set[int], near: dict[int, set[int]]) -> Iterator[Basis]:
-    """Maximal cliques (Bron and Kerbosch 1973, with a pivot)."""
-    if not some:
-        if not seen and clique:
-            yield tuple(sorted(clique))
-        return
-    pivot = max(sorted(some | seen), key=lambda item: len(near[item] & some))
-    for item in sorted(some - near[pivot]):
-        yield from _cliques(clique | {item}, some & near[item], seen & near[item], near)
-        some = some - {item}
-        seen = seen | {item}
-
-
-def _cut(clique: Basis, largest: int) -> Iterator[Basis]:
-    """Parts of a clique that is too large: halves of a basis, two at a time, so that each pair is in one."""
-    if len(clique) <= largest:
-        yield clique
-        return
-    n_parts = -(-len(clique) // (largest // 2))
-    parts = [clique[at::n_parts] for at in range(n_parts)]
-    for left, right in combinations(parts, 2):
-        yield tuple(sorted(left + right))
-
-
-def _united(bases: list[Basis], queries: list[Itemset], largest: int) -> list[Basis]:
-    """Greedy unions of two bases while the mean variance over the queries falls.
-
-    With w bases, of sizes l_b, a query of s items has variance ~ w^2 / sum over the bases that have it of 2^(s - l_b).
-    """
-    sizes = np.array([len(query) for query in queries])
-
-    def weights(basis: Basis) -> Floats:
-        members = set(basis)
-        return np.array([members.issuperset(query) for query in queries]) * 2.0 ** (sizes - len(basis))
-
-    rows = [weights(basis) for basis in bases]
-    while len(bases) > 1:
-        total = np.sum(rows, axis=0)
-        best, union = len(bases) ** 2 * float(np.mean(1 / total)), None
-        for i, j in combinations(range(len(bases)), 2):
-            both = tuple(sorted({*bases[i], *bases[j]}))
-            if len(both) > largest:
-                continue
-            # what only i and j have keeps a weight that is not 0, as the union has it too
-            row = weights(both)
-            variance = (len(bases) - 1) ** 2 * float(np.mean(1 / np.maximum(total - rows[i] - rows[j] + row, 1e-300)))
-            if variance < best:
-                best, union = variance, (i, j, both, row)
-        if union is None:
-            break
-        i, j, both, row = union
-        bases = [basis for at, basis in enumerate(bases) if at not in (i, j)] + [both]
-        rows = [known for at, known in enumerate(rows) if at not in (i, j)] + [row]
-    return sorted(bases)
 
 
 def _bins(baskets: Baskets, bases: list[Basis]) -> Counts:

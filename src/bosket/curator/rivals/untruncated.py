@@ -1,4 +1,7 @@
-"""The level-wise miner without truncation: what Zeng, Naughton and Cai (2012) compare theirs to (section 5.2, "naive").
+"""Level-wise mining with the sensitivity of whole records: what truncation is there to avoid.
+
+Zeng, Naughton and Cai (2012) report no figures for it "because its performance was uniformly poor"; their naive method
+(section 5.2) cuts records at random and is `bosket.curator.NAIVE`.
 
 The same levels, limits and shares as `bosket.curator.miner`, but whole records are counted, so that one of them may
 hold
@@ -7,6 +10,8 @@ hold
 
 of the candidates of i items, L being the longest record that is allowed, which is public: all items unless declared.
 Records longer than a declared L lose items at random, each on its own (Theorem 7): to refuse them would tell of them.
+No record, however long, makes a search fail, which would tell of it too: `bosket.curator.cardinality` lists no subsets
+of long ones, and how many candidates there are follows from noisy counts.
 """
 
 from __future__ import annotations
