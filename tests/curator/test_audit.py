@@ -472,7 +472,7 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
             return REFUSED
         if of_limit is None:
             return ratio(release)
-        return ratio(release) + laplace_ratio(release.plan.min_count, one, other, scale_of(of_limit, 1))
+        return ratio(release) + laplace_ratio(release.plan.min_count / curate._BELOW, one, other, scale_of(of_limit, 1))
 
     return distinguish_by(released(call), records, fewer, all_of_it, trials=trials)
 
@@ -507,7 +507,7 @@ def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
         released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED)),
         records,
         fewer,
-        lambda release: release is not None and release.plan.min_count == kth_support(records, 2, 2),
+        lambda release: release is not None and release.plan.min_count == curate._BELOW * kth_support(records, 2, 2),
         trials=150,
     )
     assert found.epsilon > 1

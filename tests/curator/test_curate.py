@@ -151,7 +151,7 @@ class TestBudget:
         assert times == [
             ("lengths", 1), ("lengths", 2), ("curate", 1), *[("cardinality", 1)] * 4, *[("levels", 2)] * 3
         ]  # fmt: skip
-        assert [sensitivity for _, _, sensitivity in one] == [1, 1, 1, 1, 1, 1, 1, 3, 10, 3]  # three triples
+        assert [sensitivity for _, _, sensitivity in one] == [1, 1, 1, 1, 1, 1, 1, 3, 10, 4]  # four triples
         with pytest.raises(bk.ParameterError) as caught:
             bk.curator.mine(short_baskets(), epsilon=1.0, min_support=0.2, budget=budget, neighbours="add-remove")
         assert caught.value.parameter == "neighbours"
@@ -293,20 +293,33 @@ class TestRelease:
     def test_frame(self, release: Release) -> None:
         frame = release.to_frame()
         assert list(frame.columns) == ["support", "itemsets", "size", "low", "high", "noisy", "consistent"]
-        assert (frame["low"] <= frame["noisy"]).all()
         assert (frame["support"] <= frame["high"]).all()
+        assert (frame["support"] >= frame["low"]).all()
+        assert (frame["high"] <= 1).all()
         known = dict(zip(frame["itemsets"], frame["consistent"], strict=True))
         assert all(value >= 0 for value in known.values())
         for itemset, value in known.items():
             for part in itertools.combinations(itemset, len(itemset) - 1):
                 assert value <= known.get(frozenset(part), 1.0)
+        for end in ("low", "high"):
+            ends = dict(zip(frame["itemsets"], frame[end], strict=True))
+            for itemset, value in ends.items():
+                for part in itertools.combinations(itemset, len(itemset) - 1):
+                    assert value <= ends.get(frozenset(part), 1.0)
+        itemset, value = next(iter(release))
+        assert itemset in release
+        assert release.support(itemset) == value
+        assert {"nobody has it"} not in release
+        assert np.isnan(release.support({"nobody has it"}))
+        assert 3 not in release
+        assert "epsilon 1" in release.guarantee
         json.dumps(frame.attrs["about"])
         assert "epsilon 1" in repr(release)
 
     def test_it_holds_nothing_exact(self, release: Release) -> None:
         """No records are reachable from it, and no field but those that are known to hold noisy numbers."""
         fields = {
-            Release: {"domain", "plan", "levels", "about"},
+            Release: {"domain", "plan", "levels", "about", "_supports"},
             Plan: {"lengths", "min_count", "largest", "cap", "max_size"},
             Lengths: {"counts", "total", "starts", "scale", "weights", "longest_likely"},
             NoisyLevel: {

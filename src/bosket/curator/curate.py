@@ -31,6 +31,7 @@ PER_PERSON = {"add-remove": 1, "replace": 2}
 """Records that differ between neighbours: one is there or not, or one is taken out and another put in."""
 
 _SHARE_OF_LIMIT = 0.05  # for the k-th support
+_BELOW = 0.75  # of the noisy k-th support: estimates scatter, and of what is found the best k are kept
 _A_HAIR_LESS = 1 - 1e-12  # the parts are rounded
 _WITHIN = 3.0  # scales of the noise
 _CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
@@ -102,16 +103,18 @@ def top_k(
     settings: Settings = USUAL,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Release:
-    """About the k most frequent itemsets: the k-th support, noisy, is the limit; then as :func:`mine`.
+    """The k itemsets with the highest estimates, fewer where noise leaves fewer; parameters as of :func:`mine`.
 
-    The k-th largest of all supports moves by at most one when one record comes or goes, since every support does.
+    Three quarters of the k-th support, noisy, are the limit, and the best k of what reaches it are kept.  The k-th
+    largest of all supports moves by at most one when one record comes or goes, since every support does.
     """
     number = check_integer("k", k, least=1)
     epsilon = check_positive("epsilon", epsilon)
 
     def limit(lengths: Lengths) -> float:
         kth = kth_support(data, number, settings.cap)
-        return float(noisy(np.array([kth]), epsilon=epsilon * _SHARE_OF_LIMIT * _A_HAIR_LESS, sensitivity=1)[0])
+        found = noisy(np.array([kth]), epsilon=epsilon * _SHARE_OF_LIMIT * _A_HAIR_LESS, sensitivity=1)
+        return _BELOW * float(found[0])
 
     data = _declared(baskets, vocabulary)
     release = _curate(

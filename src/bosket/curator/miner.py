@@ -110,7 +110,8 @@ def prepare(
     ``counts`` is what will be there for the counts: itemsets so large that their noise would drown them then are not
     looked for now, which could take long.
     """
-    noisy = noisy_lengths(baskets.sizes, epsilon=lengths, longest=settings.longest, per_person=per_person)
+    longest = min(settings.longest, baskets.n_items)  # no record has more than there are
+    noisy = noisy_lengths(baskets.sizes, epsilon=lengths, longest=longest, per_person=per_person)
     min_count = max(1.0, limit(noisy))
     plan = Plan(noisy, min_count, 1, 1, noisy.cut(settings.whole))
     check(plan)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +21,7 @@ from bosket.data.domain import as_objects
 from bosket.estimates import Floats, normal_quantile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """Itemsets found under differential privacy.  All of it may be published; nothing in it is exact."""
 
@@ -45,8 +46,30 @@ class Release:
 
     def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
         """Itemsets with their estimated supports."""
-        for level in self.levels:
-            yield from zip(self._names(level), (level.average / self.n_records).tolist(), strict=True)
+        return iter(self._supports.items())
+
+    def __contains__(self, itemset: object) -> bool:
+        return isinstance(itemset, Iterable) and frozenset(itemset) in self._supports
+
+    def support(self, itemset: Iterable[Hashable]) -> float:
+        """The estimated support of an itemset; NaN if it was not found frequent, which does not say that it is not."""
+        return self._supports.get(frozenset(itemset), math.nan)
+
+    @cached_property
+    def _supports(self) -> dict[frozenset[Hashable], float]:
+        frame = self.to_frame()
+        return dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
+
+    @property
+    def guarantee(self) -> str:
+        """What was promised, in a sentence to quote."""
+        relation = {"add-remove": "added or removed", "replace": "put in the place of another"}
+        return (
+            f"Differentially private with epsilon {self.about['epsilon']:g}: what was published is at most "
+            f"{math.exp(self.about['epsilon']):.3g} times as likely with any one record "
+            f"{relation[self.about['neighbours']]} as without.  A person with several records is protected for each of "
+            "them, not for all together."
+        )
 
     def _names(self, level: NoisyLevel) -> list[frozenset[Hashable]]:
         labels = self.domain.labels
@@ -55,15 +78,16 @@ class Release:
     def to_frame(self, *, level: float = 0.95) -> pd.DataFrame:
         """One row per itemset, smallest first.
 
-        support     estimated share of the records: what to expect behind the noisy count, never below 0 and never above
-                    that of a subset; of single items also what truncation at random took.  Not so of larger itemsets:
-                    theirs are too small where records are long
+        support     estimated share of the records: what to expect behind the noisy count, within the interval; of
+                    single items also what truncation at random took, give or take a tenth where few records are
+                    long.  Not so of larger itemsets: theirs are too small where records are long
         itemsets    frozenset of labels
         size        number of items
         low, high   interval at ``level``: the noise of the count and of the number of records, and that of many
                     candidates the luckiest are shown (of the intervals shown, 5% are expected to miss; Benjamini and
-                    Yekutieli 2005).  Truncation can only lower a support, so the low end needs no correction; the
-                    high end allows for the loss when records are cut at random, and is no higher than any subset's
+                    Yekutieli 2005).  Truncation can only lower a support, so the low end needs no correction, and
+                    is no lower than any superset's; the high end allows for the loss when records are cut at random,
+                    and is no higher than any subset's
         noisy       the noisy share of truncated records, as it was drawn
         consistent  ``support`` made consistent: not negative, and no larger than that of any subset
         """
@@ -80,7 +104,9 @@ class Release:
                 "noisy": _join([part.noisy for part in parts]) / self.n_records,
             }
         )
-        frame["high"] = _capped(names, frame["high"].to_numpy(float))
+        frame["high"] = _capped(names, np.minimum(frame["high"].to_numpy(float), 1.0))
+        frame["low"] = -_capped(names[::-1], -frame["low"].to_numpy(float)[::-1], up=True)[::-1]
+        frame["support"] = frame["support"].clip(frame["low"], np.maximum(frame["low"], frame["high"]))
         frame["consistent"] = np.maximum(_capped(names, frame["support"].to_numpy(float)), 0.0)
         frame.attrs["about"] = {**self.about, "level": level}
         return frame
@@ -107,10 +133,15 @@ def _join(parts: list[npt.NDArray[Any]]) -> Floats:
     return np.concatenate(parts).astype(float) if parts else np.empty(0)
 
 
-def _capped(names: list[frozenset[Hashable]], values: Floats) -> Floats:
-    """Smallest sets first: at most what each subset that is one smaller got."""
-    known: dict[frozenset[Hashable], float] = {}
-    for name, value in zip(names, values.tolist(), strict=True):
-        bounds = [known[frozenset(part)] for part in combinations(name, len(name) - 1) if frozenset(part) in known]
-        known[name] = min([value, *bounds])
+def _capped(names: list[frozenset[Hashable]], values: Floats, *, up: bool = False) -> Floats:
+    """Smallest sets first: at most what each subset that is one smaller got.
+
+    ``up``, largest sets first: at most what each superset that is one larger got.
+    """
+    known = dict(zip(names, values.tolist(), strict=True))
+    for name in names:
+        for part in map(frozenset, combinations(name, len(name) - 1)):
+            if part in known:
+                low, high = (name, part) if up else (part, name)
+                known[high] = min(known[high], known[low])
     return np.array([known[name] for name in names], float)
