@@ -68,7 +68,7 @@ def test_the_table_of_entries(run: Run, ledger: Path) -> None:
     assert "delta" not in result.out, "where it is not used it is not shown"
     assert result.out.index("top 10 pairs") < result.out.index("supports of 5 itemsets")
     result = run("budget", "show", ledger, "--name", "people")
-    assert "epsilon 0.5, delta 1e-06; left epsilon 0.25, delta 9e-07" in result.out
+    assert "epsilon 0.5, delta 1e-06; left epsilon 0.25, delta 9e-07" in " ".join(result.out.split())
     assert "1e-07" in result.out
 
 

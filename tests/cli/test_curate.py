@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bosket.errors import DataError
 from tests.cli.conftest import Run
 
 
@@ -34,6 +35,31 @@ def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     assert "left" in again.err
     shown = run("budget", "show", ledger, "--name", "shop")
     assert "0.5" in shown.out
+
+
+def test_nothing_is_paid_for_what_cannot_be_written(run: Run, raw: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    run("budget", "create", ledger, "--name", "shop", "--epsilon", 1)
+    taken = tmp_path / "out.json"
+    taken.mkdir()
+    call = ("curate", raw, "--epsilon", 1, "--min-support", 0.1, "--items-are-public", "--ledger", ledger)
+    assert run(*call, "--budget", "shop", "-o", taken).code != 0
+    assert "left epsilon 1.0" in " ".join(run("budget", "show", ledger, "--name", "shop").out.split())
+
+
+def test_what_cannot_be_written_after_all_is_printed(
+    run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is paid for: a disk that fills up meanwhile must not swallow it."""
+
+    def full(*_: object) -> None:
+        raise DataError("No space left.")
+
+    monkeypatch.setattr("bosket.cli.curate.write_result", full)
+    call = ("curate", raw, "--epsilon", 2, "--min-support", 0.1, "--items-are-public", "-o", tmp_path / "out.csv")
+    result = run(*call)
+    assert result.code == 1
+    assert json.loads(result.out)["release"]
 
 
 def test_nothing_exact_is_said(run: Run, raw: Path) -> None:

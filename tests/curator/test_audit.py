@@ -26,7 +26,7 @@ from bosket.audit.distinguish import (
     distinguish_by,
     laplace_ratio,
 )
-from bosket.curator import curate, levels, miner
+from bosket.curator import HopelessError, curate, levels, miner
 from bosket.curator.cardinality import kth_support, largest_supports, noisy_cardinality
 from bosket.curator.lengths import Lengths, bins, noisy_lengths, parts
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
@@ -455,7 +455,7 @@ def released(call: Call) -> Callable[[Baskets], Release | None]:
     def run(baskets: Baskets) -> Release | None:
         try:
             return call(baskets)
-        except curate.HopelessError:
+        except HopelessError:
             return None
 
     return run

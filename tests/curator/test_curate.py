@@ -112,7 +112,7 @@ class TestBudget:
         assert budget.spent.epsilon == pytest.approx(0.015)
         assert caught.value.spent == pytest.approx(0.015)
         assert caught.value.discoverable > 0.001
-        assert "takes an epsilon of" in str(caught.value.hint)
+        assert "This limit takes some" in str(caught.value.hint)
 
     def test_a_data_set_smaller_than_the_noise(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fifty records where their number has noise of scale 500, which is 0 for once: nothing can be told."""
@@ -227,7 +227,7 @@ class TestRefusals:
         def missing() -> None:
             raise bk.BosketError("OpenDP is not installed.")
 
-        monkeypatch.setattr("bosket.curator.curate.opendp", missing)
+        monkeypatch.setattr("bosket.curator.curate._compiled", missing)
         with pytest.raises(bk.BosketError, match="not installed"):
             bk.curator.mine(short_baskets(10), 1.0, 0.1, budget=budget)
         assert budget.entries() == ()

@@ -6,6 +6,7 @@ Nothing exact is said: no number of records, no count, no time of a step.
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from bosket.cli.console import Work, say
 from bosket.cli.files import STANDARD_INPUT
 from bosket.cli.options import Commands, add_command, add_input, add_result, clash, fraction, positive, whole
 from bosket.cli.results import check_result, is_table, write_result
-from bosket.cli.tables import print_table
-from bosket.errors import ParameterError
+from bosket.cli.tables import print_table, print_text
+from bosket.data.atomic import atomic_path
+from bosket.errors import BosketError, ParameterError
 from bosket.reporting.export import Kind
 from bosket.reporting.text import count_text
 
@@ -66,7 +68,9 @@ def run(options: argparse.Namespace) -> None:
     inputs = [path for path in (options.raw, options.items, options.ledger) if path not in (None, STANDARD_INPUT)]
     check_result(options, RELEASE, inputs=inputs)
     if (options.ledger is None) != (options.budget is None):
-        raise clash("budget" if options.budget else "ledger", "come together with the other of the two", options)
+        given, other = ("budget", "--ledger FILE") if options.budget else ("ledger", "--budget NAME")
+        raise clash(given, f"come with {other}", options)
+    _check_can_be_written(options.output)
     budget = _budget(options)
     work = Work(options, is_timed=False)
     from bosket.cli.raw import read_raw
@@ -90,15 +94,31 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.ledger is not None:
         numbers = ", ".join(str(entry["number"]) for entry in about["entries"])
-        say(f"paid from the budget {about['budget']!r}: entries {numbers}")
+        left = f"epsilon {budget.remaining.epsilon:g} is left" if budget is not None else ""
+        say(f"paid from the budget {about['budget']!r}: entries {numbers}; {left}")
     for note in _notes(about):
         say(note)
     if options.ledger is None:
         say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
     if is_table(options):
         _show(frame)
-    else:
+        return
+    try:
         write_result(frame, RELEASE, options)
+    except BosketError:  # it is paid for, and cannot be had again
+        print_text(frame, RELEASE, "json")
+        raise
+
+
+def _check_can_be_written(path: Path | None) -> None:
+    """Before anything is paid: a release that cannot be written is lost."""
+
+    class Tried(Exception):  # noqa: N818 - no fault, but the way to undo a file
+        pass
+
+    if path is not None:
+        with contextlib.suppress(Tried), atomic_path(path):
+            raise Tried
 
 
 def _notes(about: dict[str, Any]) -> Iterator[str]:

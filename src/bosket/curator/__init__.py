@@ -3,7 +3,8 @@
 Zeng, Naughton and Cai (VLDB 2012): frequent itemsets by truncating long records, paid from one declared epsilon.
 """
 
-from bosket.curator.curate import HopelessError, mine, top_k
+from bosket.curator.curate import mine, top_k
+from bosket.curator.hopeless import HopelessError
 from bosket.curator.levels import Heuristics
 from bosket.curator.miner import AS_PUBLISHED, NAIVE, Settings
 from bosket.curator.release import Release

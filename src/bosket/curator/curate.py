@@ -6,23 +6,23 @@ import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from bosket._version import __version__
 from bosket.checks import check_choice, check_fraction, check_integer, check_positive
-from bosket.curator.cardinality import kth_support
+from bosket.curator.cardinality import kth_support, largest_supports
 from bosket.curator.discoveries import closed, told_from_noise
-from bosket.curator.lengths import Lengths, parts
-from bosket.curator.levels import NoisyLevel, sensitivity
-from bosket.curator.loss import kept_ratio
+from bosket.curator.hopeless import check_hope, scale_of_total
+from bosket.curator.lengths import Lengths, bins, parts
+from bosket.curator.levels import NoisyLevel
 from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
-from bosket.curator.noise import composed, noisy, opendp, scale_of
-from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
+from bosket.curator.noise import composed, noisy
 from bosket.curator.release import Release
 from bosket.data import Baskets, Domain
-from bosket.errors import BosketError, BudgetExceeded, DataError, ParameterError
+from bosket.errors import BudgetExceeded, DataError, ParameterError
 from bosket.privacy.accounts import NEIGHBOURS
 from bosket.privacy.budget import Budget
 
@@ -33,22 +33,7 @@ PER_PERSON = {"add-remove": 1, "replace": 2}
 _SHARE_OF_LIMIT = 0.05  # for the k-th support
 _BELOW = 0.75  # of the noisy k-th support: estimates scatter, and of what is found the best k are kept
 _A_HAIR_LESS = 1 - 1e-12  # the parts are rounded
-_WITHIN = 3.0  # scales of the noise
-_CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
-_RIGHT = 0.2  # delta of Theorem 3, for the sentence that says what would be possible
-
-
-class HopelessError(BosketError):
-    """At this epsilon the limit lies within the noise: what would be reported is chance.
-
-    ``discoverable`` is the smallest support that noise alone hardly reaches, infinite where the number of records is
-    lost in it too; ``spent`` is what was spent to find that out.
-    """
-
-    def __init__(self, message: str, *, discoverable: float, spent: float, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.discoverable = discoverable
-        self.spent = spent
+_LEAST = 1e-6  # less than this tells nothing of any data set there is
 
 
 def mine(
@@ -109,7 +94,7 @@ def top_k(
     largest of all supports moves by at most one when one record comes or goes, since every support does.
     """
     number = check_integer("k", k, least=1)
-    epsilon = check_positive("epsilon", epsilon)
+    epsilon = _check_epsilon(epsilon)
 
     def limit(lengths: Lengths) -> float:
         kth = kth_support(data, number, settings.cap)
@@ -155,8 +140,16 @@ def _curate(
     asked: dict[str, Any],
     of_limit: float = 0.0,
 ) -> Release:
-    opendp()  # or an error, before anything is paid
-    epsilon = check_positive("epsilon", epsilon)
+    epsilon = _check_epsilon(epsilon)
+    if not isinstance(settings, Settings):
+        raise ParameterError("The 'settings' parameter must be Settings.", parameter="settings", value=settings)
+    if budget is not None and not isinstance(budget, Budget):
+        raise ParameterError(
+            "The 'budget' parameter must be a Budget.",
+            parameter="budget",
+            value=budget,
+            hint="Budget.open(path, name) opens one, Budget.in_memory(epsilon) makes one for a trial.",
+        )
     data = _declared(baskets, vocabulary)
     budget = Budget.in_memory(epsilon, neighbours=neighbours or "add-remove") if budget is None else budget
     relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
@@ -175,6 +168,7 @@ def _curate(
             remaining=remaining,
             hint="Nothing was spent, and nothing was looked at.",
         )
+    _compiled()
     per_person = PER_PERSON[relation]
     share = round(settings.share_of_lengths + settings.share_of_cardinality + of_limit, 12)
     first, rest = _split(epsilon, share)
@@ -183,7 +177,7 @@ def _curate(
     lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
 
     def hope(plan: Plan) -> float:
-        return _check_hope(plan, data, rest, per_person, of_total=_scale_of_total(lengths), spent=first)
+        return check_hope(plan, data.n_items, rest, settings, per_person=per_person, lengths=lengths, spent=first)
 
     with composed(first):
         plan = prepare(
@@ -213,11 +207,11 @@ def _curate(
         "epsilon": epsilon,
         "neighbours": relation,
         **asked,
-        "min_count": plan.min_count,
+        "min_count": round(plan.min_count, 6),
         "n_records": plan.lengths.total,
-        "scale_of_total": _scale_of_total(lengths),
+        "scale_of_total": round(scale_of_total(lengths), 6),
         "discoverable": discoverable / max(plan.lengths.total, 1),
-        "max_size": plan.max_size,
+        "records_cut_to": plan.max_size,
         "largest": plan.largest,
         "cap": plan.cap,
         **({} if stopped is None else {"stopped": f"there were too many candidates of size {stopped}"}),
@@ -242,8 +236,23 @@ def _reported(levels: list[NoisyLevel], min_count: float, false_share: float | N
     return tuple(closed([level.take(told_from_noise(level, false_share)) for level in frequent]))
 
 
-def _scale_of_total(lengths: float) -> float:
-    return scale_of(parts(lengths)[1], 1)
+def _check_epsilon(epsilon: float) -> float:
+    value = check_positive("epsilon", epsilon)
+    if value < _LEAST:
+        raise ParameterError(
+            f"The 'epsilon' parameter must be at least {_LEAST:g}, got {value:g}.", parameter="epsilon", value=epsilon
+        )
+    return value
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> None:
+    """Everything compiled, and OpenDP at hand, before anything is paid: on records that nobody gave."""
+    few = Baskets([[0, 1, 2, 3, 4, 5], [0, 1], [0, 1]], items=range(6))
+    settings = Settings(longest=3, clear=0.0, extra=0)
+    largest_supports(few, floor=1, cap=3)
+    plan = Plan(Lengths(np.array([0, 0, 2, 1]), 3, bins(3), 1.0), 1.0, 2, 2, 2)
+    mine_levels(few, plan, epsilon=1e3, settings=settings, per_person=1)
 
 
 def _split(epsilon: float, share: float) -> tuple[float, float]:
@@ -258,7 +267,10 @@ def _split(epsilon: float, share: float) -> tuple[float, float]:
 
 def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
     if not isinstance(baskets, Baskets):
-        raise DataError(f"Baskets can be curated, a {type(baskets).__name__} cannot.")
+        raise DataError(
+            f"Baskets can be curated, a {type(baskets).__name__} cannot.",
+            hint="Baskets(records) or Baskets.from_frame(frame) makes them; of a Table, table.to_baskets() does.",
+        )
     if vocabulary is not None:
         domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
         if not len(domain):
@@ -291,41 +303,3 @@ def _as_declared(baskets: Baskets, domain: Domain) -> Baskets:
         return baskets
     labels = [label if label in domain.index else written.get(str(label), label) for label in baskets.domain.labels]
     return Baskets.from_csr(baskets.indptr, baskets.indices, Domain(labels, is_declared=False))
-
-
-def _check_hope(plan: Plan, data: Baskets, epsilon: float, per_person: int, *, of_total: float, spent: float) -> float:
-    """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
-
-    All of it follows from what was released.  At three times the scale of the noise, after truncation, one item in
-    forty that nobody has would pass the limit.  The number of records must lie clear of its own noise too, of scale
-    ``of_total``.
-    """
-    each = epsilon / plan.largest
-    kappa = sensitivity(plan.max_size, 1, data.n_items, per_person)
-    scale = scale_of(each, kappa)
-    left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
-    least = discoverable_count(each, data.n_items, sensitivity=kappa) / left
-    total = max(plan.lengths.total, 1)
-    is_counted = total >= _CLEAR * of_total
-    if is_counted and plan.min_count * left >= _WITHIN * scale:
-        return least
-    needed = (epsilon + spent) * max(_WITHIN * scale / (plan.min_count * left), _CLEAR * of_total / total)
-    useful, never = _useful(plan, data.n_items, per_person, (epsilon + spent) / each)
-    told = f"Supports from {least / total:.2g} on can" if is_counted and least < total else "No support can"
-    raise HopelessError(
-        f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise at this epsilon, which has "
-        f"a scale of {scale:,.0f} for single items and of {of_total:,.0f} for the number of records: what would be "
-        "reported is chance.",
-        discoverable=least / total if is_counted else math.inf,
-        spent=spent,
-        hint=f"{told} be told from noise here.  This limit takes an epsilon of {needed:.2g} at the least, more where "
-        f"itemsets are large.  Which single items reach it, give or take {_RIGHT:.0%}, is right every other time from "
-        f"{useful:.2g} on; for itemsets of any size in records of any length no method needs less than {never:.2g}.",
-    )
-
-
-def _useful(plan: Plan, n_items: int, per_person: int, parts: float) -> tuple[float, float]:
-    """The epsilon at which noisy counts of single items, for one of so many parts of it, are (0.2, 0.5)-useful, and
-    Theorem 3's bound."""
-    single = useful_epsilon(n_items, plan.min_count, max_size=plan.max_size, delta=_RIGHT, eta=0.5)
-    return parts * per_person * single, least_epsilon(n_items, plan.min_count, delta=_RIGHT, eta=0.5)

@@ -115,14 +115,14 @@ def prepare(
     min_count = max(1.0, limit(noisy))
     plan = Plan(noisy, min_count, 1, 1, noisy.cut(settings.whole))
     check(plan)
-    cap = _cap(plan, baskets.n_items, epsilon=counts, settings=settings, per_person=per_person)
+    cap = cap_of(plan, baskets.n_items, epsilon=counts, settings=settings, per_person=per_person)
     supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=cap)
     return replace(plan, largest=noisy_cardinality(supports, min_count, epsilon=cardinality), cap=cap)
 
 
-def _cap(plan: Plan, n_items: int, *, epsilon: float, settings: Settings, per_person: int) -> int:
+def cap_of(plan: Plan, n_items: int, *, epsilon: float, settings: Settings, per_person: int) -> int:
     """The most sizes that can be counted, at an equal share of epsilon each, so that noise leaves something of all."""
-    for number in range(settings.cap, 1, -1):
+    for number in range(min(settings.cap, n_items), 1, -1):
         most = min(comb(_kept_items(number, plan, settings), number), comb(n_items, number))
         if plan.min_count * epsilon >= settings.clear * number * per_person * most:
             return number

@@ -207,4 +207,6 @@ def _digest(fields: list[Any]) -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    # to the minute: digests are published, times can be found from them by trying, and how long a look at the data took
+    # would tell something about them
+    return datetime.now(UTC).isoformat(timespec="minutes")

@@ -13,6 +13,7 @@ released before.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -120,7 +121,9 @@ class Budget:
         return after.entries[-1]
 
     def __repr__(self) -> str:
-        total = Amount(self.epsilon, self.delta)
+        total = str(Amount(self.epsilon, self.delta))
+        with contextlib.suppress(BosketError):  # a ledger that is gone should not make this fail
+            total = f"{self.remaining} left of {total}"
         return f"<Budget {self.name!r}: {total}, {self.neighbours}, {self._store}>"
 
 

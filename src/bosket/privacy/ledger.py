@@ -88,7 +88,11 @@ def create(path: Path, account: Account) -> None:
             connection.execute(f"PRAGMA user_version = {VERSION}")
         others = _read(connection, path)
         if any(other.name == account.name for other in others):
-            raise _error(path, f"has a budget named {account.name!r} already", "A budget cannot be changed or renewed.")
+            raise _error(
+                path,
+                f"has a budget named {account.name!r} already",
+                "A budget cannot be changed or renewed; Budget.open (bosket curate --budget) uses it.",
+            )
         _insert(connection, "budgets", (len(others) + 1, *astuple(account)[:-1]), ("id", *_TERMS))
 
 

@@ -1,0 +1,88 @@
+"""Requests that noise would answer: told from what was released, before most of their epsilon is spent."""
+
+from __future__ import annotations
+
+import math
+
+from bosket.curator.lengths import parts
+from bosket.curator.levels import sensitivity
+from bosket.curator.loss import kept_ratio
+from bosket.curator.miner import Plan, Settings, cap_of
+from bosket.curator.noise import scale_of
+from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
+from bosket.errors import BosketError
+
+_WITHIN = 3.0  # scales of the noise
+_CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
+_MARGIN = 1.3  # for an epsilon that will do, as the limit itself is noisy
+_RIGHT, _TIMES = 0.2, 0.5  # delta and eta of Theorem 3
+
+
+class HopelessError(BosketError):
+    """At this epsilon the limit lies within the noise: what would be reported is chance.
+
+    ``discoverable`` is the smallest support that noise alone hardly reaches, infinite where the number of records is
+    lost in it too; ``spent`` is what was spent to find that out.
+    """
+
+    def __init__(self, message: str, *, discoverable: float, spent: float, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.discoverable = discoverable
+        self.spent = spent
+
+
+def check_hope(
+    plan: Plan, n_items: int, epsilon: float, settings: Settings, *, per_person: int, lengths: float, spent: float
+) -> float:
+    """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
+
+    ``epsilon`` is there for the counts, ``lengths`` was paid for the lengths, ``spent`` in all.  Everything follows
+    from what was released.  At three times the scale of the noise, after truncation, one item in forty that nobody has
+    would pass the limit.  The number of records must lie clear of its own noise too.
+    """
+    each = epsilon / plan.largest
+    kappa = sensitivity(plan.max_size, 1, n_items, per_person)
+    scale, of_total = scale_of(each, kappa), scale_of_total(lengths)
+    left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
+    least = discoverable_count(each, n_items, sensitivity=kappa) / left
+    total = max(plan.lengths.total, 1)
+    is_counted = total >= _CLEAR * of_total
+    if is_counted and plan.min_count * left >= _WITHIN * scale:
+        return least
+    hint = "No support can be told from noise at this epsilon."
+    if is_counted and least < total:
+        hint = f"Supports from {least / total:.2g} on can be told from noise at this epsilon."
+    if is_counted:
+        more = _more(plan, n_items, epsilon, settings, per_person, needed=_WITHIN * kappa / (plan.min_count * left))
+        hint += f"  This limit takes some {more * (epsilon + spent):.2g}."
+    useful, never = _useful(plan, n_items, per_person)
+    raise HopelessError(
+        f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise, which has a scale of "
+        f"{scale:,.0f} for single items and of {of_total:,.0f} for the number of records: what would be reported is "
+        f"chance.  An epsilon of {spent:g} was spent to find that out.",
+        discoverable=least / total if is_counted else math.inf,
+        spent=spent,
+        hint=f"{hint}  (Single items are ({_RIGHT}, {_TIMES})-useful from {useful * (epsilon + spent) / each:.2g} on; "
+        f"itemsets of any size, in records of any length, by no method below {never:.2g}.)",
+    )
+
+
+def scale_of_total(lengths: float) -> float:
+    """Of the noise of the number of records, for so much epsilon paid for lengths and number."""
+    return scale_of(parts(lengths)[1], 1)
+
+
+def _more(plan: Plan, n_items: int, epsilon: float, settings: Settings, per_person: int, *, needed: float) -> float:
+    """How many times the epsilon would do, by a margin; ``needed`` is for one size, and a larger one serves more."""
+    more = 1.0
+    while True:
+        sizes = cap_of(plan, n_items, epsilon=more * epsilon, settings=settings, per_person=per_person)
+        if more * epsilon >= _MARGIN * needed * sizes:
+            return more
+        more *= 1.1
+
+
+def _useful(plan: Plan, n_items: int, per_person: int) -> tuple[float, float]:
+    """The epsilon for their counts at which single items are useful, and Theorem 3's bound."""
+    single = useful_epsilon(n_items, plan.min_count, max_size=plan.max_size, delta=_RIGHT, eta=_TIMES)
+    return per_person * single, least_epsilon(n_items, plan.min_count, delta=_RIGHT, eta=_TIMES)
