@@ -31,7 +31,7 @@ PER_PERSON = {"add-remove": 1, "replace": 2}
 """Records that differ between neighbours: one is there or not, or one is taken out and another put in."""
 
 _SHARE_OF_LIMIT = 0.05  # for the k-th support
-_BELOW = 0.75  # of the noisy k-th support: estimates scatter, and of what is found the best k are kept
+_BELOW = 0.6  # of the noisy k-th support: estimates scatter, and of what is found the best k are kept
 _A_HAIR_LESS = 1 - 1e-12  # the parts are rounded
 _LEAST = 1e-6  # less than this tells nothing of any data set there is
 
@@ -90,7 +90,7 @@ def top_k(
 ) -> Release:
     """The k itemsets with the highest estimates, fewer where noise leaves fewer; parameters as of :func:`mine`.
 
-    Three quarters of the k-th support, noisy, are the limit, and the best k of what reaches it are kept.  The k-th
+    Three fifths of the k-th support, noisy, are the limit, and the best k of what reaches it are kept.  The k-th
     largest of all supports moves by at most one when one record comes or goes, since every support does.
     """
     number = check_integer("k", k, least=1)
