@@ -509,7 +509,7 @@ def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
         records,
         fewer,
         lambda release: release is not None and release.plan.min_count == curate._BELOW * kth_support(records, 2, 2),
-        trials=150,
+        trials=110,
     )
     assert found.epsilon > 1
 

@@ -104,6 +104,7 @@ def test_errors_are_the_spread_over_repetitions() -> None:
         assert_rejected(2 * stats.chi2.sf(ratio * 1.5, repetitions - 1))
 
 
+@pytest.mark.slow
 def test_errors_with_sampling_are_those_of_drawn_people() -> None:
     """1000 people drawn anew and mixed, 1500 times.  The coins' variance, or a quarter of the sampling's, is too small.
 

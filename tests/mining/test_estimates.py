@@ -140,7 +140,9 @@ def test_variance_with_sampling_is_that_of_drawn_people(mechanism: bk.Mechanism)
     ("mechanism", "sampling", "seed"),
     [
         (bk.Flip(keep={item: [0.7, 0.8, 0.9][item % 3] for item in range(72)}), False, 11),
-        (bk.Flip(keep={item: [0.7, 0.8, 0.9][item % 3] for item in range(72)}), True, 12),
+        pytest.param(
+            bk.Flip(keep={item: [0.7, 0.8, 0.9][item % 3] for item in range(72)}), True, 12, marks=pytest.mark.slow
+        ),
         (bk.Flip(keep=0.5, keep_absent=0.95), False, 13),
     ],
     ids=str,

@@ -356,7 +356,11 @@ class TestSelection:
 class TestSignificance:
     """Two independent items, 250 groups of people, each randomized anew."""
 
-    @pytest.mark.parametrize("mechanism", [bk.Flip(keep=0.97), bk.CutAndPaste(cutoff=5, insert=0.2)], ids=str)
+    @pytest.mark.parametrize(
+        "mechanism",
+        [bk.Flip(keep=0.97), pytest.param(bk.CutAndPaste(cutoff=5, insert=0.2), marks=pytest.mark.slow)],
+        ids=str,
+    )
     def test_p_values_of_independent_items_are_uniform(self, mechanism: bk.Mechanism) -> None:
         """People are drawn anew too: errors of the coins alone would give too many small p-values."""
         p_values, too_small = [], []
