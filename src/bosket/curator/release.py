@@ -106,7 +106,8 @@ class Release:
         )
         frame["high"] = _capped(names, np.minimum(frame["high"].to_numpy(float), 1.0))
         frame["low"] = -_capped(names[::-1], -frame["low"].to_numpy(float)[::-1], up=True)[::-1]
-        frame["support"] = frame["support"].clip(frame["low"], np.maximum(frame["low"], frame["high"]))
+        frame["high"] = np.maximum(frame["low"], frame["high"])  # a lucky superset may say more than a subset allows
+        frame["support"] = frame["support"].clip(frame["low"], frame["high"])
         frame["consistent"] = np.maximum(_capped(names, frame["support"].to_numpy(float)), 0.0)
         frame.attrs["about"] = {**self.about, "level": level}
         return frame
