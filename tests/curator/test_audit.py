@@ -387,7 +387,8 @@ def test_the_miner(trials: int) -> None:
         evidence(records, fewer, lengths=epsilon * SHARES["lengths"], cardinality=epsilon * SHARES["cardinality"]),
         trials=trials,
     )
-    assert (-1.0 if trials < 10_000 else 1.0) < found.epsilon <= epsilon
+    assert found.epsilon <= epsilon
+    assert trials < 10_000 or found.epsilon > 1  # few runs show little
 
 
 @pytest.mark.parametrize("record", [[], [0, 1, 2, 3, 4, 5]])

@@ -220,7 +220,9 @@ class TestRefusals:
     def test_what_cannot_be_done_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         budget = bk.Budget.in_memory(1.0)
         with pytest.raises(bk.ParameterError):
-            bk.curator.mine(bk.Baskets([["a"]]), 1.0, 0.1, vocabulary=[], budget=budget)
+            bk.curator.mine(bk.Baskets([[]]), 1.0, 0.1, vocabulary=[], budget=budget)
+        with pytest.raises(bk.ParameterError):
+            bk.curator.mine(bk.Baskets([[]], items=[]), 1.0, 0.1, budget=budget)
         for correction in (-0.5, float("nan")):
             with pytest.raises(bk.ParameterError):
                 Heuristics(correction=correction)

@@ -151,6 +151,8 @@ def _curate(
             hint="Budget.open(path, name) opens one, Budget.in_memory(epsilon) makes one for a trial.",
         )
     data = _declared(baskets, vocabulary)
+    if not data.n_items:
+        raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
     budget = Budget.in_memory(epsilon, neighbours=neighbours or "add-remove") if budget is None else budget
     relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
     if relation != budget.neighbours:
@@ -273,8 +275,6 @@ def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) 
         )
     if vocabulary is not None:
         domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
-        if not len(domain):
-            raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
         try:
             return _as_declared(baskets, domain).with_domain(domain)
         except (DataError, ParameterError):
