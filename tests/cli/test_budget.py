@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bosket as bk
+from bosket.privacy.accounts import Part
 from bosket.privacy.budget import Budget
 from tests.cli.conftest import Run
 
@@ -72,6 +73,27 @@ def test_the_table_of_entries(run: Run, ledger: Path) -> None:
     assert "1e-07" in result.out
 
 
+def test_returns_are_shown_in_plain_words(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "study.ledger"
+    budget = Budget.create(path, "people", epsilon=1.0, delta=1e-6)
+    first, rest = budget.spend_together([(0.1, "lengths"), Part(0.4, "counts", delta=1e-7)])
+    budget.give_back(rest)
+    shown = run("budget", "show", path, "--name", "people").out
+    assert "left epsilon 0.9, delta 1e-06" in " ".join(shown.split())
+    (line,) = [line.split() for line in shown.splitlines() if "returned" in line]
+    assert line[:5] == ["returned", "unused,", "entry", "2:", "counts"]
+    assert line[-3:] == ["3", "-0.4", "-1e-07"]
+    assert " 0.9 " in run("budget", "show", path).out
+    rows = json.loads(run("budget", "show", path, "--name", "people", "--format", "json").out)["entries"]
+    assert [(row["epsilon"], row["returns"]) for row in rows] == [(0.1, None), (0.4, None), (0.4, 2)]
+    table = run("budget", "show", path, "--name", "people", "--format", "csv").out
+    assert [row["returns"] for row in csv.DictReader(io.StringIO(table))] == ["", "", "2"]
+    out = tmp_path / "entries.parquet"
+    assert run("budget", "show", path, "--name", "people", "-o", out).code == 0
+    assert pq.read_table(out).column("returns").to_pylist() == [None, None, 2]
+    assert first.time == rest.time
+
+
 def test_a_budget_of_which_nothing_is_spent(run: Run, tmp_path: Path) -> None:
     Budget.create(tmp_path / "l", "new", epsilon=1.0)
     for format in ("table", "csv", "json"):
@@ -93,7 +115,7 @@ def test_json(run: Run, ledger: Path) -> None:
     assert one["about"]["remaining"] == 0.7
     for row, entry in zip(one["entries"], budget.entries(), strict=True):
         assert row == {name: getattr(entry, name) for name in row}
-        assert len(row) == 7
+        assert len(row) == 8
 
 
 def test_csv(run: Run, ledger: Path) -> None:

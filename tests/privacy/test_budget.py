@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -23,6 +24,8 @@ from hypothesis import strategies as st
 
 from bosket._version import __version__
 from bosket.errors import BosketError, BudgetExceeded, DataError, ParameterError
+from bosket.privacy import accounts
+from bosket.privacy.accounts import Part
 from bosket.privacy.budget import Budget
 
 Grant = Callable[..., Budget]
@@ -206,6 +209,125 @@ def test_digests_tell_accounts_apart(grant: Grant) -> None:
     ]
     other = grant(1.0, name="other")
     assert not other.account.continues(seen[0])
+
+
+class TestTogether:
+    def test_all_parts_have_one_time(self, grant: Grant, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A clock that runs on between any two looks at it would tell the time between two entries."""
+        clock = (f"2026-01-01T00:{minute:02}+00:00" for minute in range(60))
+        budget = grant(1.0, delta=1e-6)
+        monkeypatch.setattr(accounts, "_now", lambda: next(clock))
+        first, second = budget.spend_together([(0.1, "lengths"), Part(0.4, "counts", delta=1e-7)])
+        assert budget.entries() == (first, second)
+        assert (first.number, first.epsilon, first.delta, first.purpose) == (1, 0.1, 0.0, "lengths")
+        assert (second.number, second.epsilon, second.delta, second.purpose) == (2, 0.4, 1e-7, "counts")
+        assert first.time == second.time
+        back = budget.give_back(second)
+        assert back.time == second.time
+        assert budget.spend(0.1, purpose="later").time != second.time
+
+    def test_all_or_none(self, grant: Grant) -> None:
+        budget = grant(1.0, delta=1e-6, name="data")
+        for parts, asked in (
+            ([(0.5, "one"), (0.500001, "two")], (1.000001, 0.0)),
+            ([Part(0.1, "one", delta=6e-7)] * 2, (0.2, 1.2e-6)),
+            ([(1e308, "one"), (1e308, "two")], (math.inf, 0.0)),
+        ):
+            with pytest.raises(BudgetExceeded) as caught:
+                budget.spend_together(parts)
+            assert (caught.value.asked, caught.value.remaining) == (asked, (1.0, 1e-6))
+        assert budget.entries() == ()
+        assert len(budget.spend_together([(0.1, "a tenth")] * 10)) == 10
+        assert budget.remaining == (0.0, 1e-6)
+
+    @pytest.mark.parametrize(
+        ("parts", "parameter"),
+        [
+            ([], "parts"),
+            ([0.1], "parts"),
+            ([(0.1,)], "parts"),
+            ("ab", "parts"),
+            (None, "parts"),
+            ([(0.1, "one"), (0.0, "two")], "epsilon"),
+            ([(0.1, "one"), (0.1, "two\nlines")], "purpose"),
+            ([(0.1, "one"), (0.1, "two", 1.0)], "delta"),
+        ],
+    )
+    def test_parts_are_pairs_of_an_epsilon_and_a_purpose(self, grant: Grant, parts: Any, parameter: str) -> None:
+        budget = grant(1.0, delta=0.5)
+        with pytest.raises(ParameterError) as caught:
+            budget.spend_together(parts)
+        assert caught.value.parameter == parameter
+        assert budget.entries() == ()
+
+
+class TestGiveBack:
+    def test_what_was_not_used_can_be_spent_again(self, grant: Grant) -> None:
+        budget = grant(1.0, delta=1e-6)
+        first, second = budget.spend_together([(0.25, "first look"), Part(0.75, "counts", delta=1e-6)])
+        assert budget.remaining == (0.0, 0.0)
+        back = budget.give_back(second)
+        assert (back.number, back.returns, back.epsilon, back.delta) == (3, 2, 0.75, 1e-6)
+        assert (back.purpose, back.time) == (second.purpose, second.time)
+        assert budget.entries() == (first, second, back)
+        assert (budget.spent, budget.remaining) == ((0.25, 0.0), (0.75, 1e-6))
+        assert budget.account.adds_up()
+        assert budget.spend(0.75, purpose="another look").number == 4
+
+    def test_once_only(self, grant: Grant) -> None:
+        budget = grant(1.0)
+        entry = budget.spend(0.5, purpose="once")
+        back = budget.give_back(entry)
+        for wrong in (entry, back):
+            with pytest.raises(ParameterError) as caught:
+                budget.give_back(wrong)
+            assert (caught.value.parameter, caught.value.value) == ("entry", wrong)
+            assert caught.value.hint
+        assert budget.spent == (0.0, 0.0)
+        assert len(budget.entries()) == 2
+
+    def test_only_what_this_object_spent(self, grant: Grant, monkeypatch: pytest.MonkeyPatch) -> None:
+        budget, other = grant(1.0, name="one"), grant(1.0, name="other")
+        entry = budget.spend(0.5, purpose="here")
+        other.spend(0.5, purpose="here")
+        wrong: list[Any] = [None, 1, "entry", *other.entries(), replace(entry, epsilon=0.75), replace(entry, number=2)]
+        for nothing in wrong:
+            with pytest.raises(ParameterError) as caught:
+                budget.give_back(nothing)
+            assert caught.value.parameter == "entry"
+        with pytest.raises(ParameterError):
+            copy.copy(budget).give_back(entry)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getpid", lambda: -1)  # as in a fork
+            with pytest.raises(BosketError):
+                budget.give_back(entry)
+        assert budget.spent == other.spent == (0.5, 0.0)
+        assert budget.give_back(entry).returns == 1
+
+    def test_not_through_another_look_at_the_ledger(self, tmp_path: Path) -> None:
+        budget = Budget.create(tmp_path / "ledger", "data", epsilon=1.0)
+        entry = budget.spend(0.5, purpose="here")
+        for other in (Budget.open(tmp_path / "ledger", "data"), pickle.loads(pickle.dumps(budget))):
+            assert other.entries() == (entry,)
+            with pytest.raises(ParameterError):
+                other.give_back(entry)
+        assert budget.spent == (0.5, 0.0)
+
+    def test_threads_return_an_entry_once(self, grant: Grant) -> None:
+        budget = grant(1.0)
+        entry = budget.spend(0.5, purpose="here")
+
+        def give_back(_: int) -> bool:
+            try:
+                budget.give_back(entry)
+            except ParameterError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(give_back, range(16))) == 1
+        assert budget.spent == (0.0, 0.0)
+        assert budget.account.adds_up()
 
 
 class TestInMemory:

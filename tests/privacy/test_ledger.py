@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ import pytest
 import bosket
 from bosket.errors import BudgetExceeded, DataError
 from bosket.privacy import ledger
+from bosket.privacy.accounts import Account, Entry
 from bosket.privacy.budget import Budget
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, forks and users of POSIX")
@@ -88,6 +90,45 @@ def test_processes_that_race_never_overdraw(path: Path) -> None:
     assert len(budget.entries()) == 100
 
 
+RACE_IN_PAIRS = """
+tell("ready")
+sys.stdin.readline()
+budget = Budget.open(path, "data")
+try:
+    while True:
+        one, two = budget.spend_together([(0.01, "used"), (0.01, "handed back")])
+        assert (two.number, two.time) == (one.number + 1, one.time)
+        assert budget.give_back(two).returns == two.number
+        tell(one.number)
+        time.sleep(0.002)
+except BudgetExceeded:
+    pass
+"""
+
+
+def test_pairs_and_returns_that_race(path: Path) -> None:
+    """Pairs stay together, and what is handed back is there for others: one pair's part is left over at the end."""
+    Budget.create(path, "data", epsilon=0.5)
+    processes = [start(RACE_IN_PAIRS, path) for _ in range(3)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    told = [[int(line) for line in process.communicate(timeout=120)[0].split()] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 3
+    budget = Budget.open(path, "data")
+    used = sorted(number for numbers in told for number in numbers)
+    returned = [entry.returns for entry in budget.entries() if entry.returns is not None]
+    assert sorted(number + 1 for number in used) == sorted(returned)
+    assert len(budget.entries()) == 3 * len(used)
+    # the last spender can see at most all the others' parts, which are about to be handed back
+    assert 0.5 - 0.01 * 2 * 3 < budget.spent.epsilon <= 0.5
+    assert budget.spent == (len(used) / 100, 0.0)
+
+
 SPEND_ON = """
 budget = Budget.open(path, "data")
 while True:
@@ -117,6 +158,41 @@ def test_what_was_told_survives_kill_9(path: Path) -> None:
     assert budget.spent == (kept / 1000, 0.0)
 
 
+PAIRS_ON = """
+budget = Budget.open(path, "data")
+while True:
+    one, two = budget.spend_together([(0.001, "used"), (0.001, "handed back")])
+    tell(f"{one.number} 0")
+    tell(f"{two.number} {budget.give_back(two).number}")
+"""
+
+
+@posix
+def test_pairs_and_returns_survive_kill_9(path: Path) -> None:
+    """Both entries of a pair or none; what was told as returned is; and a killed process returns nothing more."""
+    Budget.create(path, "data", epsilon=1000.0)
+    chance = random.Random(8)
+    left_over = 0
+    for _ in range(8):
+        process = start(PAIRS_ON, path)
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(chance.uniform(0, 0.06))
+        process.kill()
+        told = [tuple(map(int, line.split())) for line in (first + process.communicate(timeout=60)[0]).splitlines()]
+        assert process.returncode == -signal.SIGKILL
+        account = Budget.open(path, "data").account
+        for number, back in told:
+            assert account.entries[number - 1].returns is None
+            assert back == 0 or account.entries[back - 1].returns == number
+        spent = [entry for entry in account.entries if entry.returns is None]
+        assert len(spent) % 2 == 0
+        returned = len(account.entries) - len(spent)
+        assert len(spent) // 2 - returned - left_over in (0, 1)
+        left_over = len(spent) // 2 - returned
+        assert account.spent == ((len(spent) - returned) / 1000, 0.0)
+
+
 DIE_AT_EVERY_STEP = """
 from pathlib import Path
 from bosket.privacy.accounts import Account
@@ -143,6 +219,15 @@ def create():
 def spend():
     ledger.append(path, "data", lambda account: account.spend(0.001, delta=0.0, purpose="a thousandth"))
 
+def spend_together():
+    ledger.append(path, "data", lambda account: account.spend_together([(0.001, "one"), (0.002, "two")]))
+
+def give_back():
+    ledger.append(path, "data", lambda account: account.give_back(account.entries[0]))
+
+def give_back_again():  # in a ledger that is of version 2 already
+    ledger.append(path, "data", lambda account: account.give_back(account.entries[1]))
+
 def rows():
     try:
         accounts = ledger.accounts(path)
@@ -150,11 +235,15 @@ def rows():
         return 0
     return len(accounts) + sum(len(account.entries) for account in accounts)
 
-ledger._own_schema()  # connects too, once
-for action in (create, spend):
+for version in ledger.VERSIONS:
+    ledger._own_schema(version)  # connects too, once
+for action in (create, spend, spend_together, give_back, give_back_again):
     stop, status = 0, None
+    saved = path.read_bytes() if action is not create else b""
     while status != 0:
         stop += 1
+        if saved:
+            path.write_bytes(saved)
         before = rows()
         child = os.fork()
         if child == 0:
@@ -176,20 +265,30 @@ def test_killed_between_any_two_steps(path: Path) -> None:
     process = start(DIE_AT_EVERY_STEP, path)
     told = [line.split() for line in process.communicate(timeout=120)[0].splitlines()]
     assert process.returncode == 0
-    for action in ("create", "spend"):
+    for action, rows in (("create", 1), ("spend", 1), ("spend_together", 2), ("give_back", 1), ("give_back_again", 1)):
         steps = [(int(status), int(more)) for name, status, more in told if name == action]
         assert len(steps) > 8
         assert steps[:-2] == [(signal.SIGKILL, 0)] * (len(steps) - 2)
-        assert steps[-2:] == [(signal.SIGKILL, 1), (0, 1)]
-    assert Budget.open(path, "data").spent == (0.002, 0.0)
+        assert steps[-2:] == [(signal.SIGKILL, rows), (0, rows)]
+    budget = Budget.open(path, "data")
+    assert budget.spent == (0.002, 0.0)
+    assert [entry.returns for entry in budget.entries()] == [None, None, None, 1, 2]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace, to kill at a system call")
 @pytest.mark.parametrize("call", ["pwrite64", "fdatasync", "unlink"])
-def test_killed_at_any_system_call_that_writes(path: Path, tmp_path: Path, call: str) -> None:
-    Budget.create(path, "data", epsilon=1.0)
-    program = START + "Budget.open(path, 'data').spend(0.1, purpose='a tenth')\ntell('done')"
+@pytest.mark.parametrize(
+    ("action", "rows"),
+    [
+        ("account.spend(0.1, delta=0.0, purpose='a tenth')", 1),
+        ("account.spend_together([(0.1, 'a tenth'), (0.2, 'two')])", 2),
+        ("account.give_back(account.entries[0])", 1),
+    ],
+)
+def test_killed_at_any_system_call_that_writes(path: Path, tmp_path: Path, call: str, action: str, rows: int) -> None:
+    before = Budget.create(path, "data", epsilon=1.0).spend(0.5, purpose="a half").number
+    program = f"{START}ledger.append(__import__('pathlib').Path(path), 'data', lambda account: {action})\ntell('done')"
     for number in range(1, 100):
         (tmp_path / str(number)).mkdir()
         copy = Path(shutil.copy(path, tmp_path / str(number)))
@@ -200,9 +299,9 @@ def test_killed_at_any_system_call_that_writes(path: Path, tmp_path: Path, call:
             pytest.skip("strace may not trace here")
         entries = Budget.open(copy, "data").entries()
         if done.stdout:
-            assert len(entries) == 1
+            assert len(entries) == before + rows
             break
-        assert len(entries) <= 1
+        assert len(entries) in (before, before + rows)
     assert number > 1
     assert done.returncode == 0
 
@@ -240,7 +339,8 @@ def test_every_commit_waits_for_the_disk(path: Path, monkeypatch: pytest.MonkeyP
             return super().execute(sql, *parameters)  # type: ignore[arg-type]  # passed on as they are
 
     connect = sqlite3.connect
-    ledger._own_schema()
+    for version in ledger.VERSIONS:
+        ledger._own_schema(version)
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Watched))
     Budget.create(path, "data", epsilon=1.0).spend(0.1, purpose="once")
     assert len(settings) >= 2
@@ -258,6 +358,12 @@ def change(path: Path, *statements: str) -> None:
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for statement in statements:
             connection.execute(statement)
+
+
+def tamper(path: Path, *statements: str) -> None:
+    """Past the triggers, which are taken away and put back."""
+    triggers = [sql for sql in ledger._SCHEMA if "CREATE TRIGGER" in sql]
+    change(path, *(f"DROP TRIGGER {sql.split()[2]}" for sql in triggers), *statements, *triggers)
 
 
 def fill(path: Path) -> Budget:
@@ -324,8 +430,7 @@ def test_it_is_append_only(path: Path, statement: str) -> None:
 def test_tampering_is_seen(path: Path, statement: str) -> None:
     """Past the triggers, which are taken away and put back."""
     budget = fill(path)
-    triggers = [sql for sql in ledger._SCHEMA if "CREATE TRIGGER" in sql]
-    change(path, *(f"DROP TRIGGER {sql.split()[2]}" for sql in triggers), statement, *triggers)
+    tamper(path, statement)
     for look in (
         lambda: ledger.accounts(path),
         lambda: Budget.open(path, "data"),
@@ -336,6 +441,104 @@ def test_tampering_is_seen(path: Path, statement: str) -> None:
             look()
         assert caught.value.path == path
         assert "altered" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET returns = 2 WHERE id = 3",
+        "UPDATE entries SET returns = 1 WHERE id = 5",
+        "UPDATE entries SET returns = 3 WHERE id = 5",
+        "UPDATE entries SET returns = NULL WHERE id = 5",
+        "UPDATE entries SET returns = 2.5 WHERE id = 5",
+        "UPDATE entries SET returns = '2' || char(0) WHERE id = 5",
+        "UPDATE entries SET epsilon = '0.5' WHERE id = 5",
+        "UPDATE entries SET time = '2020-01-01T00:00+00:00' WHERE id = 5",
+        "UPDATE entries SET budget = 2, number = 2 WHERE id = 5",
+        "DELETE FROM entries WHERE id = 5",
+        "INSERT INTO entries SELECT 6, budget, 5, epsilon, delta, purpose, time, version, digest, 2 FROM entries "
+        "WHERE id = 5",
+    ],
+)
+def test_tampering_with_a_return_is_seen(path: Path, statement: str) -> None:
+    budget = fill(path)
+    budget.give_back(budget.entries()[1])
+    tamper(path, statement)
+    with pytest.raises(DataError, match="altered"):
+        budget.spend(0.1, purpose="on")
+    with pytest.raises(DataError, match="altered"):
+        ledger.accounts(path)
+
+
+FORGED: dict[str, Callable[[Account], Entry]] = {
+    "of a return": lambda account: replace(account.entries[3], returns=4),
+    "a second time": lambda account: replace(account.entries[1], returns=2),
+    "of more than was spent": lambda account: replace(account.entries[0], epsilon=0.5, returns=1),
+    "of less than was spent": lambda account: replace(account.entries[0], epsilon=0.1, returns=1),
+    "of a delta that was not spent": lambda account: replace(account.entries[0], delta=1e-9, returns=1),
+    "of an entry to come": lambda account: replace(account.entries[0], returns=6),
+    "of itself": lambda account: replace(account.entries[0], returns=5),
+    "of an entry before the first": lambda account: replace(account.entries[0], returns=0),
+    "counted from the end": lambda account: replace(account.entries[0], returns=-4),
+    "at another time": lambda account: replace(account.entries[0], time="2020-01-01T00:00+00:00", returns=1),
+    "for another purpose": lambda account: replace(account.entries[0], purpose="none", returns=1),
+    "of another budget's entry": lambda account: Entry(0, 0.5, 0.0, "of the other", account.entries[0].time, "", "", 1),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_return_is_refused_though_its_digest_is_right(path: Path, forged: str) -> None:
+    """As somebody would write it who can compute digests but holds to nothing else."""
+    budget = fill(path)
+    ledger.append(path, "data", lambda account: account.give_back(account.entries[1]))
+    assert budget.spent == (0.5, 0.0)
+    ledger.append(
+        path, "data", lambda account: account._with(replace(FORGED[forged](account), number=len(account.entries) + 1))
+    )
+    for look in (lambda: budget.remaining, lambda: Budget.open(path, "data"), lambda: ledger.accounts(path)):
+        with pytest.raises(DataError, match="altered"):
+            look()
+
+
+def test_more_than_was_granted_cannot_be_returned_afterwards(path: Path) -> None:
+    """An overdraft is one, though a later entry makes the sum right."""
+    account = Account.new("data", epsilon=1.0, delta=0.0, neighbours="add-remove")
+    account = account.spend(0.75, delta=0.0, purpose="most of it")
+    overdrawn = account._with(replace(account.entries[0], number=2))
+    assert not overdrawn.adds_up()
+    mended = overdrawn._with(replace(overdrawn.entries[1], number=3, returns=2))
+    assert mended.remaining == (0.25, 0.0)
+    assert not mended.adds_up()
+
+
+def test_a_ledger_of_the_first_version(path: Path) -> None:
+    """One that an older bosket made opens, keeps its digests, and becomes version 2 by its first return only."""
+    old = Path(__file__).parent.parent / "golden" / "version-1.ledger.sql"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(old.read_text())
+    path.chmod(0o600)
+    budget = Budget.open(path, "data")
+    before = budget.account
+    assert before.head == "4877544a90f5d3aeefb6221c7819de052c9c2e0bc2e8324db25bc27f36742b65"
+    assert (budget.spent, budget.remaining) == ((0.3, 1e-7), (0.7, 9e-7))
+    first, second = budget.spend_together([(0.1, "first"), (0.2, "second")])
+    assert version(path) == 1
+    budget.give_back(second)
+    assert version(path) == 2
+    after = Budget.open(path, "data").account
+    assert after.continues(before)
+    assert [entry.returns for entry in after.entries] == [None, None, None, None, 4]
+    assert after.entries[3:4] == (second,)
+    assert after.remaining == (0.6, 9e-7)
+    assert Budget.create(path, "new", epsilon=1.0).remaining == (1.0, 0.0)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert first.time == second.time
+
+
+def version(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 @pytest.mark.parametrize(
@@ -378,14 +581,7 @@ def test_last_entries_taken_away_are_as_an_old_copy(path: Path) -> None:
     """Seen by who knew better, and by a digest that was kept; not by who opens it afresh."""
     budget = fill(path)
     kept = budget.entries()[-1].digest
-    triggers = [sql for sql in ledger._SCHEMA if "CREATE TRIGGER" in sql]
-    change(
-        path,
-        *(f"DROP TRIGGER {sql.split()[2]}" for sql in triggers),
-        "DELETE FROM entries WHERE id = 4",
-        "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'entries'",
-        *triggers,
-    )
+    tamper(path, "DELETE FROM entries WHERE id = 4", "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'entries'")
     with pytest.raises(DataError, match="replaced"):
         budget.spend(0.1, purpose="on")
     assert kept not in [entry.digest for entry in Budget.open(path, "data").entries()]
@@ -400,7 +596,8 @@ def test_last_entries_taken_away_are_as_an_old_copy(path: Path) -> None:
         (b"epsilon,1.0\n", "is not a ledger"),
         (b"epsilon,1.0\n" * 1000, "is not a ledger"),
         ("foreign", "is not a ledger"),
-        ("newer", "version 2"),
+        ("newer", "version 3"),
+        ("older", "protection"),
         ("cut", "damaged"),
         ("holes", "damaged"),
         pytest.param("pipe", "not a regular file", marks=posix),
@@ -419,7 +616,9 @@ def test_files_that_are_no_ledger(path: Path, content: bytes | str | None, said:
         fill(path)
         whole = path.read_bytes()
         if content == "newer":
-            change(path, "PRAGMA user_version = 2")
+            change(path, "PRAGMA user_version = 3")
+        elif content == "older":
+            change(path, *ledger._UPGRADE, "PRAGMA user_version = 1")
         elif content == "cut":
             path.write_bytes(whole[:5000])
         else:

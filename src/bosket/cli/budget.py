@@ -20,7 +20,7 @@ from bosket.reporting.text import count_text, label_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bosket.privacy.accounts import Account
+    from bosket.privacy.accounts import Account, Entry
 
 _BUDGETS = Kind("budgets", ())
 _ENTRIES = Kind("entries", ())
@@ -125,16 +125,30 @@ def _show_budgets(accounts: tuple[Account, ...], options: argparse.Namespace) ->
 def _show_entries(account: Account, options: argparse.Namespace) -> None:
     import pandas as pd
 
-    columns = ["number", "time", "epsilon", "delta", "purpose", "version", "digest"]
-    rows = [[getattr(entry, name) for name in columns] for entry in account.entries]
-    frame = pd.DataFrame(rows, columns=columns)
+    columns = ["number", "time", "epsilon", "delta", "purpose", "version", "digest", "returns"]
+    frame = pd.DataFrame({name: [getattr(entry, name) for entry in account.entries] for name in columns})
+    frame["returns"] = pd.Series([entry.returns for entry in account.entries], dtype=object)  # None where it is none
     if is_table(options):
+        frame = frame.assign(**_in_words(account.entries))
         total = Amount(account.epsilon, account.delta)
         title = f"{label_text(account.name)} ({account.neighbours}): {total}; left {account.remaining}"
         _print(title, frame, ["purpose", "time", "version"], ["number", "epsilon"])
         return
     frame.attrs["about"] = {**_about(options), **_summary(account)}
     write_result(frame, _ENTRIES, options)
+
+
+def _in_words(entries: tuple[Entry, ...]) -> dict[str, list[Any]]:
+    """Returns in plain words, their amounts with a minus."""
+    signs = [1 if entry.returns is None else -1 for entry in entries]
+    return {
+        "purpose": [
+            entry.purpose if entry.returns is None else f"returned unused, entry {entry.returns}: {entry.purpose}"
+            for entry in entries
+        ],
+        "epsilon": [sign * entry.epsilon for sign, entry in zip(signs, entries, strict=True)],
+        "delta": [sign * entry.delta if entry.delta else 0.0 for sign, entry in zip(signs, entries, strict=True)],
+    }
 
 
 def _summary(account: Account) -> dict[str, Any]:

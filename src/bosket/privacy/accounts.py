@@ -7,6 +7,10 @@ A number stands for the decimal that is written for it, the shortest one of the 
 times 0.1 is exactly 1.  Sums and comparisons are exact fractions of these decimals.  Only what is shown is rounded,
 towards less left.
 
+Parts of one release can be paid for together: all of them or none, with one time.  A part that no look was made with
+can be handed back by an entry that names it, with the time of that entry: what was not asked was not spent (the filter
+counts what is asked), and no time tells how long the looks before it took.
+
 Every entry carries a digest over itself and the digest before it, the first one over the terms of the account.
 """
 
@@ -16,6 +20,7 @@ import hashlib
 import json
 import math
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -45,9 +50,17 @@ class Amount(NamedTuple):
         return f"epsilon {self.epsilon!r}" + (f", delta {self.delta!r}" if self.delta else "")
 
 
+class Part(NamedTuple):
+    """One part of a release that is paid for together with others."""
+
+    epsilon: float
+    purpose: str
+    delta: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One release that was paid for."""
+    """One release that was paid for, or the return of an entry that no look was made with."""
 
     number: int
     """From 1."""
@@ -61,6 +74,8 @@ class Entry:
     """Of bosket."""
     digest: str
     """SHA-256 over this entry and the digest before it, in hexadecimal."""
+    returns: int | None = None
+    """The number of the entry that this one hands back; amounts, purpose and time are those of that entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +104,7 @@ class Account:
 
     @property
     def spent(self) -> Amount:
-        """The sum of the entries; rounded up where no float is that sum."""
+        """The sum of the entries that were not returned; rounded up where no float is that sum."""
         return Amount(*(_round(value, math.inf) for value in self._exact_spent()))
 
     @property
@@ -104,20 +119,40 @@ class Account:
 
     def spend(self, epsilon: float, *, delta: float, purpose: str) -> Account:
         """This account with one entry more, or :class:`BudgetExceeded`."""
-        asked = check_amount(epsilon, delta, of="spend")
-        words = _check_line("purpose", purpose, of="spend")
-        if any(_exact(wish) > left for wish, left in zip(asked, self._exact_remaining(), strict=True)):
-            left = self.remaining
+        return self._with_parts((Part(epsilon, purpose, delta),), of="spend")
+
+    def spend_together(self, parts: Sequence[Part | tuple[float, str]]) -> Account:
+        """This account with an entry for each part, all of one time, or :class:`BudgetExceeded`."""
+        return self._with_parts(check_parts(parts), of="spend_together")
+
+    def give_back(self, entry: Entry) -> Account:
+        """This account with an entry that hands back the whole of ``entry``, which must be one of its own."""
+        if entry not in self.entries or entry.returns is not None:
+            raise not_returnable(entry, f"an entry of the budget {self.name!r} that was spent")
+        if any(other.returns == entry.number for other in self.entries):
+            raise not_returnable(entry, "an entry that was not returned yet")
+        return self._with(replace(entry, number=len(self.entries) + 1, version=__version__, returns=entry.number))
+
+    def _with_parts(self, parts: Sequence[Part], *, of: str) -> Account:
+        amounts = [check_amount(part.epsilon, part.delta, of=of) for part in parts]
+        purposes = [_check_line("purpose", part.purpose, of=of) for part in parts]
+        asked = [sum(map(_exact, column), Fraction(0)) for column in zip(*amounts, strict=True)]
+        if any(wish > left for wish, left in zip(asked, self._exact_remaining(), strict=True)):
+            left, wish = self.remaining, Amount(*(_round(value, math.inf) for value in asked))
             raise BudgetExceeded(
-                f"A release from the budget {self.name!r} must cost at most {left}, which is left, got {asked}.",
+                f"A release from the budget {self.name!r} must cost at most {left}, which is left, got {wish}.",
                 name=self.name,
-                asked=asked,
+                asked=wish,
                 remaining=left,
                 hint="Ask for less, or work with what was already released: that costs nothing.",
             )
-        entry = Entry(len(self.entries) + 1, *asked, words, _now(), __version__, "")
-        entry = replace(entry, digest=_digest_after(self.head, entry))
-        return replace(self, entries=(*self.entries, entry))
+        result, time = self, _now()
+        for amount, purpose in zip(amounts, purposes, strict=True):
+            result = result._with(Entry(len(result.entries) + 1, *amount, purpose, time, __version__, ""))
+        return result
+
+    def _with(self, entry: Entry) -> Account:
+        return replace(self, entries=(*self.entries, replace(entry, digest=_digest_after(self.head, entry))))
 
     def continues(self, earlier: Account) -> bool:
         """Whether it is the same account, with what ``earlier`` had spent still in it."""
@@ -125,18 +160,39 @@ class Account:
         return replace(self, entries=self.entries[:known]).head == earlier.head and len(self.entries) >= known
 
     def adds_up(self) -> bool:
-        """Whether every digest is that of its row and the one before, and no more was spent than granted."""
+        """Whether every digest is that of its row and the one before, and no more was ever spent than granted."""
         digest = self._own_digest()
         is_sound = digest == self.digest
+        left, returned = [_exact(self.epsilon), _exact(self.delta)], set[int]()
         for number, entry in enumerate(self.entries, 1):
             digest = _digest_after(digest, entry)
             is_sound = is_sound and digest == entry.digest and entry.number == number
             is_sound = is_sound and 0 < entry.epsilon < math.inf and 0 <= entry.delta < 1
-        return is_sound and min(self._exact_remaining()) >= 0
+            if entry.returns is not None:
+                is_sound = is_sound and entry.returns not in returned and self._is_return(entry)
+                returned.add(entry.returns)
+            if not is_sound:
+                return False
+            left = [have - change for have, change in zip(left, _exact_change(entry), strict=True)]
+            is_sound = min(left) >= 0
+        return is_sound
+
+    def _is_return(self, entry: Entry) -> bool:
+        """Whether this entry hands back an earlier one that was spent, the whole of it."""
+        number = entry.returns
+        if not isinstance(number, int) or not 1 <= number < entry.number:
+            return False
+        spent = self.entries[number - 1]
+        return spent.returns is None and all(
+            getattr(spent, name) == getattr(entry, name) for name in ("epsilon", "delta", "purpose", "time")
+        )
 
     def _exact_spent(self) -> tuple[Fraction, Fraction]:
-        epsilon = sum((_exact(entry.epsilon) for entry in self.entries), Fraction(0))
-        return epsilon, sum((_exact(entry.delta) for entry in self.entries), Fraction(0))
+        epsilon = delta = Fraction(0)
+        for entry in self.entries:
+            change = _exact_change(entry)
+            epsilon, delta = epsilon + change[0], delta + change[1]
+        return epsilon, delta
 
     def _exact_remaining(self) -> tuple[Fraction, Fraction]:
         epsilon, delta = self._exact_spent()
@@ -161,6 +217,29 @@ def check_amount(epsilon: Any, delta: Any, *, of: str) -> Amount:
                 hint=f"Give {taken!r} or the float after it, and use no more than that.",
             )
     return amount
+
+
+def check_parts(parts: Any) -> tuple[Part, ...]:
+    """One part or more, each an epsilon with its purpose, and a delta where there is one."""
+    if isinstance(parts, Sequence) and parts and all(isinstance(part, tuple) and len(part) in (2, 3) for part in parts):
+        return tuple(Part(*part) for part in parts)
+    raise ParameterError(
+        "The 'parts' parameter of spend_together must be pairs of an epsilon and a purpose, one or more.",
+        parameter="parts",
+        value=parts,
+        hint='spend_together([(0.1, "lengths"), (0.9, "counts")]); Part(0.9, "counts", delta=1e-9) has a delta too.',
+    )
+
+
+def not_returnable(entry: Any, wanted: str) -> ParameterError:
+    """The error for what cannot be handed back."""
+    got = f"entry {entry.number}" if isinstance(entry, Entry) else f"a {type(entry).__name__}"
+    return ParameterError(
+        f"The 'entry' parameter of give_back must be {wanted}, got {got}.",
+        parameter="entry",
+        value=entry,
+        hint="What is not returned stays spent, which is safe.",
+    )
 
 
 def check_name(name: Any) -> str:
@@ -191,15 +270,25 @@ def _exact(value: float) -> Fraction:
 
 def _round(exact: Fraction, towards: float) -> float:
     """The float whose decimal is this number, else the next one on the side of ``towards``."""
-    value = float(exact)
+    try:
+        value = float(exact)
+    except OverflowError:  # no float is that large
+        return math.inf
     while (_exact(value) < exact) if towards > exact else (_exact(value) > exact):
         value = math.nextafter(value, towards)
     return value
 
 
+def _exact_change(entry: Entry) -> tuple[Fraction, Fraction]:
+    """What an entry adds to what is spent; less than nothing where it returns another."""
+    sign = 1 if entry.returns is None else -1
+    return sign * _exact(entry.epsilon), sign * _exact(entry.delta)
+
+
 def _digest_after(before: str, entry: Entry) -> str:
+    kind = ["entry"] if entry.returns is None else ["return", entry.returns]
     texts = (repr(entry.epsilon), repr(entry.delta))
-    return _digest(["entry", before, entry.number, *texts, entry.purpose, entry.time, entry.version])
+    return _digest([*kind, before, entry.number, *texts, entry.purpose, entry.time, entry.version])
 
 
 def _digest(fields: list[Any]) -> str:

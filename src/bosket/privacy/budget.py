@@ -7,8 +7,15 @@
 (10, 0.0)
 
 One call of ``spend`` pays for all that is looked at next, before the look; what comes after may use the epsilon of the
-entry and no more.  How much is asked for must not depend on the data but through what was
-released before.
+entry and no more.  How much is asked for must not depend on the data but through what was released before.
+
+A release of several looks pays for all of them first, in one step and with one time, and hands back what it never used:
+
+>>> budget = Budget.in_memory(1.0)
+>>> first, rest = budget.spend_together([(0.1, "lengths"), (0.4, "counts")])
+>>> _ = budget.give_back(rest)
+>>> budget.spent.epsilon, first.time == rest.time
+(0.1, True)
 """
 
 from __future__ import annotations
@@ -16,13 +23,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from bosket.errors import BosketError, DataError
 from bosket.privacy import ledger
-from bosket.privacy.accounts import Account, Amount, Entry, check_name
+from bosket.privacy.accounts import Account, Amount, Entry, Part, check_name, check_parts, not_returnable
 
 
 class Store(Protocol):
@@ -31,7 +38,7 @@ class Store(Protocol):
     def read(self) -> Account: ...
 
     def append(self, change: Callable[[Account], Account]) -> Account:
-        """Keep the account with the entry that ``change`` adds; nobody else adds one meanwhile."""
+        """Keep the account with the entries that ``change`` adds, all or none; nobody else adds any meanwhile."""
         ...
 
 
@@ -46,6 +53,7 @@ class Budget:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._terms = store.read()
+        self._own = set[tuple[int, str]]()  # process and digest of what was spent through this object
 
     @classmethod
     def create(
@@ -118,7 +126,36 @@ class Budget:
         entry may or may not have been written: at worst it counts for a release that never was.
         """
         after = self._store.append(lambda account: account.spend(epsilon, delta=delta, purpose=purpose))
-        return after.entries[-1]
+        return self._owned(after.entries[-1:])[0]
+
+    def spend_together(self, parts: Sequence[Part | tuple[float, str]]) -> tuple[Entry, ...]:
+        """Pay for the parts of one release before its first look: an entry for each, all of them or none, of one time.
+
+        ``parts`` are pairs of an epsilon and a purpose, or :class:`Part` where there is a delta too.  Errors are those
+        of :meth:`spend`.  A part that turns out not to be needed can be handed back by :meth:`give_back`.
+        """
+        paid = check_parts(parts)
+        after = self._store.append(lambda account: account.spend_together(paid))
+        return self._owned(after.entries[-len(paid) :])
+
+    def give_back(self, entry: Entry) -> Entry:
+        """Hand back the whole of an entry that no look was made with, and none will be, whatever this call raises.
+
+        Only an entry that this very object spent, in this process, and once.  The entry that is added has the time of
+        the one that it returns, so that it tells nothing of the time between.  Whether to return must be decided by
+        numbers that were released, never by the data otherwise.  After an error or a kill the amount may still count as
+        spent.
+        """
+        if not isinstance(entry, Entry) or (os.getpid(), entry.digest) not in self._own:
+            raise not_returnable(entry, "an entry that this Budget object spent in this process")
+        return self._store.append(lambda account: account.give_back(entry)).entries[-1]
+
+    def _owned(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        self._own.update((os.getpid(), entry.digest) for entry in entries)
+        return entries
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_own": set()}  # a copy, here or elsewhere, returns nothing that it did not spend
 
     def __repr__(self) -> str:
         total = str(Amount(self.epsilon, self.delta))

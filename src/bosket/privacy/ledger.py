@@ -9,6 +9,10 @@ Safe under concurrent processes.  ``BEGIN IMMEDIATE`` takes the only lock for wr
 between reading a sum and adding to it nobody else adds.  Every operation opens a connection of its own: none is shared
 by threads or inherited by a fork.  The file is never opened but by SQLite, as closing it would drop SQLite's locks.
 
+Versions.  A ledger is made as version 1, which every bosket reads.  The first entry that returns another makes it
+version 2, in the transaction that writes it: there the entries have one column more.  The digests of all entries before
+it stay what they were.
+
 Append-only.  Triggers refuse to change, delete or replace rows.  Whoever takes the triggers away is noticed by the
 schema, whoever changes or removes a row by the digests or by the numbers that SQLite keeps in ``sqlite_sequence``; who
 sets those back too has put back an old copy, which only they notice who knew better.
@@ -30,14 +34,15 @@ from bosket.privacy.accounts import Account, Entry
 
 APPLICATION = 0x626F736B
 """``bosk``, in the header of the file."""
-VERSION = 1
-"""Of the schema."""
+VERSIONS = (1, 2)
+"""Of the schema: without and with entries that return others."""
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
 
 _PRAGMAS = ("PRAGMA synchronous = EXTRA", "PRAGMA fullfsync = ON")  # the latter for macOS
 _TERMS = tuple(field.name for field in fields(Account) if field.name != "entries")
-_COLUMNS = tuple(field.name for field in fields(Entry))
+_RETURNS = "returns"
+_COLUMNS = tuple(field.name for field in fields(Entry) if field.name != _RETURNS)
 _AMOUNTS = ("epsilon", "delta")
 _REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
 _SCHEMA = (
@@ -57,6 +62,7 @@ _SCHEMA = (
     "CREATE TRIGGER entries_no_replace BEFORE INSERT ON entries WHEN EXISTS "
     f"(SELECT 1 FROM entries WHERE id = NEW.id OR (budget = NEW.budget AND number = NEW.number)) {_REFUSE}",
 )
+_UPGRADE = (f"ALTER TABLE entries ADD COLUMN {_RETURNS} INTEGER", f"PRAGMA user_version = {VERSIONS[1]}")
 _FAULTS = {
     "BUSY": ("is locked by another process", "Wait until that one is done, or find out why it does not end."),
     "LOCKED": ("is locked by another process", None),
@@ -85,7 +91,7 @@ def create(path: Path, account: Account) -> None:
             for statement in _SCHEMA:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA user_version = {VERSIONS[0]}")
         others = _read(connection, path)
         if any(other.name == account.name for other in others):
             raise _error(
@@ -103,15 +109,25 @@ def find(path: Path, name: str) -> Account:
 
 
 def append(path: Path, name: str, change: Callable[[Account], Account]) -> Account:
-    """Put down the entry that ``change`` adds to an account; when this returns, it is on the disk."""
+    """Put down the entries that ``change`` adds to an account; when this returns, all of them are on the disk."""
     with _transaction(path, "IMMEDIATE") as connection:
         found = _read(connection, path)
         place = _place(found, name, path)
         after = change(found[place])
-        number = 1 + sum(len(account.entries) for account in found)
-        row = (number, place + 1, *astuple(after.entries[-1]))
-        _insert(connection, "entries", row, ("id", "budget", *_COLUMNS))
+        number = sum(len(account.entries) for account in found)
+        for entry in after.entries[len(found[place].entries) :]:
+            number += 1
+            _insert_entry(connection, entry, number=number, budget=place + 1)
     return after
+
+
+def _insert_entry(connection: sqlite3.Connection, entry: Entry, *, number: int, budget: int) -> None:
+    if entry.returns is not None and _pragma(connection, "user_version") == VERSIONS[0]:
+        for statement in _UPGRADE:
+            connection.execute(statement)
+    columns = _columns(_pragma(connection, "user_version"))
+    values = [getattr(entry, name) for name in columns]
+    _insert(connection, "entries", (number, budget, *values), ("id", "budget", *columns))
 
 
 @contextlib.contextmanager
@@ -173,28 +189,33 @@ def _read(connection: sqlite3.Connection, path: Path) -> list[Account]:
     if _pragma(connection, "application_id") != APPLICATION:
         raise _error(path, "is not a ledger of budgets")
     version = _pragma(connection, "user_version")
-    if version != VERSION:
-        raise _error(path, f"is of version {version}, which this bosket cannot read: it knows {VERSION}")
-    if _schema(connection) != _own_schema():
+    if version not in VERSIONS:
+        raise _error(path, f"is of version {version}, which this bosket cannot read: it knows up to {VERSIONS[-1]}")
+    if _schema(connection) != _own_schema(version):
         raise _error(path, "has lost its protection against changes", _DISTRUST)
     with contextlib.suppress(TypeError, ValueError):  # rows that hold what they cannot
-        result = _accounts(connection)
+        result = _accounts(connection, _columns(version))
         if result is not None and all(account.adds_up() for account in result):
             return result
     raise _error(path, "was altered: its entries do not add up", _DISTRUST)
 
 
-def _accounts(connection: sqlite3.Connection) -> list[Account] | None:
+def _columns(version: int) -> tuple[str, ...]:
+    """Of the entries."""
+    return _COLUMNS if version == VERSIONS[0] else (*_COLUMNS, _RETURNS)
+
+
+def _accounts(connection: sqlite3.Connection, columns: tuple[str, ...]) -> list[Account] | None:
     """The rows as accounts, or nothing where some are missing."""
     budgets = connection.execute(f"SELECT id, {', '.join(_TERMS)} FROM budgets ORDER BY id").fetchall()
-    entries = connection.execute(f"SELECT id, budget, {', '.join(_COLUMNS)} FROM entries ORDER BY id").fetchall()
+    entries = connection.execute(f"SELECT id, budget, {', '.join(columns)} FROM entries ORDER BY id").fetchall()
     made = dict(connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
     for table, rows in (("budgets", budgets), ("entries", entries)):
         if len(rows) != made.get(table, 0) or [row[0] for row in rows] != list(range(1, 1 + len(rows))):
             return None
     spent: list[list[Entry]] = [[] for _ in budgets]
     for _, budget, *values in entries:
-        spent[range(1, 1 + len(budgets)).index(budget)].append(Entry(**_values(_COLUMNS, values)))
+        spent[range(1, 1 + len(budgets)).index(budget)].append(Entry(**_values(columns, values)))
     return [Account(**_values(_TERMS, values), entries=tuple(spent[at])) for at, (_, *values) in enumerate(budgets)]
 
 
@@ -227,10 +248,10 @@ def _schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 @cache
-def _own_schema() -> list[tuple[str, ...]]:
+def _own_schema(version: int) -> list[tuple[str, ...]]:
     """What SQLite itself makes of our statements."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        for statement in _SCHEMA:
+        for statement in (*_SCHEMA, *(_UPGRADE if version == VERSIONS[1] else ())):
             connection.execute(statement)
         return _schema(connection)
 
