@@ -29,7 +29,7 @@ def count_whole(baskets: Baskets, candidates: ItemsetRows, scores: npt.NDArray[n
 
 
 def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
-    """For ``largest_supports``: section 6 as printed, the last y_j that was found serves for all longer sizes."""
+    """For ``Pool.largest``: section 6 as printed, the last y_j that was found serves for all longer sizes."""
     levels = exact_itemsets(
         baskets.indptr, baskets.indices, baskets.n_items, min_count=floor, max_size=cap, max_itemsets=1 << 40
     )
@@ -37,15 +37,21 @@ def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
     return np.array(found + [found[-1]] * (cap - len(found)), np.int64)
 
 
-def exact_lengths(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
+def exact_lengths(
+    sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, most: int | None = None, per_person: int = 1
+) -> Lengths:
     """For ``noisy_lengths``: the distribution of lengths, unpaid."""
-    return Lengths(binned(sizes, longest), len(sizes), bins(longest), 1e-9)
+    starts = bins(longest, most)
+    return Lengths(binned(sizes, starts), len(sizes), starts, 1e-9)
 
 
-def lengths_with_total(sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
+def lengths_with_total(
+    sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, most: int | None = None, per_person: int = 1
+) -> Lengths:
     """For ``noisy_lengths``: a limit that is a share of the true number of records."""
-    counts = noisy(binned(sizes, longest), epsilon=epsilon, sensitivity=per_person)
-    return Lengths(counts, len(sizes), bins(longest), scale_of(epsilon, per_person))
+    starts = bins(longest, most)
+    counts = noisy(binned(sizes, starts), epsilon=epsilon, sensitivity=per_person)
+    return Lengths(counts, len(sizes), starts, scale_of(epsilon, per_person))
 
 
 def noisy_once(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:

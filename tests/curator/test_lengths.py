@@ -19,6 +19,17 @@ def test_bins(longest: int) -> None:
     assert (widths <= np.maximum(1, starts[:-1] / 6)).all()
 
 
+@given(st.integers(0, 100), st.integers(0, 5000))
+def test_bins_of_longer_records(longest: int, more: int) -> None:
+    """They go on to the longest record there can be, each twice as far."""
+    starts = bins(longest, longest + more)
+    assert starts[: len(bins(longest))].tolist() == bins(longest).tolist()
+    assert starts[-1] == longest + more
+    far = starts[len(bins(longest)) - 1 :]
+    assert (far[1:] <= np.maximum(1, 2 * far[:-1])).all()
+    assert (np.diff(starts) >= 1).all()
+
+
 @given(st.lists(st.integers(0, 60), max_size=30), st.integers(0, 40))
 def test_every_record_is_in_one_bin(sizes: list[int], longest: int) -> None:
     starts = bins(longest).tolist()
@@ -26,7 +37,7 @@ def test_every_record_is_in_one_bin(sizes: list[int], longest: int) -> None:
         sum(start <= min(size, longest) < stop for size in sizes)
         for start, stop in zip(starts, [*starts[1:], longest + 1], strict=True)
     ]
-    assert binned(np.array(sizes, np.int64), longest).tolist() == expected
+    assert binned(np.array(sizes, np.int64), bins(longest)).tolist() == expected
 
 
 def test_weights_are_the_nearest_that_could_be() -> None:
@@ -49,7 +60,7 @@ def test_weights_are_the_nearest_that_could_be() -> None:
 def test_the_cut_leaves_so_many_whole(sizes: list[int], share: float) -> None:
     """Without noise, where every length has its bin."""
     known = np.array(sizes, np.int64)
-    cut = Lengths(binned(known, 8), len(sizes), bins(8), 1e-9).cut(share)
+    cut = Lengths(binned(known, bins(8)), len(sizes), bins(8), 1e-9).cut(share)
     whole = [bool(np.mean(known <= length) >= share - 1e-9) for length in range(9)]
     assert cut == max(1, whole.index(True))
 
@@ -68,3 +79,17 @@ def test_long_records_are_not_made_of_noise() -> None:
     sizes = np.ones(50_000, np.int64)
     items = [np.arange(101) @ noisy_lengths(sizes, epsilon=0.05, longest=100).weights for _ in range(20)]
     assert np.mean(items) < 1.2 * 50_000  # 1.04 as a rule, give or take 0.01
+
+
+def test_records_beyond_those_told_apart() -> None:
+    """A thousand records of 300 items among those of two: as many items as there are, to a sixth, by bins of a half.
+
+    Where no record is long, hardly ever is one made of noise: it would outweigh all others.
+    """
+    sizes = np.repeat([2, 300], [50_000, 1000])
+    options = {"epsilon": 0.5, "longest": 10, "most": 3000}
+    found = noisy_lengths(sizes, **options)
+    assert np.arange(3001) @ found.weights == pytest.approx(sizes.sum(), rel=1 / 6)
+    assert len(found.weights) == 3001
+    short = [noisy_lengths(np.full(50_000, 2), **options) for _ in range(20)]
+    assert sum(lengths.longest_likely[20:].any() for lengths in short) <= 1  # once in a hundred thousand runs

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from typing import Any
+
 import numpy as np
 import pytest
 
 import bosket as bk
 from bosket.curator import miner
 from bosket.curator.lengths import Lengths, noisy_lengths
-from bosket.curator.noise import composed, noisy
+from bosket.curator.noise import Counts, composed, noisy
 
 pytest.importorskip("opendp")
 
@@ -51,11 +56,31 @@ def test_it_is_the_same_law() -> None:
 def test_a_stage_that_takes_more_than_its_share_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ledger trusts what it is told; OpenDP adds up what is drawn."""
 
-    def greedy(sizes: object, *, epsilon: float, longest: int, per_person: int = 1) -> Lengths:
-        return noisy_lengths(sizes, epsilon=4 * epsilon, longest=longest, per_person=per_person)  # type: ignore[arg-type]
+    def greedy(sizes: Counts, *, epsilon: float, **public: Any) -> Lengths:
+        return noisy_lengths(sizes, epsilon=4 * epsilon, **public)
 
     baskets = bk.Baskets([["a"]] * 5000, items=["a", "b"])
     bk.curator.mine(baskets, epsilon=1.0, min_support=0.5)
     monkeypatch.setattr(miner, "noisy_lengths", greedy)
     with pytest.raises(bk.BudgetExceeded):
         bk.curator.mine(baskets, epsilon=1.0, min_support=0.5)
+
+
+def test_ctrl_c_is_answered_while_noise_is_drawn() -> None:
+    """Ten million draws take a minute; the signal comes after half a second."""
+    program = """
+import signal, threading, time
+import numpy as np
+from bosket.curator.noise import noisy
+noisy([1], epsilon=1.0, sensitivity=1)
+threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+start = time.monotonic()
+try:
+    noisy(np.zeros(10_000_000, np.int64), epsilon=1.0, sensitivity=1)
+except KeyboardInterrupt:
+    print(time.monotonic() - start, flush=True)
+"""
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert 0.4 < float(done.stdout) < 5, done.stderr
+    assert time.monotonic() - start < 30

@@ -18,7 +18,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bosket.curator import cardinality, rivals
+from bosket.curator import cardinality, miner, rivals
 from bosket.curator.noise import noisy, scale_of
 from bosket.curator.rivals import Rival, base, bases, bhaskar, diffpart, privbasis, tails, untruncated
 from bosket.data import Baskets
@@ -205,7 +205,8 @@ class Call:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Call]]:
     """All calls of the exact sources, by source; the parts of noisy_cardinality by themselves."""
-    calls: dict[str, list[Call]] = {"noisy": [], "noisy_top": [], "noisy_cardinality": [], "in noisy_cardinality": []}
+    sources = ("noisy", "noisy_top", "ranking", "noisy_cardinality", "in noisy_cardinality")
+    calls: dict[str, list[Call]] = {source: [] for source in sources}
 
     def spy(module: Any, name: str, under: str) -> None:
         original = getattr(module, name)
@@ -219,6 +220,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Call]]:
     for module in (privbasis, bhaskar, untruncated):
         spy(module, "noisy", "noisy")
     spy(privbasis, "noisy_top", "noisy_top")
+    spy(miner, "noisy", "ranking")
     spy(untruncated, "noisy_cardinality", "noisy_cardinality")
     spy(cardinality, "noisy", "in noisy_cardinality")
     return calls
@@ -251,9 +253,12 @@ def test_untruncated_pays_for_what_it_calls(
     """A record of L items has C(L, i) of the candidates of i items, or all of them."""
     found = untruncated.frequent(small, epsilon=epsilon, min_support=0.02, longest_record=longest)
     total, *levels = asked["noisy"]
-    [of_cardinality] = asked["noisy_cardinality"]
-    assert sorted(call.epsilon for call in [total, *levels, of_cardinality]) == pytest.approx(paid(found))
+    [of_ranking], [of_cardinality] = asked["ranking"], asked["noisy_cardinality"]
+    assert of_ranking.epsilon + of_cardinality.epsilon == pytest.approx(found.about["spent"]["cardinality"])
+    rest = [share for part, share in found.about["spent"].items() if part != "cardinality"]
+    assert sorted(call.epsilon for call in [total, *levels]) == pytest.approx(sorted(rest))
     n_items = small.n_items if longest is None else longest
+    assert of_ranking.options == {"sensitivity": n_items}
     wanted = [min(math.comb(n_items, size), len(call.values)) for size, call in enumerate(levels, start=1)]
     assert [call.options["sensitivity"] for call in asked["noisy"]] == [1, *wanted]
     assert found.about["sensitivities"] == wanted

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import combinations, combinations_with_replacement
+from math import comb
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator import cardinality, kernels
-from bosket.curator.cardinality import kth_support, largest_supports
+from bosket.curator import kernels, pool
+from bosket.curator.cardinality import kth_support
 from bosket.curator.lengths import noisy_lengths
 from bosket.curator.levels import sensitivity
 from bosket.curator.noise import Counts
+from bosket.curator.pool import Pool, width
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
 from bosket.estimates import Floats
@@ -218,46 +222,87 @@ def test_two_records_for_one_that_is_exchanged() -> None:
     assert sensitivity(3, 2, 2, 1) == 2
 
 
-# ---------------------------------------------------------------------------------------------------- cardinality
+# ---------------------------------------------------------------------------------------------------- the pool
+
+RANKED = np.arange(N_ITEMS, dtype=np.int32)
 
 
-@given(st.lists(st.sampled_from(RECORDS), max_size=8), st.integers(1, 4))
-def test_largest_supports(records: list[Record], floor: int) -> None:
-    expected = [
-        max(floor, *(sum(set(row) <= set(record) for record in records) for row in combinations(range(N_ITEMS), i)))
-        for i in range(1, 5)
-    ]
-    assert largest_supports(of(records), floor=floor, cap=4).tolist() == expected
+def pool_of(records: list[Record], ranked: npt.NDArray[np.int32] = RANKED) -> Pool:
+    return Pool(of(records), ranked, 10)
 
 
-@given(st.lists(st.sampled_from(RECORDS), max_size=8), st.sampled_from(RECORDS), st.integers(1, 4))
-def test_largest_supports_move_by_one_each(records: list[Record], added: Record, floor: int) -> None:
-    one, other = (largest_supports(of(part), floor=floor, cap=4) for part in ([*records, added], records))
-    assert ((one - other >= 0) & (one - other <= 1)).all()
+def supports_of(records: list[Record], items: Iterable[int], size: int) -> list[int]:
+    """By definition."""
+    return [sum(set(row) <= set(record) for record in records) for row in combinations(sorted(items), size)]
 
 
-@given(st.lists(st.sampled_from(RECORDS), min_size=1, max_size=8), st.sampled_from(RECORDS), st.integers(1, 4))
-def test_largest_supports_move_by_one_each_where_a_record_is_exchanged(
-    records: list[Record], instead: Record, floor: int
-) -> None:
-    """Not by two: what the one takes the other may give back, never more."""
-    one, other = (largest_supports(of(part), floor=floor, cap=4) for part in (records, [instead, *records[1:]]))
-    assert np.abs(one - other).max() <= 1
+def narrow(monkeypatch: pytest.MonkeyPatch, n_itemsets: int) -> None:
+    """So little work that pools have fewer items than there are."""
+    monkeypatch.setattr(pool, "WORK", n_itemsets)
+
+
+@pytest.mark.parametrize("n_itemsets", [3, 6, 1000])
+@given(st.lists(st.sampled_from(RECORDS), max_size=8), st.permutations(range(N_ITEMS)))
+def test_supports_in_a_pool(n_itemsets: int, records: list[Record], order: list[int]) -> None:
+    """All itemsets of the first items in the ranking: as many items as the work allows for."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        narrow(monkeypatch, n_itemsets)
+        here = pool_of(records, np.array(order, np.int32))
+        for size in range(1, 5):
+            allowed = (all(comb(m, part) <= n_itemsets for part in range(2, size + 1)) for m in range(N_ITEMS + 1))
+            n = max(m for m, is_allowed in enumerate(allowed) if is_allowed)
+            assert here.width(size) == n
+            expected = supports_of(records, order[:n], size)
+            assert sorted(here.supports(size).tolist()) == sorted(expected)
+            if size != 3:
+                assert here.largest(size) == max(expected, default=0)
+
+
+@given(st.lists(st.sampled_from(RECORDS), max_size=8))
+def test_triangles(records: list[Record]) -> None:
+    """Three pairs of three items, of which the rarest is as frequent as can be; no triple is more frequent."""
+    supports = dict(zip(combinations(range(N_ITEMS), 2), supports_of(records, range(N_ITEMS), 2), strict=True))
+    expected = max(min(supports[pair] for pair in combinations(row, 2)) for row in combinations(range(N_ITEMS), 3))
+    assert pool_of(records).largest(3) == expected >= max(supports_of(records, range(N_ITEMS), 3))
 
 
 @given(st.lists(st.sampled_from(RECORDS), min_size=1, max_size=8), st.sampled_from(RECORDS), st.integers(1, 12))
-def test_the_kth_support_moves_by_one(records: list[Record], other: Record, k: int) -> None:
-    """Where a record comes, and where one takes the place of another."""
-    before = kth_support(of(records), k, 3)
-    assert kth_support(of([*records, other]), k, 3) - before in (0, 1)
-    assert abs(kth_support(of([other, *records[1:]]), k, 3) - before) <= 1
+def test_all_that_a_pool_gives_moves_by_one(records: list[Record], other: Record, k: int) -> None:
+    """The largest support of each size and the k-th of all, where a record comes, and where one takes another's place.
+
+    Not by two where one is exchanged: what the one takes the other may give back, never more.
+    """
+    before, more, instead = (pool_of(part) for part in (records, [*records, other], [other, *records[1:]]))
+    for number in (lambda here: kth_support(here, k), *(partial(Pool.largest, size=size) for size in range(1, 5))):
+        assert number(more) - number(before) in (0, 1)
+        assert abs(number(instead) - number(before)) <= 1
 
 
-@given(st.lists(st.sampled_from(RECORDS), max_size=12), st.integers(1, 4), st.integers(1, 5))
-def test_largest_supports_by_either_way(records: list[Record], floor: int, cap: int) -> None:
-    """Listed, or sought without listing."""
-    listed = largest_supports(of(records), floor=floor, cap=cap)
-    np.testing.assert_array_equal(cardinality._sought(of(records), floor, cap), listed)
+@given(st.lists(st.sampled_from(RECORDS), max_size=8), st.integers(1, 40))
+def test_the_kth_support(records: list[Record], k: int) -> None:
+    known = sorted((n for size in range(1, 5) for n in supports_of(records, range(N_ITEMS), size)), reverse=True)
+    assert kth_support(pool_of(records), k) == (known[k - 1] if k <= len(known) else 0)
+
+
+def test_supports_do_not_grow_with_the_size() -> None:
+    """The search for the largest size goes by halves, which needs that."""
+    rng = np.random.default_rng(3)
+    baskets = Baskets([np.flatnonzero(rng.random(40) < 0.5).tolist() for _ in range(50)], items=range(40))
+    here = Pool(baskets, np.arange(40, dtype=np.int32), 2_000_000)  # so many that pools are narrow
+    found = [here.largest(size) for size in range(1, 12)]
+    assert here.width(2) == 40 > here.width(4) > here.width(8)
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("n_records", [1, 70_000, 10_000_000])
+def test_the_work_is_bounded_by_public_numbers(n_records: int) -> None:
+    """Whatever the data: a pool has no more itemsets than the work allows for, and the next wider one has more."""
+    words = -(-n_records // 64)
+    for n_items in (3, 500, 50_000):
+        for size in range(2, 16):
+            n = width(size, n_items, n_records)
+            assert all(comb(n, part) * words <= pool.WORK for part in range(2, size + 1))
+            assert n == n_items or any(comb(n + 1, part) * words > pool.WORK for part in range(2, size + 1))
 
 
 def test_records_alike_are_no_trouble() -> None:
@@ -265,7 +310,34 @@ def test_records_alike_are_no_trouble() -> None:
     alike = [tuple(range(60))]
     for number in (29, 30):
         baskets = Baskets(alike * number + [(0,)] * 50, items=range(60))
-        assert largest_supports(baskets, floor=29, cap=15).tolist() == [50 + number] + [number] * 14
+        here = Pool(baskets, np.arange(60, dtype=np.int32), 80)
+        assert [here.largest(size) for size in (1, 2, 3, 6)] == [50 + number] + [number] * 3
+
+
+@given(problems(), st.integers(2, 4))
+def test_a_record_cut_by_rank_first(
+    problem: tuple[list[Record], list[Record], list[float], int], n_itemsets: int
+) -> None:
+    """A record with too many items loses those whose best candidate has the lowest score, before anything else."""
+    records, rows, scores, limit = problem
+    size = len(rows[0])
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("bosket.curator.truncation._ITEMSETS", n_itemsets)
+        found = count_candidates(Baskets(records, items=range(8)), as_rows(rows), np.array(scores), limit)
+    most = max(limit, max(n for n in range(size, 12) if comb(n, size) <= n_itemsets))
+    best = {item: max(s for s, row in zip(scores, rows, strict=True) if item in row) for row in rows for item in row}
+    first = sorted(best, key=lambda item: (-best[item], item))
+    expected = [0] * len(rows)
+    for whole in records:
+        record = [item for item in whole if item in best]
+        if len(record) > limit:
+            record = sorted(sorted(record, key=first.index)[:most])
+            kept = smart(tuple(record), rows, scores, limit)
+        else:
+            kept = set(record)
+        for j in held(tuple(kept), rows):
+            expected[j] += 1
+    assert found.tolist() == expected
 
 
 def test_supports_that_are_copied_move_by_more() -> None:
@@ -274,5 +346,5 @@ def test_supports_that_are_copied_move_by_more() -> None:
     records = [*fewer, (0, 1)]
     assert broken.copied_supports(of(fewer), floor=3, cap=2).tolist() == [9, 9]
     assert broken.copied_supports(of(records), floor=3, cap=2).tolist() == [10, 3]
-    assert largest_supports(of(fewer), floor=3, cap=2).tolist() == [9, 3]
-    assert largest_supports(of(records), floor=3, cap=2).tolist() == [10, 3]
+    assert [pool_of(fewer).largest(size) for size in (1, 2)] == [9, 2]
+    assert [pool_of(records).largest(size) for size in (1, 2)] == [10, 3]

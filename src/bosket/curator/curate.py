@@ -13,16 +13,19 @@ import numpy as np
 
 from bosket._version import __version__
 from bosket.checks import check_choice, check_fraction, check_integer, check_positive
-from bosket.curator.cardinality import kth_support, largest_supports
+from bosket.curator.cardinality import kth_support
 from bosket.curator.discoveries import closed, told_from_noise
-from bosket.curator.hopeless import check_hope, scale_of_total
-from bosket.curator.lengths import Lengths, bins, parts
+from bosket.curator.hopeless import HopelessError, check_hope, scale_of_total
+from bosket.curator.lengths import Lengths, parts
 from bosket.curator.levels import NoisyLevel
 from bosket.curator.miner import Limit, Plan, Settings, mine_levels, prepare
+from bosket.curator.miner import parts as parts_of_cardinality
 from bosket.curator.noise import composed, noisy
+from bosket.curator.pool import Pool
 from bosket.curator.release import Release
+from bosket.curator.vocabulary import declared
 from bosket.data import Baskets, Domain
-from bosket.errors import BudgetExceeded, DataError, ParameterError
+from bosket.errors import ParameterError
 from bosket.privacy.accounts import NEIGHBOURS
 from bosket.privacy.budget import Budget
 
@@ -51,8 +54,8 @@ def mine(
 
     epsilon      all that this costs, every look at the data included
     budget       where it is paid from, before the look; without one it is kept in memory, and forgotten
-    vocabulary   the items that may occur, which are public; an item outside it is an error.  Not needed where the
-                 domain of the baskets was declared
+    vocabulary   the items that are asked about, which are public; all others are left out of the records, without a
+                 word, since to say so would tell of one record.  Not needed where the domain of the baskets was declared
     neighbours   "add-remove" (the default, or what the budget says) or "replace"
     settings     what the curator decides without looking at the data
     on_progress  called with the size of itemsets at work and the largest
@@ -66,7 +69,7 @@ def mine(
     share = check_fraction("min_support", min_support)
     return _curate(
         baskets,
-        lambda lengths: share * max(lengths.total, 1),
+        lambda lengths, pool: share * max(lengths.total, 1),
         epsilon=epsilon,
         budget=budget,
         vocabulary=vocabulary,
@@ -90,24 +93,24 @@ def top_k(
 ) -> Release:
     """The k itemsets with the highest estimates, fewer where noise leaves fewer; parameters as of :func:`mine`.
 
-    Three fifths of the k-th support, noisy, are the limit, and the best k of what reaches it are kept.  The k-th
-    largest of all supports moves by at most one when one record comes or goes, since every support does.
+    Three fifths of the k-th support, noisy, are the limit, and the best k of what reaches it are kept.  It is the k-th
+    of itemsets of up to four items that are likely frequent (:mod:`bosket.curator.pool`), and moves by at most one when
+    one record comes or goes, since every support does.
     """
     number = check_integer("k", k, least=1)
     epsilon = _check_epsilon(epsilon)
 
-    def limit(lengths: Lengths) -> float:
-        kth = kth_support(data, number, settings.cap)
+    def limit(lengths: Lengths, pool: Pool) -> float:
+        kth = kth_support(pool, number)
         found = noisy(np.array([kth]), epsilon=epsilon * _SHARE_OF_LIMIT * _A_HAIR_LESS, sensitivity=1)
         return _BELOW * float(found[0])
 
-    data = _declared(baskets, vocabulary)
     release = _curate(
-        data,
+        baskets,
         limit,
         epsilon=epsilon,
         budget=budget,
-        vocabulary=data.domain,
+        vocabulary=vocabulary,
         neighbours=neighbours,
         settings=settings,
         on_progress=on_progress,
@@ -150,9 +153,7 @@ def _curate(
             value=budget,
             hint="Budget.open(path, name) opens one, Budget.in_memory(epsilon) makes one for a trial.",
         )
-    data = _declared(baskets, vocabulary)
-    if not data.n_items:
-        raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
+    data = declared(baskets, vocabulary)
     budget = Budget.in_memory(epsilon, neighbours=neighbours or "add-remove") if budget is None else budget
     relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
     if relation != budget.neighbours:
@@ -161,39 +162,35 @@ def _curate(
             parameter="neighbours",
             value=relation,
         )
-    remaining = budget.remaining
-    if remaining.epsilon < epsilon:
-        raise BudgetExceeded(
-            f"The budget {budget.name!r} has epsilon {remaining.epsilon:g} left, and this costs {epsilon:g}.",
-            name=budget.name,
-            asked=(epsilon, 0.0),
-            remaining=remaining,
-            hint="Nothing was spent, and nothing was looked at.",
-        )
     _compiled()
     per_person = PER_PERSON[relation]
     share = round(settings.share_of_lengths + settings.share_of_cardinality + of_limit, 12)
     first, rest = _split(epsilon, share)
     what = ", ".join(f"{name} {value:g}" for name, value in asked.items())
-    entries = [budget.spend(first, purpose=f"curate ({what}): lengths, limit and largest itemsets")]
+    # All of it is paid before the first look, at one time: digests are published, and must not tell how long a look took.
+    entries = budget.spend_together(
+        [(first, f"curate ({what}): lengths, limit and largest itemsets"), (rest, f"curate ({what}): counts")]
+    )
     lengths, cardinality = (first * part / share for part in (settings.share_of_lengths, settings.share_of_cardinality))
 
     def hope(plan: Plan) -> float:
-        return check_hope(plan, data.n_items, rest, settings, per_person=per_person, lengths=lengths, spent=first)
+        return check_hope(plan, data.n_items, rest, per_person=per_person, lengths=lengths, spent=first)
 
-    with composed(first):
-        plan = prepare(
-            data,
-            limit,
-            lengths=lengths,
-            cardinality=cardinality,
-            counts=rest,
-            settings=settings,
-            per_person=per_person,
-            check=hope,
-        )
-    discoverable = hope(plan)
-    entries.append(budget.spend(rest, purpose=f"curate ({what}): counts"))
+    try:
+        with composed(first):
+            plan = prepare(
+                data,
+                limit,
+                lengths=lengths,
+                cardinality=cardinality,
+                counts=rest,
+                settings=settings,
+                per_person=per_person,
+                check=hope,
+            )
+    except HopelessError:
+        budget.give_back(entries[1])  # nothing was looked at for it, which released numbers decided
+        raise
     with composed(rest):
         levels, stopped = mine_levels(
             data,
@@ -212,7 +209,7 @@ def _curate(
         "min_count": round(plan.min_count, 6),
         "n_records": plan.lengths.total,
         "scale_of_total": round(scale_of_total(lengths), 6),
-        "discoverable": discoverable / max(plan.lengths.total, 1),
+        "discoverable": hope(plan) / max(plan.lengths.total, 1),
         "records_cut_to": plan.max_size,
         "largest": plan.largest,
         "cap": plan.cap,
@@ -220,7 +217,7 @@ def _curate(
         "settings": asdict(settings),
         "parts": {
             **dict(zip(("lengths", "total"), parts(lengths), strict=True)),
-            "cardinality": cardinality,
+            **dict(zip(("ranking", "cardinality"), parts_of_cardinality(cardinality), strict=True)),
             **({"limit": epsilon * of_limit} if of_limit else {}),
             **{f"size {level.items.shape[1]}": level.epsilon for level in levels},
         },
@@ -249,11 +246,11 @@ def _check_epsilon(epsilon: float) -> float:
 
 @lru_cache(maxsize=1)
 def _compiled() -> None:
-    """Everything compiled, and OpenDP at hand, before anything is paid: on records that nobody gave."""
-    few = Baskets([[0, 1, 2, 3, 4, 5], [0, 1], [0, 1]], items=range(6))
-    settings = Settings(longest=3, clear=0.0, extra=0)
-    largest_supports(few, floor=1, cap=3)
-    plan = Plan(Lengths(np.array([0, 0, 2, 1]), 3, bins(3), 1.0), 1.0, 2, 2, 2)
+    """Compile everything, and load OpenDP, before anything is paid: a release of six made-up records."""
+    few = Baskets([[0, 1, 2, 3, 4, 5], *[[0, 1, 2]] * 5], items=range(6))
+    settings = Settings(longest=3, clear=0.0, extra=0, cap=3)
+    shares = {"lengths": 1e3, "cardinality": 1e3, "counts": 1e3}
+    plan = prepare(few, lambda lengths, pool: kth_support(pool, 9), **shares, settings=settings, per_person=1)
     mine_levels(few, plan, epsilon=1e3, settings=settings, per_person=1)
 
 
@@ -265,41 +262,3 @@ def _split(epsilon: float, share: float) -> tuple[float, float]:
     while Decimal(repr(rest)) > whole - Decimal(repr(first)):
         rest = math.nextafter(rest, 0.0)
     return first, rest
-
-
-def _declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
-    if not isinstance(baskets, Baskets):
-        raise DataError(
-            f"Baskets can be curated, a {type(baskets).__name__} cannot.",
-            hint="Baskets(records) or Baskets.from_frame(frame) makes them; of a Table, table.to_baskets() does.",
-        )
-    if vocabulary is not None:
-        domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
-        try:
-            return _as_declared(baskets, domain).with_domain(domain)
-        except (DataError, ParameterError):
-            pass
-        raise DataError(
-            "The baskets must hold items of the declared vocabulary only.",
-            hint="That is for the curator alone to know: mend the data, or declare all items that may occur.",
-        )
-    if not baskets.domain.is_declared:
-        raise ParameterError(
-            "The 'vocabulary' parameter must be given: the items were read off the data, and which occur is private.",
-            parameter="vocabulary",
-            value=None,
-            hint="Name all items that may occur; if which do occur is public anyway, vocabulary=baskets.domain.",
-        )
-    return baskets
-
-
-def _as_declared(baskets: Baskets, domain: Domain) -> Baskets:
-    """The same records with labels as they are declared, where these are written alike: 1 and "1".
-
-    A reader of text takes labels for numbers if all of them are: one record with "milk" must not decide that.
-    """
-    written = {str(label): label for label in domain.labels}
-    if len(written) < len(domain):
-        return baskets
-    labels = [label if label in domain.index else written.get(str(label), label) for label in baskets.domain.labels]
-    return Baskets.from_csr(baskets.indptr, baskets.indices, Domain(labels, is_declared=False))

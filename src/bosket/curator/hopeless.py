@@ -7,12 +7,11 @@ import math
 from bosket.curator.lengths import parts
 from bosket.curator.levels import sensitivity
 from bosket.curator.loss import kept_ratio
-from bosket.curator.miner import Plan, Settings, cap_of
+from bosket.curator.miner import WITHIN, Plan
 from bosket.curator.noise import scale_of
 from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
 from bosket.errors import BosketError
 
-_WITHIN = 3.0  # scales of the noise
 _CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
 _MARGIN = 1.3  # for an epsilon that will do, as the limit itself is noisy
 _RIGHT, _TIMES = 0.2, 0.5  # delta and eta of Theorem 3
@@ -21,8 +20,8 @@ _RIGHT, _TIMES = 0.2, 0.5  # delta and eta of Theorem 3
 class HopelessError(BosketError):
     """At this epsilon the limit lies within the noise: what would be reported is chance.
 
-    ``discoverable`` is the smallest support that noise alone hardly reaches, infinite where the number of records is
-    lost in it too; ``spent`` is what was spent to find that out.
+    ``discoverable`` is the smallest support of single items that noise alone hardly reaches, as in the ``about`` of a
+    release, infinite where the number of records is lost in the noise too; ``spent`` is what was spent to find out.
     """
 
     def __init__(self, message: str, *, discoverable: float, spent: float, hint: str | None = None) -> None:
@@ -32,28 +31,28 @@ class HopelessError(BosketError):
 
 
 def check_hope(
-    plan: Plan, n_items: int, epsilon: float, settings: Settings, *, per_person: int, lengths: float, spent: float
+    plan: Plan, n_items: int, epsilon: float, *, per_person: int, lengths: float, spent: float
 ) -> float:
     """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
 
     ``epsilon`` is there for the counts, ``lengths`` was paid for the lengths, ``spent`` in all.  Everything follows
-    from what was released.  At three times the scale of the noise, after truncation, one item in forty that nobody has
-    would pass the limit.  The number of records must lie clear of its own noise too.
+    from what was released, and from single items alone having all of ``epsilon``: the figure does not hang on what
+    else is asked for.  At three times the scale of the noise, after truncation, one item in forty that nobody has would
+    pass the limit.  The number of records must lie clear of its own noise too.
     """
-    each = epsilon / plan.largest
     kappa = sensitivity(plan.max_size, 1, n_items, per_person)
-    scale, of_total = scale_of(each, kappa), scale_of_total(lengths)
+    scale, of_total = scale_of(epsilon, kappa), scale_of_total(lengths)
     left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
-    least = discoverable_count(each, n_items, sensitivity=kappa) / left
+    least = discoverable_count(epsilon, n_items, sensitivity=kappa) / left
     total = max(plan.lengths.total, 1)
     is_counted = total >= _CLEAR * of_total
-    if is_counted and plan.min_count * left >= _WITHIN * scale:
+    if is_counted and plan.min_count * left >= WITHIN * scale:
         return least
     hint = "No support can be told from noise at this epsilon."
     if is_counted and least < total:
         hint = f"Supports from {least / total:.2g} on can be told from noise at this epsilon."
     if is_counted:
-        more = _more(plan, n_items, epsilon, settings, per_person, needed=_WITHIN * kappa / (plan.min_count * left))
+        more = _MARGIN * max(1.0, WITHIN * scale / (plan.min_count * left))
         hint += f"  This limit takes some {more * (epsilon + spent):.2g}."
     useful, never = _useful(plan, n_items, per_person)
     raise HopelessError(
@@ -62,7 +61,7 @@ def check_hope(
         f"chance.  An epsilon of {spent:g} was spent to find that out.",
         discoverable=least / total if is_counted else math.inf,
         spent=spent,
-        hint=f"{hint}  (Single items are ({_RIGHT}, {_TIMES})-useful from {useful * (epsilon + spent) / each:.2g} on; "
+        hint=f"{hint}  (Single items are ({_RIGHT}, {_TIMES})-useful from {useful * (epsilon + spent) / epsilon:.2g} on; "
         f"itemsets of any size, in records of any length, by no method below {never:.2g}.)",
     )
 
@@ -70,16 +69,6 @@ def check_hope(
 def scale_of_total(lengths: float) -> float:
     """Of the noise of the number of records, for so much epsilon paid for lengths and number."""
     return scale_of(parts(lengths)[1], 1)
-
-
-def _more(plan: Plan, n_items: int, epsilon: float, settings: Settings, per_person: int, *, needed: float) -> float:
-    """How many times the epsilon would do, by a margin; ``needed`` is for one size, and a larger one serves more."""
-    more = 1.0
-    while True:
-        sizes = cap_of(plan, n_items, epsilon=more * epsilon, settings=settings, per_person=per_person)
-        if more * epsilon >= _MARGIN * needed * sizes:
-            return more
-        more *= 1.1
 
 
 def _useful(plan: Plan, n_items: int, per_person: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled, popcount
+from bosket.compiled import compiled
 
 
 @compiled
@@ -124,15 +124,39 @@ def choose(rows: Any, scores: Any, found: Any, number: int, limit: int, weight: 
 
 
 @compiled
-def count_truncated(indptr: Any, indices: Any, is_used: Any, rows: Any, scores: Any, limit: int, counts: Any) -> None:
+def foremost(record: Any, length: int, rank: Any, most: int) -> int:
+    """Leave in a record the items with the lowest ranks, ``most`` of them at most, in their order; how many are left."""
+    if length <= most:
+        return length
+    ranks = np.empty(length, rank.dtype)
+    for place in range(length):
+        ranks[place] = rank[record[place]]
+    last = np.sort(ranks)[most - 1]
+    left = 0
+    for place in range(length):
+        if rank[record[place]] <= last:
+            record[left] = record[place]
+            left += 1
+    return left
+
+
+@compiled
+def count_truncated(
+    indptr: Any, indices: Any, rank: Any, rows: Any, scores: Any, limit: int, most: int, n_found: int, counts: Any
+) -> None:
     """Add to ``counts`` the candidates (sorted rows) in each record, after smart truncation to ``limit`` items.
 
-    Items that no candidate has are dropped first; a record with no more than ``limit`` others stays whole.
+    rank     a number for each item, all different, the lowest for the item to keep first; -1 for one that no candidate
+             has, which is dropped
+    most     a record with more than ``limit`` items is cut by rank to this many first, which bounds the work
+    n_found  how many candidates a record so cut can hold
+
+    A record with no more than ``limit`` items of candidates stays whole.
     """
     k = rows.shape[1]
-    found = np.empty(rows.shape[0], np.int64)
-    weight = np.empty(rows.shape[0], np.float64)
-    has = np.empty(rows.shape[0], np.int64)
+    found = np.empty(n_found, np.int64)
+    weight = np.empty(n_found, np.float64)
+    has = np.empty(n_found, np.int64)
     stack = np.empty((k, 3), np.int64)
     kept = np.empty(limit, indices.dtype)
     longest = 0
@@ -142,13 +166,16 @@ def count_truncated(indptr: Any, indices: Any, is_used: Any, rows: Any, scores: 
     for r in range(len(indptr) - 1):
         length = 0
         for at in range(indptr[r], indptr[r + 1]):
-            if is_used[indices[at]]:
+            if rank[indices[at]] >= 0:
                 record[length] = indices[at]
                 length += 1
         if length < k:
             continue
+        is_whole = length <= limit
+        if not is_whole:
+            length = foremost(record, length, rank, most)
         number = contained(rows, record, length, found, stack)
-        if length <= limit:
+        if is_whole:
             for j in range(number):
                 counts[found[j]] += 1
             continue
@@ -159,48 +186,11 @@ def count_truncated(indptr: Any, indices: Any, is_used: Any, rows: Any, scores: 
 
 
 @compiled
-def raise_supports(columns: Any, counts: Any, best: Any) -> None:
-    """Raise ``best[j - 1]`` to the largest support of any itemset of j items, where that is larger, for all its j.
-
-    ``columns`` are bitmaps of items, ``counts`` their supports, the largest first.  Depth first, likeliest extensions
-    first: an itemset of j items with support s is gone into only if s is above the best of the largest size that its
-    other items could fill.  ``best`` never rises with j, as an itemset lends its support to its subsets.
-    """
-    n, words = columns.shape
-    cap = len(best)
-    shared = np.empty((cap, words), np.uint64)
-    items = np.empty((cap, n), np.int64)
-    supports = np.empty((cap, n), np.int64)
-    sizes = np.zeros(cap, np.int64)
-    places = np.zeros(cap, np.int64)
-    items[0], supports[0], sizes[0] = np.arange(n), counts, n
-    depth = 0
-    while depth >= 0:
-        at = places[depth]
-        rest = sizes[depth] - at
-        if rest == 0 or supports[depth, at] <= best[min(cap, depth + rest) - 1]:  # so are those after it
-            depth -= 1
-            continue
-        places[depth] = at + 1
-        support = supports[depth, at]
-        for j in range(depth + 1):
-            best[j] = max(best[j], support)
-        if depth + 1 == cap:
-            continue
-        column = columns[items[depth, at]]
-        for word in range(words):
-            shared[depth, word] = column[word] if depth == 0 else column[word] & shared[depth - 1, word]
-        size = 0
-        for other in range(at + 1, sizes[depth]):
-            column = columns[items[depth, other]]
-            count = 0
-            for word in range(words):
-                count += popcount(shared[depth, word] & column[word])
-            if count > best[cap - 1]:
-                items[depth + 1, size], supports[depth + 1, size] = items[depth, other], count
-                size += 1
-        order = np.argsort(-supports[depth + 1, :size], kind="mergesort")
-        items[depth + 1, :size] = items[depth + 1, :size][order]
-        supports[depth + 1, :size] = supports[depth + 1, :size][order]
-        sizes[depth + 1], places[depth + 1] = size, 0
-        depth += 1
+def best_triangle(table: Any, first: int) -> int:
+    """The largest number that all three pairs of ``first`` and two later items have in a symmetric table of pairs."""
+    best = 0
+    for second in range(first + 1, len(table)):
+        edge = table[first, second]
+        for third in range(second + 1, len(table)):
+            best = max(best, min(edge, min(table[first, third], table[second, third])))
+    return best

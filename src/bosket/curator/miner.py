@@ -1,6 +1,7 @@
 """Frequent itemsets under differential privacy, from one declared epsilon (Zeng, Naughton and Cai 2012, Algorithm 3).
 
     lengths       how long records are, hence the cut; how many there are, hence the limit as a count
+    ranking       which items are likely the most frequent, hence the itemsets that are looked at next
     cardinality   how large frequent itemsets get
     size 1, 2 ..  noisy counts of all items, then of candidates, in records cut to a few items: an equal share each
 
@@ -13,15 +14,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import comb
 
+import numpy as np
+
 from bosket.checks import check_between, check_fraction, check_integer, check_not_negative
-from bosket.curator.cardinality import FLOOR, largest_supports, noisy_cardinality
+from bosket.curator.cardinality import noisy_cardinality
 from bosket.curator.lengths import Lengths, noisy_lengths
-from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level
-from bosket.curator.truncation import random_truncation
+from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
+from bosket.curator.loss import kept_ratio
+from bosket.curator.noise import noisy, scale_of
+from bosket.curator.pool import Pool
+from bosket.curator.truncation import count_items, random_truncation
 from bosket.data import Baskets
 from bosket.errors import ParameterError, TooManyCandidatesError
 
 _MOST = 0.9  # of epsilon, for the first looks
+_OF_RANKING = 0.5  # of what is paid for the cardinality
+WITHIN = 3.0  # scales of the noise: a limit below that is within it
 
 
 @dataclass(frozen=True)
@@ -30,10 +38,11 @@ class Settings:
 
     share_of_lengths: float = 0.05
     share_of_cardinality: float = 0.1
+    """Half of it ranks the items, half finds how large frequent itemsets get."""
     whole: float = 0.85
     """The share of records that the first cut should leave whole."""
     longest: int = 100
-    """Lengths beyond this are not told apart."""
+    """Lengths up to this are told apart, longer ones by powers of two."""
     cap: int = 15
     """Frequent itemsets are taken to have no more items."""
     extra: int = 3
@@ -90,8 +99,13 @@ class Plan:
     """What records are cut to when single items are counted."""
 
 
-Limit = Callable[[Lengths], float]
-"""The limit as a count, from what has been released."""
+Limit = Callable[[Lengths, Pool], float]
+"""The limit as a count, from what has been released, or with noise that was paid for from the pool."""
+
+
+def parts(cardinality: float) -> tuple[float, float]:
+    """What of the epsilon paid for the cardinality ranks items, and what is for comparisons."""
+    return _OF_RANKING * cardinality, (1 - _OF_RANKING) * cardinality
 
 
 def prepare(
@@ -107,17 +121,36 @@ def prepare(
 ) -> Plan:
     """The first looks at the data, for so much epsilon each; ``check`` may refuse to go on after the lengths.
 
-    ``counts`` is what will be there for the counts: itemsets so large that their noise would drown them then are not
-    looked for now, which could take long.
+    ``counts`` is what will be there for the counts: sizes of itemsets that their noise would drown then are not looked
+    for now.  Work and memory follow from settings, vocabulary, records and what has been released.
     """
     longest = min(settings.longest, baskets.n_items)  # no record has more than there are
-    noisy = noisy_lengths(baskets.sizes, epsilon=lengths, longest=longest, per_person=per_person)
-    min_count = max(1.0, limit(noisy))
-    plan = Plan(noisy, min_count, 1, 1, noisy.cut(settings.whole))
+    found = noisy_lengths(
+        baskets.sizes, epsilon=lengths, longest=longest, most=baskets.n_items, per_person=per_person
+    )
+    of_ranking, of_comparisons = parts(cardinality)
+    max_size = found.cut(settings.whole)
+    pool = ranked_pool(baskets, max_size, found.total, epsilon=of_ranking, per_person=per_person)
+    plan = Plan(found, max(1.0, limit(found, pool)), 1, 1, max_size)
     check(plan)
     cap = cap_of(plan, baskets.n_items, epsilon=counts, settings=settings, per_person=per_person)
-    supports = largest_supports(baskets, floor=max(1, int(min_count / FLOOR)), cap=cap)
-    return replace(plan, largest=noisy_cardinality(supports, min_count, epsilon=cardinality), cap=cap)
+    largest = noisy_cardinality(pool.largest, cap, plan.min_count, epsilon=of_comparisons)
+    most = sizes_clear(plan, baskets.n_items, epsilon=counts, per_person=per_person)
+    return replace(plan, largest=max(1, min(largest, most)), cap=cap)
+
+
+def ranked_pool(baskets: Baskets, max_size: int, n_records: int, *, epsilon: float, per_person: int) -> Pool:
+    """The items by their noisy supports in records that were cut at random, all of which is paid for."""
+    kappa = sensitivity(max_size, 1, baskets.n_items, per_person)
+    supports = noisy(count_items(random_truncation(baskets, max_size)), epsilon=epsilon, sensitivity=kappa)
+    return Pool(baskets, np.argsort(-supports, kind="stable").astype(np.int32), n_records)
+
+
+def sizes_clear(plan: Plan, n_items: int, *, epsilon: float, per_person: int) -> float:
+    """How many sizes can share epsilon so that the limit is not within the noise of single items."""
+    kappa = sensitivity(plan.max_size, 1, n_items, per_person)
+    left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
+    return plan.min_count * left // (WITHIN * scale_of(epsilon, kappa))
 
 
 def cap_of(plan: Plan, n_items: int, *, epsilon: float, settings: Settings, per_person: int) -> int:

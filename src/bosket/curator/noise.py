@@ -9,12 +9,14 @@ filter, which refuses whatever would take the sum beyond the epsilon declared fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from threading import Thread
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +24,10 @@ import numpy.typing as npt
 from bosket.checks import check_integer, check_positive
 from bosket.errors import BosketError, BudgetExceeded
 
+T = TypeVar("T")
 Counts = npt.NDArray[np.int64]
 
+_PATIENCE = 0.2  # seconds
 _MARGIN = 1 - 1e-12  # a budget is kept in decimals, and parts of it are rounded: no part may cost a hair more
 
 
@@ -105,7 +109,28 @@ def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
     values = np.asarray(counts, np.int64)
     if not values.size:
         return values.copy()
-    return np.array(_drawn(values.ravel(), measurement, sensitivity), np.int64).reshape(values.shape)
+    drawn = answering_interrupts(partial(_drawn, values.ravel(), measurement, sensitivity))
+    return np.array(drawn, np.int64).reshape(values.shape)
+
+
+def answering_interrupts(work: Callable[[], T]) -> T:
+    """What ``work`` returns, done on a thread of its own: Ctrl-C is answered at once, where OpenDP would draw on.
+
+    What is left undone then goes on unheard, and ends with the process.
+    """
+    result: Future[T] = Future()
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            result.set_result(context.run(work))
+        except BaseException as problem:  # noqa: BLE001 - it is raised again where somebody waits for it
+            result.set_exception(problem)
+
+    Thread(target=run, daemon=True).start()
+    while not wait([result], timeout=_PATIENCE).done:
+        pass  # a signal may reach another thread, and is answered here
+    return result.result()
 
 
 def _drawn(counts: Counts, measurement: Any, sensitivity: int) -> Any:

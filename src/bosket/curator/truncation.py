@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import comb
+from threading import Lock
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +16,9 @@ from bosket.data import Baskets
 from bosket.randomness import Randomness, Secure
 from bosket.threads import n_threads, parallel_map, slices
 
-_RECORDS = 1 << 14
+_RECORDS = 1 << 13
+_ITEMSETS = 1 << 17  # of one size in one record
+_WORK = 1 << 21  # itemsets in records, some tens of milliseconds
 
 
 def random_truncation(baskets: Baskets, max_size: int, *, rng: Randomness | None = None) -> Baskets:
@@ -21,7 +27,12 @@ def random_truncation(baskets: Baskets, max_size: int, *, rng: Randomness | None
     keys = np.empty(len(baskets.indices), np.uint64)
     stream.fill(keys)
     kept = np.zeros(len(baskets.indices), bool)
-    keep_some(baskets.indptr, baskets.indices, keys, max_size, kept)
+
+    def piece(part: tuple[int, int]) -> None:
+        start, stop = part
+        keep_some(baskets.indptr[start : stop + 1], baskets.indices, keys, max_size, kept)
+
+    parallel_map(piece, list(slices(baskets.n_records, _RECORDS)))
     indptr = np.concatenate([[0], np.cumsum(kept)])[baskets.indptr]
     return Baskets.from_csr(indptr, baskets.indices[kept], baskets.domain)
 
@@ -35,19 +46,52 @@ def count_candidates(
 ) -> Counts:
     """How many records hold each candidate after smart truncation to ``max_size`` items (section 5.3).
 
-    ``scores`` are public: the sums of the noisy supports of each candidate's subsets (Definition 8).
+    ``scores`` are public: the sums of the noisy supports of each candidate's subsets (Definition 8).  The candidates
+    within a record are gone through ``max_size`` times; so that one record cannot take long, one with very many items
+    is first cut to those with the highest scores, a few dozen or hundreds.  That looks at one record as well.
     """
-    is_used = np.zeros(baskets.n_items, bool)
-    is_used[candidates] = True
+    n, k = candidates.shape
+    most = max(max_size, _most_items(k))
+    n_found = min(n, comb(most, k))
+    rank = _ranks(candidates, scores, baskets.n_items)
+    total = np.zeros(n, np.int64)
+    lock = Lock()
 
-    def piece(part: tuple[int, int]) -> Counts:
+    def piece(part: tuple[int, int]) -> None:
         start, stop = part
-        counts = np.zeros(len(candidates), np.int64)
-        count_truncated(
-            baskets.indptr[start : stop + 1], baskets.indices, is_used, candidates, scores, max_size, counts
-        )
-        return counts
+        counts = np.zeros(n, np.int64)
+        ends = baskets.indptr[start : stop + 1]
+        count_truncated(ends, baskets.indices, rank, candidates, scores, max_size, most, n_found, counts)
+        with lock:
+            np.add(total, counts, out=total)
 
-    each = max(_RECORDS, -(-baskets.n_records // (4 * n_threads())))
-    parts = parallel_map(piece, list(slices(baskets.n_records, each)))
-    return np.sum(parts, axis=0) if parts else np.zeros(len(candidates), np.int64)
+    parallel_map(piece, _pieces(baskets.sizes, k, most, n_found))
+    return total
+
+
+def _most_items(k: int) -> int:
+    """The longest record whose itemsets of k items are no more than are gone through for one record."""
+    n = k
+    while comb(n + 1, k) <= _ITEMSETS:
+        n += 1
+    return n
+
+
+def _ranks(candidates: ItemsetRows, scores: npt.NDArray[np.float64], n_items: int) -> npt.NDArray[np.int32]:
+    """Items by the highest score of a candidate that has them; -1 for those that none has."""
+    best = np.full(n_items, -np.inf)
+    np.maximum.at(best, candidates.ravel(), np.repeat(scores, candidates.shape[1]))
+    rank = np.empty(n_items, np.int32)
+    rank[np.argsort(-best, kind="stable")] = np.arange(n_items, dtype=np.int32)
+    rank[best == -np.inf] = -1
+    return rank
+
+
+def _pieces(sizes: npt.NDArray[np.int64], k: int, most: int, n_found: int) -> list[tuple[int, int]]:
+    """Records in runs of about equal work, so that Ctrl-C is answered soon."""
+    by_size = np.array([size + min(n_found, comb(min(size, most), k)) for size in range(int(sizes.max(initial=0)) + 1)])
+    work = np.cumsum(by_size[sizes])
+    whole = int(work[-1]) if len(work) else 0
+    step = max(1, min(_WORK, -(-whole // (4 * n_threads()))))
+    cuts = np.unique([0, *np.searchsorted(work, np.arange(step, whole, step)).tolist(), len(sizes)])
+    return list(pairwise(cuts.tolist()))

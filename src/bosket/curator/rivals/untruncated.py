@@ -10,8 +10,8 @@ hold
 
 of the candidates of i items, L being the longest record that is allowed, which is public: all items unless declared.
 Records longer than a declared L lose items at random, each on its own (Theorem 7): to refuse them would tell of them.
-No record, however long, makes a search fail, which would tell of it too: `bosket.curator.cardinality` lists no subsets
-of long ones, and how many candidates there are follows from noisy counts.
+No record, however long, makes a search fail, which would tell of it too: what `bosket.curator.pool` counts, and how
+many candidates there are, follows from noisy counts.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 from bosket.checks import check_fraction, check_integer
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex
-from bosket.curator.cardinality import FLOOR, largest_supports, noisy_cardinality
+from bosket.curator.cardinality import noisy_cardinality
 from bosket.curator.levels import sensitivity
-from bosket.curator.miner import Settings
+from bosket.curator.miner import Settings, parts, ranked_pool
 from bosket.curator.noise import noisy
 from bosket.curator.rivals.base import Purse, Rival
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
@@ -58,8 +58,9 @@ def frequent(
     short = baskets if longest == baskets.n_items else random_truncation(baskets, longest, rng=rng)
     cap = min(known.cap, max(1, longest))
     share = purse.pay("cardinality", epsilon * known.share_of_cardinality)
-    supports = largest_supports(short, floor=max(1, int(min_count / FLOOR)), cap=cap)
-    largest = noisy_cardinality(supports, min_count, epsilon=share)
+    of_ranking, of_comparisons = parts(share)
+    pool = ranked_pool(short, longest, total, epsilon=of_ranking, per_person=1)
+    largest = noisy_cardinality(pool.largest, cap, min_count, epsilon=of_comparisons)
     each = epsilon * (1 - known.share_of_lengths - known.share_of_cardinality) / largest
     items, counts, kappas = [], [], []
     candidates: ItemsetRows | None = np.arange(baskets.n_items, dtype=np.int32)[:, None]
