@@ -5,14 +5,18 @@ They are kept so that the audit can show that it would notice.  Nothing here is 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator.lengths import Lengths, binned, bins
+from bosket.curator.lengths import Lengths, binned, bins, noisy_lengths
 from bosket.curator.noise import Counts, noisy, scale_of
-from bosket.data import Baskets
-from bosket.mining.exact import exact_itemsets
+from bosket.curator.pool import Pool
+from bosket.data import Baskets, Domain
+from bosket.errors import DataError, TooManyCandidatesError
+from bosket.mining import exact
 
 
 def whole_records(baskets: Baskets, max_size: int) -> Baskets:
@@ -30,7 +34,7 @@ def count_whole(baskets: Baskets, candidates: ItemsetRows, scores: npt.NDArray[n
 
 def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
     """For ``Pool.largest``: section 6 as printed, the last y_j that was found serves for all longer sizes."""
-    levels = exact_itemsets(
+    levels = exact.exact_itemsets(
         baskets.indptr, baskets.indices, baskets.n_items, min_count=floor, max_size=cap, max_itemsets=1 << 40
     )
     found = [int(counts.max()) for _, counts in levels] or [floor]
@@ -70,3 +74,57 @@ def floating_noise(
 def seen_items(baskets: Baskets) -> Baskets:
     """For the data themselves: the domain is whatever occurs in them."""
     return Baskets(list(baskets))
+
+
+class ListingPool(Pool):
+    """For ``Pool``: lists all itemsets from a floor on, packs whole records where these are too many."""
+
+    floor = 20
+    most = 1 << 17
+
+    def largest(self, size: int) -> int:
+        baskets = self._baskets
+        try:
+            levels = exact.exact_itemsets(
+                baskets.indptr, baskets.indices, baskets.n_items,
+                min_count=self.floor, max_size=15, max_itemsets=self.most,
+            )  # fmt: skip
+        except TooManyCandidatesError:
+            baskets.to_bits()
+            return self.floor
+        found = [int(counts.max()) for items, counts in levels if items.shape[1] == size]
+        return max([self.floor, *found])
+
+    def supports(self, size: int) -> Counts:
+        """For the k-th support: all itemsets there are, or an error."""
+        levels = exact.exact_itemsets(
+            self._baskets.indptr, self._baskets.indices, self._baskets.n_items,
+            min_count=1, max_size=15, max_itemsets=self.most,
+        )  # fmt: skip
+        return np.concatenate([counts for items, counts in levels if items.shape[1] == size] or [np.zeros(0, np.int64)])
+
+
+def ranked_listing_pool(
+    baskets: Baskets, max_size: int, n_records: int, *, epsilon: float, per_person: int
+) -> ListingPool:
+    """For ``ranked_pool``."""
+    return ListingPool(baskets, np.arange(baskets.n_items, dtype=np.int32), n_records)
+
+
+def only_declared(baskets: Baskets, domain: Domain) -> Baskets:
+    """For ``restricted``: an item that was not declared is an error."""
+    return baskets.with_domain(domain)
+
+
+def lengths_of_some(sizes: npt.NDArray[np.int64], **paid: Any) -> Lengths:
+    """For ``noisy_lengths``: no records are an error."""
+    if not len(sizes):
+        raise DataError("There are no records.")
+    return noisy_lengths(sizes, **paid)
+
+
+def short_records(sizes: npt.NDArray[np.int64], *, longest: int, **paid: Any) -> Lengths:
+    """For ``noisy_lengths``: a record that is longer than any that is told apart is an error."""
+    if int(sizes.max(initial=0)) > longest:
+        raise DataError(f"A record has more than {longest} items.")
+    return noisy_lengths(sizes, longest=longest, **paid)

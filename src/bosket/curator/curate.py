@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from decimal import Decimal
 from functools import lru_cache
@@ -177,7 +178,7 @@ def _curate(
         return check_hope(plan, data.n_items, rest, per_person=per_person, lengths=lengths, spent=first)
 
     try:
-        with composed(first):
+        with _telling_no_counts(), composed(first):
             plan = prepare(
                 data,
                 limit,
@@ -191,7 +192,7 @@ def _curate(
     except HopelessError:
         budget.give_back(entries[1])  # nothing was looked at for it, which released numbers decided
         raise
-    with composed(rest):
+    with _telling_no_counts(), composed(rest):
         levels, stopped = mine_levels(
             data,
             plan,
@@ -226,6 +227,18 @@ def _curate(
         "mechanism": "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise",
     }
     return Release(data.domain, plan, frequent, about)
+
+
+@contextmanager
+def _telling_no_counts() -> Iterator[None]:
+    """Let no error say how much memory was asked for: that is the number of records, or of items in them."""
+    is_short = False
+    try:
+        yield
+    except MemoryError:
+        is_short = True
+    if is_short:  # outside the handler, so that the other error does not hang on it
+        raise MemoryError("There is not enough memory to curate these baskets.")
 
 
 def _reported(levels: list[NoisyLevel], min_count: float, false_share: float | None) -> tuple[NoisyLevel, ...]:

@@ -4,10 +4,10 @@ To find the largest or the k-th largest support among *all* itemsets takes a sea
 data: one record more took it from one second to a minute.  Here the family is settled beforehand.  Items are ranked by
 noisy supports, which are paid for, and the itemsets of i items are those among the first M_i of the ranking, where
 
-    M_i = the largest M with C(M, j) W <= WORK for j = 2 .. i,    W = ceil(noisy number of records / 64)
+    M_i = the largest M with C(M, j) <= min(ITEMSETS, WORK / W) for j = 2 .. i,    W = ceil(noisy number of records / 64)
 
-All of them are counted in bitmaps, without pruning: the number of operations follows from i, W and the records alone,
-and the memory from M_2.  Pools are nested, so supports do not grow with the size.
+All of them are counted in bitmaps, without pruning: time and memory follow from these numbers and the true number of
+records.  Pools are nested, so supports do not grow with the size.
 
 Whatever the family, as long as it does not hang on the data: one record more or less moves the largest and the k-th
 largest of its supports by one at most, since it moves each of them by one at most.
@@ -25,12 +25,15 @@ from bosket.counting.base import ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.curator.kernels import best_triangle
 from bosket.curator.noise import Counts
+from bosket.curator.truncation import widest
 from bosket.data import Baskets
 from bosket.data.domain import ItemIds
 from bosket.threads import parallel_map
 
 WORK = 1 << 27
-"""Words of bitmaps that are looked at for the itemsets of one size, the first item of each left out."""
+"""Words of bitmaps that are looked at for the itemsets of one size."""
+ITEMSETS = 1 << 18
+"""Of one size, where records are few."""
 
 
 def width(size: int, n_items: int, n_records: int) -> int:
@@ -39,17 +42,8 @@ def width(size: int, n_items: int, n_records: int) -> int:
     >>> [width(size, 1000, 60_000) for size in (1, 2, 3, 4, 15)]
     [1000, 535, 96, 44, 19]
     """
-    most = max(1, WORK // max(1, -(-n_records // 64)))
-    return min([n_items, *(_widest(part, n_items, most) for part in range(2, size + 1))])  # items need no bitmaps
-
-
-def _widest(size: int, n_items: int, most: int) -> int:
-    """The largest number of items that have no more than ``most`` itemsets of this size, by halves."""
-    low, high = 0, n_items
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if comb(middle, size) <= most else (low, middle - 1)
-    return low
+    most = max(1, min(ITEMSETS, WORK // max(1, -(-n_records // 64))))
+    return min([n_items, *(widest(part, n_items, most) for part in range(2, size + 1))])  # items need no bitmaps
 
 
 class Pool:

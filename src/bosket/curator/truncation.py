@@ -51,7 +51,7 @@ def count_candidates(
     is first cut to those with the highest scores, a few dozen or hundreds.  That looks at one record as well.
     """
     n, k = candidates.shape
-    most = max(max_size, _most_items(k))
+    most = max(max_size, widest(k, baskets.n_items, _ITEMSETS))
     n_found = min(n, comb(most, k))
     rank = _ranks(candidates, scores, baskets.n_items)
     total = np.zeros(n, np.int64)
@@ -69,12 +69,17 @@ def count_candidates(
     return total
 
 
-def _most_items(k: int) -> int:
-    """The longest record whose itemsets of k items are no more than are gone through for one record."""
-    n = k
-    while comb(n + 1, k) <= _ITEMSETS:
-        n += 1
-    return n
+def widest(size: int, n_items: int, most: int) -> int:
+    """The largest number of items, up to ``n_items``, that have no more than ``most`` itemsets of this size.
+
+    >>> widest(2, 1000, 45)
+    10
+    """
+    low, high = 0, n_items
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if comb(middle, size) <= most else (low, middle - 1)
+    return low
 
 
 def _ranks(candidates: ItemsetRows, scores: npt.NDArray[np.float64], n_items: int) -> npt.NDArray[np.int32]:

@@ -1,0 +1,130 @@
+"""What somebody can see of a curator who is at work, apart from the release itself.
+
+An :class:`Outcome` holds what is not covered by noise: whether there is a release, a refusal or an error and of which
+kind, what is said and with which exit code, the entries in the ledger and their times, and how much work and memory it
+took.  On two data sets that differ in one record all of it must be alike.  Runs are at an epsilon at which no noise is
+left, so that what differs is not chance.
+"""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bosket.cli import main
+from bosket.counting.bitmaps import Bitmaps
+from bosket.curator import HopelessError, Release
+from bosket.errors import BosketError
+from bosket.mining import exact
+from bosket.privacy import accounts
+from bosket.privacy.budget import Budget
+
+SURE = 1e6
+_NUMBER = re.compile(r"\d[\d,.e+-]*")
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    kind: str
+    """``release``, ``refusal``, or the name of an error."""
+    said: str
+    """The message, or standard error, numbers left out."""
+    code: int | None
+    """Of the command line."""
+    entries: tuple[tuple[str, int | None, str], ...]
+    """Purpose, what is returned, and time."""
+    work: int = field(compare=False)
+    """Itemsets that were looked up in the data."""
+    memory: int = field(compare=False)
+    """The largest number of bytes in use."""
+
+    def is_like(self, other: Outcome) -> bool:
+        """The same to see: work and memory within a half, or too little to matter."""
+        return self == other and _near(self.work, other.work, 1000) and _near(self.memory, other.memory, 4 * _MIB)
+
+
+def _near(one: int, other: int, least: int) -> bool:
+    low, high = sorted((max(one, least), max(other, least)))
+    return high <= 1.5 * low
+
+
+class Clock:
+    """A clock that goes by the work done: a minute for each thousand itemsets.  So no run hangs on the machine."""
+
+    def __init__(self) -> None:
+        self.work = 0
+
+    def now(self) -> str:
+        return f"minute {self.work // 1000}"
+
+
+@contextmanager
+def watched() -> Iterator[Clock]:
+    """Counts what the curator looks up, and lets the ledger's clock go by it."""
+    clock = Clock()
+    supports, listed = Bitmaps.supports, exact.exact_itemsets
+
+    def counting(self: Bitmaps, itemsets: Any, **options: Any) -> Any:
+        clock.work += len(itemsets)
+        return supports(self, itemsets, **options)
+
+    def listing(*arguments: Any, **options: Any) -> Any:
+        levels = listed(*arguments, **options)
+        clock.work += sum(len(counts) for _, counts in levels)
+        return levels
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bitmaps, "supports", counting)
+        patch.setattr(exact, "exact_itemsets", listing)
+        patch.setattr(accounts, "_now", clock.now)
+        yield clock
+
+
+def of_call(call: Callable[[Budget], Release]) -> Outcome:
+    """What is seen of a call of the library that pays from a budget."""
+    budget = Budget.in_memory(2 * SURE)
+    kind, said = "release", ""
+    with watched() as clock:
+        tracemalloc.start()
+        try:
+            call(budget)
+        except HopelessError as refusal:
+            kind, said = "refusal", _masked(str(refusal))
+        except (BosketError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            kind, said = type(error).__name__, str(error)  # numbers in it were not paid for
+        memory = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return Outcome(kind, said, None, _entries(budget), clock.work, memory)
+
+
+def of_file(path: Path, capsys: pytest.CaptureFixture[str], *options: str, items: str) -> Outcome:
+    """What is seen of ``bosket curate`` on a file, with a ledger and the items in files of their own."""
+    ledger, declared = path.with_suffix(".ledger"), path.with_suffix(".items")
+    declared.write_text(items, "utf-8")
+    Budget.create(ledger, "all", epsilon=2 * SURE)
+    asked = ("--epsilon", str(SURE), "--min-support", "0.4", "--items", str(declared), "--format", "csv")
+    capsys.readouterr()
+    with watched() as clock:
+        code = main(["curate", str(path), *asked, "--ledger", str(ledger), "--budget", "all", *options])
+    said = capsys.readouterr()
+    kind = "release" if code == 0 else "refusal" if "within the noise" in said.err else "error"
+    text = said.err.replace(str(path), "FILE").replace(path.name, "FILE")
+    return Outcome(kind, _masked(text), code, _entries(Budget.open(ledger, "all")), clock.work, 0)
+
+
+def _entries(budget: Budget) -> tuple[tuple[str, int | None, str], ...]:
+    return tuple((entry.purpose, entry.returns, entry.time) for entry in budget.entries())
+
+
+def _masked(text: str) -> str:
+    return _NUMBER.sub("#", text)
+
+

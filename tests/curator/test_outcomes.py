@@ -1,0 +1,144 @@
+"""Neighbouring data sets, chosen by who knows the code, look alike from outside; for each a mistake that would tell them.
+
+The other half, of files, is in ``test_outcomes_of_files``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import bosket as bk
+from bosket.curator import Release, curate, miner, vocabulary
+from bosket.curator.pool import Pool
+from bosket.privacy.budget import Budget
+from tests.curator import broken
+from tests.curator.outcomes import SURE, Outcome, of_call
+
+pytest.importorskip("opendp")
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+N_ITEMS = 60
+SHORT = [[at % N_ITEMS] for at in range(2000)]
+WORDS = [["a"], ["a", "b"], ["b"]] * 20
+
+
+def patched(target: Any, name: str, mistake: Any) -> Patch:
+    return lambda patch: patch.setattr(target, name, mistake)
+
+
+def late(patch: pytest.MonkeyPatch) -> None:
+    """The last part is paid when it is needed, and so has a time of its own; how late that is hangs on the search."""
+    patch.setattr(miner, "ranked_pool", broken.ranked_listing_pool)
+    together = Budget.spend_together
+
+    def first_alone(self: Budget, parts: Any) -> Any:
+        first, rest = together(self, parts)
+        levels = curate.mine_levels
+
+        def paid_now(*arguments: Any, **options: Any) -> Any:
+            self.spend(rest.epsilon, purpose="counts")
+            return levels(*arguments, **options)
+
+        patch.setattr(curate, "mine_levels", paid_now)
+        return first, rest
+
+    patch.setattr(Budget, "spend_together", first_alone)
+
+
+def failing(self: Pool, size: int) -> Any:
+    """Memory that is not there: numpy tells for what."""
+    raise MemoryError(f"Unable to allocate an array with shape ({self._baskets.n_records}, {size})")
+
+
+def mine(baskets: bk.Baskets, budget: Budget, **options: Any) -> Release:
+    return bk.curator.mine(baskets, SURE, 0.02, budget=budget, **options)
+
+
+def mine_words(baskets: bk.Baskets, budget: Budget) -> Release:
+    return mine(baskets, budget, vocabulary=["a", "b"])
+
+
+def mine_deep(baskets: bk.Baskets, budget: Budget) -> Release:
+    """With itemsets of up to fifteen items looked for."""
+    return mine(baskets, budget, settings=miner.Settings(clear=0.0))
+
+
+def top(baskets: bk.Baskets, budget: Budget) -> Release:
+    return bk.curator.top_k(baskets, SURE, 50, budget=budget)
+
+
+@dataclass(frozen=True)
+class Construction:
+    name: str
+    records: list[list[Any]]
+    added: list[Any]
+    """The record that makes the difference."""
+    call: Callable[[bk.Baskets, Budget], Release]
+    mistake: Patch
+    items: range | None = range(N_ITEMS)
+    context: Patch = lambda patch: None
+    """What holds for the sound curator too."""
+
+    def outcomes(self, *patches: Patch) -> tuple[Outcome, Outcome]:
+        both = []
+        for records in (self.records, [*self.records, self.added]):
+            with pytest.MonkeyPatch.context() as patch:
+                for change in (self.context, *patches):
+                    change(patch)
+                baskets = bk.Baskets(records, items=self.items)
+                both.append(of_call(lambda budget, baskets=baskets: self.call(baskets, budget)))  # type: ignore[misc]
+        return both[0], both[1]
+
+
+LISTING = patched(miner, "ranked_pool", broken.ranked_listing_pool)
+CONSTRUCTIONS = [
+    Construction("copies of a record at the floor", SHORT + [list(range(14))] * 19, list(range(14)), mine_deep, LISTING),
+    Construction(
+        "copies of a long record among many items", SHORT + [list(range(18))] * 19, list(range(18)), mine_deep, LISTING,
+        items=range(40_000),
+    ),
+    Construction("the time of the last entry", SHORT + [list(range(14))] * 19, list(range(14)), mine_deep, late),
+    Construction("a long record for the k-th support", SHORT, list(range(N_ITEMS)), top, LISTING),
+    Construction(
+        "a record of all items", SHORT, list(range(3000)), mine, patched(miner, "noisy_lengths", broken.short_records),
+        items=range(3000),
+    ),
+    Construction(
+        "the first record", [], [0], mine, patched(miner, "noisy_lengths", broken.lengths_of_some), items=range(3)
+    ),
+    Construction(
+        "an item that was not declared", WORDS, ["a", "quinine"], mine_words,
+        patched(vocabulary, "restricted", broken.only_declared), items=None,
+    ),
+    Construction(
+        "a label of another kind", WORDS, ["a", 3.5], mine_words,
+        patched(vocabulary, "restricted", broken.only_declared), items=None,
+    ),
+    Construction(
+        "no memory", SHORT, [0], mine, patched(curate, "_telling_no_counts", nullcontext),
+        context=patched(Pool, "supports", failing),
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Compiling takes memory of its own, once."""
+    curate._compiled()
+
+
+@pytest.mark.parametrize("one", CONSTRUCTIONS, ids=lambda one: one.name)
+def test_neighbours_look_alike(one: Construction) -> None:
+    without, with_it = one.outcomes()
+    assert without.is_like(with_it), (without, with_it)
+
+
+@pytest.mark.parametrize("one", CONSTRUCTIONS, ids=lambda one: one.name)
+def test_a_mistake_is_seen(one: Construction) -> None:
+    without, with_it = one.outcomes(one.mistake)
+    assert not without.is_like(with_it), (without, with_it)
