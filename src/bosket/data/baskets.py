@@ -7,18 +7,22 @@ import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from bosket.checks import check_integer
+from bosket.checks import check_choice, check_integer
 from bosket.data import files
 from bosket.data.csr import Bits, Csr, Offsets, canonical, checked, from_records, frozen, over, plain
+from bosket.data.csv_writing import Formulas
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.frames import columns_of
 from bosket.data.kernels import pack, unpack
 from bosket.data.layouts import Layout, to_csr
+from bosket.data.sources import MAX_BYTES, Content
+from bosket.data.vocabulary import UNKNOWNS, Unknown, Vocabulary
 from bosket.errors import DataError, ParameterError
 from bosket.threads import parallel_map, slices
 
@@ -137,13 +141,55 @@ class Baskets:
         return cls._of(canonical(indptr, indices, known))
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, layout: Layout | None = None) -> Self:
-        """Read a ``.dat`` (FIMI), ``.csv`` or ``.parquet`` file, each also with ``.gz``; see ``bosket.data.files``."""
-        return cls._of(files.read(path, layout=layout))
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        layout: Layout | None = None,
+        items: Iterable[Hashable] | Domain | None = None,
+        unknown: Unknown = "refuse",
+        max_bytes: int | None = MAX_BYTES,
+    ) -> Self:
+        """Read a ``.dat`` (FIMI), ``.csv`` or ``.parquet`` file, each also with ``.gz``; see ``bosket.data.files``.
 
-    def write(self, path: str | os.PathLike[str], *, layout: Layout | None = None) -> None:
-        """Write a file that ``read`` reads; an existing one is replaced whole or, if anything fails, not at all."""
-        files.write(Csr(self.indptr, self.indices, self.domain), path, layout=layout)
+        ``items`` declares the domain, and the result has just that one.  Reading then follows the declaration and
+        never the data.  A cell stands for the item that is written as it is: 3 for 3 and "3", and in Parquet 3.0 too;
+        "01" for "01" alone.  No two items may be written alike, and in text files none may hold a line end.  The layout
+        follows from the names of the columns; where they leave it open, ``layout`` must be given.
+
+        ``unknown="refuse"``: a cell that is no declared item is an error with its line.  ``unknown="drop"`` leaves such
+        cells out, and then nothing in a record makes an error, or changes how another one is read, whatever its bytes.
+        After the header, changing a line changes one record, and adding a line adds one record (list and one-hot) or
+        at most one item to one record (long).  A row with cells too few or too many, or a sign other than 1 or true
+        in a one-hot column, says nothing.
+
+        ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
+        """
+        content = Content(Path(path), max_bytes)
+        return cls._of(files.read(content, layout=layout, vocabulary=_vocabulary(items, unknown)))
+
+    @classmethod
+    def read_from(
+        cls,
+        content: Content,
+        *,
+        suffix: str | None = None,
+        layout: Layout | None = None,
+        items: Iterable[Hashable] | Domain | None = None,
+        unknown: Unknown = "refuse",
+    ) -> Self:
+        """The same of an open file such as standard input, or of one whose name does not tell its format."""
+        return cls._of(files.read(content, layout=layout, vocabulary=_vocabulary(items, unknown), suffix=suffix))
+
+    def write(
+        self, path: str | os.PathLike[str], *, layout: Layout | None = None, formulas: Formulas = "refuse"
+    ) -> None:
+        """Write a file that ``read`` reads; an existing one is replaced whole or, if anything fails, not at all.
+
+        A label that a spreadsheet program would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, and is
+        no number) is not written to CSV, unless ``formulas="allow"``.
+        """
+        files.write(Csr(self.indptr, self.indices, self.domain), path, layout=layout, formulas=formulas)
 
     @property
     def n_records(self) -> int:
@@ -236,6 +282,16 @@ def _domain(items: Iterable[Hashable] | Domain) -> Domain:
         must = "The 'items' parameter must be a list of labels, got a string, each letter of which would be an item."
         raise ParameterError(must, parameter="items", value=items)
     return items if isinstance(items, Domain) else Domain(map(plain, items))
+
+
+def _vocabulary(items: Iterable[Hashable] | Domain | None, unknown: Unknown) -> Vocabulary | None:
+    check_choice("unknown", unknown, UNKNOWNS)
+    if items is not None:
+        return Vocabulary(_domain(items), unknown)
+    if unknown != "refuse":
+        must = "The 'unknown' parameter must be 'refuse' unless items are declared, since no other cell is unknown"
+        raise ParameterError(f"{must}, got {unknown!r}.", parameter="unknown", value=unknown)
+    return None
 
 
 def _parts(n_records: int, words: int) -> list[tuple[int, int]]:

@@ -55,7 +55,12 @@ def reads_as_one_hot(column: Column, source: Source) -> bool:
     return all(bool((presence(part, source) >= 0).all()) for part in (column[:1000], column))
 
 
-_MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+
+
+def is_sign(text: str) -> bool:
+    """Whether text says that something is present or absent."""
+    return text.lower() in MEANINGS
 
 
 def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
@@ -64,7 +69,7 @@ def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
     for code, value in enumerate(values):
         plain = value if isinstance(column, list) else value.as_py()
-        meanings[code] = _MEANINGS.get(plain.lower(), -1) if isinstance(plain, str) else _meaning(plain)
+        meanings[code] = MEANINGS.get(plain.lower(), -1) if isinstance(plain, str) else _meaning(plain)
         if code > 100:  # no need to look at a million different values
             meanings[code + 1 : -1] = -1
             break

@@ -1,4 +1,4 @@
-"""CSV files, long and one-hot.
+"""CSV files read: long, one-hot, and lists, some rows at a time.
 
 Every column is read as text, with a dictionary, and interpreted here: a parser that guesses types would take the
 labels "01" and "1" for the same item.  Item labels become numbers only if all of them are written as one would write a
@@ -10,86 +10,144 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import itertools
 import re
-from collections.abc import Hashable, Iterator
+from array import array
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.columns import Columns
-from bosket.data.csr import Csr, from_records
-from bosket.data.domain import is_text
-from bosket.data.layouts import Layout, detect, long_rows, to_csr
-from bosket.data.sources import Source, file_source
-from bosket.errors import DataError
-from bosket.threads import slices
+from bosket.data.columns import Columns, is_sign
+from bosket.data.csr import Csr, Offsets, canonical, domain_of, from_pairs
+from bosket.data.domain import Domain
+from bosket.data.layouts import LONG_NAMES, Layout, long_columns, marks, two_of_signs
+from bosket.data.lines import Lines, whole_rows
+from bosket.data.sources import MOST_COLUMNS, Content, Source
 
-_BLOCK = 1 << 26  # a row must fit in a block
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
+_OTHER = "A file of that many items is better written long, with columns record and item."
 
 
-def read(content: bytes, path: Path, layout: Layout | None) -> Csr:
-    """The records of a CSV file with a header."""
-    source = file_source(path, partial(_line_of, content))
+def read(content: Content, layout: Layout | None) -> Csr:
+    """The records of a CSV file: with a header, unless it is asked for as lists."""
+    blocks = whole_rows(content)
     if layout == "list":
-        return _read_lists(content, source)
-    names = _header(content, source)
-    columns = Columns(names, _columns(content, len(names), source), source)
-    layout = layout or detect(columns)
-    if layout == "one-hot":
-        return to_csr(Columns(_whole_names(names), columns.values, source), layout)
-    _check_is_header(columns)
-    return to_csr(Columns(names, (*columns.values[:-1], _whole_labels(columns.values[-1])), source), layout)
+        return _read_lists(blocks, content.source)
+    first = next(blocks, Lines(b"", 0))
+    bare = first.text.lstrip(b"\r\n")  # Arrow takes the first line for the header, even a blank one
+    first = Lines(bare, first.text.count(b"\n", 0, len(first.text) - len(bare)))
+    names = _header(bare, content.source)
+    columns = _blocks_of_columns(first, blocks, names, content.source)
+    if layout == "one-hot" or (layout is None and len(names) != 2):
+        return _read_one_hot(columns, names)
+    return _read_long(columns, names, content.source, is_told=layout is not None)
 
 
-def _read_lists(content: bytes, source: Source) -> Csr:
+def _blocks_of_columns(
+    first: Lines, others: Iterator[Lines], names: tuple[str, ...], source: Source
+) -> Iterator[Columns]:
+    """The columns of one block of rows after the other; their source knows its lines."""
+    for at, block in enumerate(itertools.chain([first], others)):
+        if at:
+            _check_text(block.text, source, block.before)
+        n_headers = 0 if at else 1
+        here = replace(source, line_of=partial(_line_of, block.text, before=block.before, n_headers=n_headers))
+        if block.text.strip(b"\r\n"):
+            yield Columns(names, _columns(block.text, len(names), here, n_headers=n_headers), here)
+
+
+def _read_one_hot(blocks: Iterator[Columns], names: tuple[str, ...]) -> Csr:
+    domain = Domain(_whole_names(names), is_declared=False)  # such columns are made of what occurs, as a rule
+    rows, items, n_records = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
+    for columns in blocks:
+        at, ids, size = marks(columns)
+        rows.append(at + n_records)
+        items.append(ids)
+        n_records += size
+    return from_pairs(np.concatenate(rows), np.concatenate(items), n_records, domain)
+
+
+class _Coder:
+    """Texts by number, in order of first appearance, over all blocks of a column."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def codes(self, column: Any) -> Offsets:
+        """The number of each text, -1 where missing."""
+        parts = [np.empty(0, np.int64)]
+        for chunk in column.chunks:
+            texts = chunk.dictionary.to_pylist()
+            known = np.array([*(self.index.setdefault(text, len(self.index)) for text in texts), -1], np.int64)
+            parts.append(known[pc.fill_null(chunk.indices, -1).to_numpy()])
+        return np.concatenate(parts)
+
+
+def _read_long(blocks: Iterator[Columns], names: tuple[str, ...], source: Source, *, is_told: bool) -> Csr:
+    at_record, at_item = long_columns(Columns(names, (), source), None, None)
+    keys, labels = _Coder(), _Coder()
+    records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for columns in blocks:
+        codes = keys.codes(columns.values[at_record])
+        if codes.size and codes.min() < 0:
+            must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
+            raise columns.source.row_error(must, int(np.argmin(codes)))
+        records.append(codes)
+        items.append(labels.codes(columns.values[at_item]).astype(np.int32))
+    if not is_told and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
+        raise two_of_signs(source)
+    _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
+    domain, rank = domain_of(_whole_labels(list(labels.index)))
+    codes = np.append(rank, np.int32(-1))[np.concatenate(items)]  # code -1 picks the last entry
+    return from_pairs(np.concatenate(records), codes, len(keys.index), domain)
+
+
+def _read_lists(blocks: Iterator[Lines], source: Source) -> Csr:
     """A record a line, no header; a blank line is an empty record, an empty cell nothing."""
-    _check_text(content, source)
-    rows: list[list[str]] | None = None
-    with contextlib.suppress(csv.Error):
-        rows = [[cell for cell in row if cell] for row in _reader(content)]
-    if rows is None:
-        raise source.error("cannot be read as CSV")
-    labels = {label for row in rows for label in row}
-    if labels and all(map(is_whole_number, labels)):
-        return from_records(([int(label) for label in row] for row in rows), None)
-    return from_records(rows, None)
+    index: dict[str, int] = {}
+    starts, items = array("q", [0]), array("i")
+    for block in blocks:
+        _check_text(block.text, source, block.before)
+        is_sound = False
+        with contextlib.suppress(csv.Error):
+            for row in _reader(block.text):
+                items.extend({index.setdefault(cell, len(index)) for cell in row if cell})
+                starts.append(len(items))
+            is_sound = True
+        if not is_sound:
+            raise source.error("cannot be read as CSV")
+    domain, rank = domain_of(_whole_labels(list(index)))
+    return canonical(np.array(starts, np.int64), rank[np.array(items, np.int32)], domain)
 
 
-def _check_is_header(columns: Columns) -> None:
+def _check_is_header(*columns: tuple[str, dict[str, int]], source: Source) -> None:
     """Refuse a long file whose first line is plainly a record: it would be lost."""
-    is_number = any(is_whole_number(str(name)) for name in columns.names)
-    if is_number or any(
-        pc.any(pc.equal(column, name)).as_py() for name, column in zip(columns.names, columns.values, strict=True)
-    ):
-        raise columns.source.error(
-            "looks like a record, not a header",
-            line=1,
-            hint="Give the file a first line such as record,item.",
-        )
+    if any(is_whole_number(name) or name in texts for name, texts in columns):
+        hint = "Give the file a first line such as record,item."
+        raise source.error("looks like a record, not a header", line=1, hint=hint)
 
 
-def _check_text(content: bytes, source: Source) -> None:
-    """Make sure that all of it is text and every quote is closed."""
+def _check_text(content: bytes, source: Source, before: int = 0) -> None:
+    """Make sure that all of it is text and every quote is closed; ``before`` are the lines before it."""
     if b"\0" in content:
-        raise source.error("is not text", line=content.count(b"\n", 0, content.index(b"\0")) + 1)
+        raise source.error("is not text", line=before + content.count(b"\n", 0, content.index(b"\0")) + 1)
     bad = None
     try:
         _ = content.isascii() or content.decode()
     except UnicodeDecodeError as error:
-        bad = content.count(b"\n", 0, error.start) + 1
+        bad = before + content.count(b"\n", 0, error.start) + 1
     if bad is not None:
         raise source.error("is not text in UTF-8", line=bad)
     if content.count(b'"') % 2:
         bad = _open_quote(content)
         if bad is not None:
-            raise source.error("has a quote that is not closed as it should be", line=bad)
+            raise source.error("has a quote that is not closed as it should be", line=before + bad)
 
 
 def _header(content: bytes, source: Source) -> tuple[str, ...]:
@@ -100,6 +158,8 @@ def _header(content: bytes, source: Source) -> tuple[str, ...]:
         names = tuple(next(_rows(content), (0, []))[1])
     if not names:
         raise source.error("has no header that can be read")
+    if len(names) > MOST_COLUMNS:
+        raise source.error(f"must have at most {MOST_COLUMNS:,} columns, and has more", hint=_OTHER)
     if len(set(names)) != len(names):
         raise source.error("must not give two columns the same name", line=1)
     return names
@@ -112,13 +172,13 @@ def _rows(content: bytes, *, strict: bool = False) -> Iterator[tuple[int, list[s
 
 
 def _reader(content: bytes, *, strict: bool = False) -> Any:
-    return csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""), strict=strict)
+    return csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""), strict=strict)
 
 
-def _line_of(content: bytes, row: int) -> int | None:
-    """The last line of a row of data; rows count from 0 after the header."""
+def _line_of(content: bytes, row: int, *, before: int = 0, n_headers: int = 1) -> int | None:
+    """The last line of a row of data; rows count from 0 after the header, lines from those before this content."""
     try:
-        return next((line for at, (line, _) in enumerate(_rows(content), -1) if at == row), None)
+        return next((before + line for at, (line, _) in enumerate(_rows(content), -n_headers) if at == row), None)
     except csv.Error:  # a field beyond the limit of the csv module; Arrow does not mind
         return None
 
@@ -134,7 +194,7 @@ def _open_quote(content: bytes) -> int | None:
     return None
 
 
-def _columns(content: bytes, n_columns: int, source: Source) -> tuple[Any, ...]:
+def _columns(content: bytes, n_columns: int, source: Source, *, n_headers: int = 1) -> tuple[Any, ...]:
     bad: list[int] = []
 
     def note(row: Any) -> str:
@@ -142,10 +202,11 @@ def _columns(content: bytes, n_columns: int, source: Source) -> tuple[Any, ...]:
         return "skip"
 
     names = [str(number) for number in range(n_columns)]
+    content = (b"" if n_headers else b"\n") + content + (b"" if content.endswith(b"\n") else b"\n")
     options = {
-        # Arrow counts rows only when it reads on one thread.
+        # Arrow counts rows only when it reads on one thread.  A row must fit in a block.
         "read_options": arrow_csv.ReadOptions(
-            use_threads=False, block_size=_BLOCK, column_names=names, skip_rows_after_names=1
+            use_threads=False, block_size=len(content) + 1, column_names=names, skip_rows_after_names=n_headers
         ),
         "parse_options": arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note),
         "convert_options": arrow_csv.ConvertOptions(
@@ -157,10 +218,11 @@ def _columns(content: bytes, n_columns: int, source: Source) -> tuple[Any, ...]:
     }
     table = None
     with contextlib.suppress(pa.ArrowException):  # its message would quote the row
-        table = arrow_csv.read_csv(pa.BufferReader(content if content.endswith(b"\n") else content + b"\n"), **options)
-    if bad:  # Arrow counts the header as row 1
+        table = arrow_csv.read_csv(pa.BufferReader(content), **options)
+    if bad:  # Arrow counts from 1, the header too
         hint = "A record a line, without a header, is layout='list' (--layout list)."
-        raise source.row_error(f"Every row must have {n_columns} values, as the header has", bad[0] - 2, hint=hint)
+        must = f"Every row must have {n_columns} values, as the header has"
+        raise source.row_error(must, bad[0] - 1 - n_headers, hint=hint)
     if table is None:
         raise source.error("cannot be read as CSV")
     return tuple(table.columns)
@@ -175,69 +237,9 @@ def _whole_names(names: tuple[str, ...]) -> tuple[Hashable, ...]:
     return tuple(int(name) for name in names) if all(map(is_whole_number, names)) else names
 
 
-def _whole_labels(column: Any) -> Any:
-    """The column with whole numbers for labels, if all of them are."""
-    merged = column.unify_dictionaries().combine_chunks()
-    chunk = merged.chunk(0) if isinstance(merged, pa.ChunkedArray) and merged.num_chunks == 1 else merged
-    if not isinstance(chunk, pa.DictionaryArray) or not len(chunk.dictionary):
-        return column
-    if not pc.all(pc.match_substring_regex(chunk.dictionary, _WHOLE)).as_py():
-        return column
-    try:
-        return pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.int64()))
-    except pa.ArrowInvalid:  # beyond 64 bits
-        return column
-
-
-def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout) -> None:
-    """Write records whose labels are all strings or all whole numbers."""
-    labels = csr.domain.labels
-    are_texts = all(isinstance(label, str) and "\0" not in label and is_text(label) for label in labels)
-    if not are_texts and not all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
-        raise DataError(
-            f"Cannot write {path}: the items of a CSV file must be all strings or all whole numbers.",
-            path=path,
-            hint="Use plain strings as labels.",
-        )
-    names = [str(label) for label in labels]
-    if layout == "one-hot":
-        _write_one_hot(csr, names, file, path)
-    elif layout == "list":
-        _write_lists(csr, names, file, path)
-    else:
-        _write_long(csr, names, file, quote=are_texts)
-
-
-def _quoted(names: list[str]) -> list[str]:
-    return ['"' + name.replace('"', '""') + '"' for name in names]
-
-
-def _write_long(csr: Csr, names: list[str], file: IO[bytes], *, quote: bool) -> None:
-    labels = pa.array(names, pa.string())
-    options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed" if quote else "none")
-    file.write(b"record,item\n")
-    for start, stop in slices(csr.indptr.size - 1, 100_000):
-        indptr = csr.indptr[start : stop + 1]
-        records, items = long_rows(indptr, csr.indices[indptr[0] : indptr[-1]], start + 1)
-        table = pa.table({"record": records, "item": labels.take(items)})
-        arrow_csv.write_csv(table, file, options)
-
-
-def _write_lists(csr: Csr, names: list[str], file: IO[bytes], path: Path) -> None:
-    if "" in names:
-        raise DataError(f"Cannot write {path}: an empty label would be nothing in a list.", path=path)
-    quoted = np.array(_quoted(names), object)
-    for start, stop in pairwise(csr.indptr.tolist()):
-        file.write(",".join(quoted[csr.indices[start:stop]]).encode() + b"\n")
-
-
-def _write_one_hot(csr: Csr, names: list[str], file: IO[bytes], path: Path) -> None:
-    if not names:
-        raise DataError(f"Cannot write {path}: one-hot columns need at least one item.", path=path)
-    file.write(",".join(_quoted(names)).encode() + b"\n")
-    blank = np.frombuffer(b"0," * (len(names) - 1) + b"0\n", np.uint8)
-    for start, stop in slices(csr.indptr.size - 1, max(1, _BLOCK // blank.size)):
-        rows = np.repeat(np.arange(stop - start), np.diff(csr.indptr[start : stop + 1]))
-        text = np.tile(blank, (stop - start, 1))
-        text[rows, 2 * csr.indices[csr.indptr[start] : csr.indptr[stop]]] = ord("1")
-        file.write(text.data)
+def _whole_labels(labels: list[str]) -> Sequence[Hashable]:
+    """The labels as whole numbers, if all of them are, and none is beyond 64 bits."""
+    if not all(map(is_whole_number, labels)):
+        return labels
+    numbers = [int(label) for label in labels]
+    return numbers if all(-(1 << 63) <= number < 1 << 63 for number in numbers) else labels

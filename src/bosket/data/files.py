@@ -10,6 +10,9 @@
                The domain travels in the metadata, so labels keep their types, and items that no record holds remain.
 =============  ====================================================================================================
 
+Where the items are declared, all this follows from the declaration and the names of the columns, and never from what
+the records hold: ``declared_lines`` and ``declared_parquet`` say what is promised.
+
 What cannot be read is a ``DataError`` with the path, and the line where there are lines; never with contents.
 """
 
@@ -23,42 +26,54 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from bosket.checks import check_choice
-from bosket.data import csv_files, fimi, parquet_files
+from bosket.data import csv_files, csv_writing, declared_lines, declared_parquet, fimi, parquet_files
 from bosket.data.atomic import atomic_path
 from bosket.data.csr import Csr
+from bosket.data.csv_writing import Formulas
 from bosket.data.layouts import Layout
-from bosket.data.sources import file_source, load
+from bosket.data.sources import Content, file_source
+from bosket.data.vocabulary import Vocabulary
 
 
-class _Format(NamedTuple):
+class Format(NamedTuple):
     layouts: tuple[Layout, ...]
     """The first is the one to write by default."""
-    read: Callable[[bytes, Path, Layout | None], Csr]
-    write: Callable[[Csr, IO[bytes], Path, Layout], None]
+    read: Callable[[Content, Layout | None], Csr]
+    read_declared: Callable[[Content, Layout | None, Vocabulary], Csr]
+    write: Callable[[Csr, IO[bytes], Path, Layout, Formulas], None]
 
 
 FORMATS = {
-    ".dat": _Format(("list",), fimi.read, fimi.write),
-    ".csv": _Format(("long", "one-hot", "list"), csv_files.read, csv_files.write),
-    ".parquet": _Format(("list", "long", "one-hot"), parquet_files.read, parquet_files.write),
+    ".dat": Format(("list",), fimi.read, declared_lines.read_fimi, fimi.write),
+    ".csv": Format(("long", "one-hot", "list"), csv_files.read, declared_lines.read_csv, csv_writing.write),
+    ".parquet": Format(("list", "long", "one-hot"), parquet_files.read, declared_parquet.read, parquet_files.write),
 }
 
 
-def read(path: str | os.PathLike[str], *, layout: Layout | None = None) -> Csr:
-    """The records of a file; ``layout`` settles what the columns alone leave open."""
-    known = _format(path)
+def read(
+    content: Content,
+    *,
+    layout: Layout | None = None,
+    vocabulary: Vocabulary | None = None,
+    suffix: str | None = None,
+) -> Csr:
+    """The records of a file; ``layout`` settles what the columns alone leave open, ``suffix`` overrides its own."""
+    known = _format(content.path) if suffix is None else FORMATS[suffix]
     if layout is not None:
         check_choice("layout", layout, known.layouts)
-    return known.read(load(path), Path(path), layout)
+    return known.read(content, layout) if vocabulary is None else known.read_declared(content, layout, vocabulary)
 
 
-def write(csr: Csr, path: str | os.PathLike[str], *, layout: Layout | None = None) -> None:
+def write(
+    csr: Csr, path: str | os.PathLike[str], *, layout: Layout | None = None, formulas: Formulas = "refuse"
+) -> None:
     """Write the records; an existing file is replaced whole, or left alone if anything fails."""
     known = _format(path)
     layout = layout or known.layouts[0]
     check_choice("layout", layout, known.layouts)
+    check_choice("formulas", formulas, ("refuse", "allow"))
     with atomic_path(path) as temporary, _opened(temporary, compress=_suffixes(path)[-1] == ".gz") as file:
-        known.write(csr, file, Path(path), layout)
+        known.write(csr, file, Path(path), layout, formulas)
 
 
 @contextlib.contextmanager
@@ -77,7 +92,7 @@ def _suffixes(path: str | os.PathLike[str]) -> list[str]:
     return [suffix.lower() for suffix in Path(path).suffixes[-2:]] or [""]
 
 
-def _format(path: str | os.PathLike[str]) -> _Format:
+def _format(path: str | os.PathLike[str]) -> Format:
     suffixes = _suffixes(path)
     suffix = suffixes[-2] if suffixes[-1] == ".gz" and len(suffixes) > 1 else suffixes[-1]
     if suffix not in FORMATS:

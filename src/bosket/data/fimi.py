@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.data.csr import Csr, Offsets, canonical
+from bosket.data.csv_writing import Formulas
 from bosket.data.domain import Domain, ItemIds
-from bosket.data.fimi_kernels import Text, count, parse, render
+from bosket.data.fimi_kernels import count, parse, render
+from bosket.data.kernels import canonicalize, is_canonical
 from bosket.data.layouts import Layout
-from bosket.data.sources import file_source
+from bosket.data.lines import whole_lines
+from bosket.data.sources import Content
 from bosket.errors import DataError
 from bosket.threads import slices
 
 _LARGEST = 2**63 - 1
-_BOM = b"\xef\xbb\xbf"
 
 
-def read(content: bytes, path: Path, _layout: Layout | None) -> Csr:
+def read(content: Content, _layout: Layout | None) -> Csr:
     """The records of a FIMI file; the domain is the numbers that occur, sorted."""
-    text: Text = np.frombuffer(content, np.uint8)
-    if content.startswith(_BOM):
-        text = text[len(_BOM) :]
-    n_records, n_numbers = count(text)
-    indptr, values = np.zeros(n_records + 1, np.int64), np.empty(n_numbers, np.int64)
-    bad = parse(text, indptr, values)
-    if bad:
-        raise file_source(path).error("must hold whole numbers from 0, with spaces between", line=bad)
-    labels, indices = _ranked(values)
-    return canonical(indptr, indices, Domain(labels.tolist(), is_declared=False))
+    sizes, parts = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
+    for block in whole_lines(content, is_strict=True):
+        text = block.bytes
+        if block.before == 0 and block.text.startswith(codecs.BOM_UTF8):
+            text = text[len(codecs.BOM_UTF8) :]
+        n_records, n_numbers = count(text)
+        indptr, values = np.zeros(n_records + 1, np.int64), np.empty(n_numbers, np.int64)
+        bad = parse(text, indptr, values)
+        if bad:
+            must = "must hold whole numbers from 0, with spaces between"
+            raise content.source.error(must, line=block.before + bad)
+        if not is_canonical(indptr, values):
+            indptr, values = canonicalize(indptr, values)
+        sizes.append(np.diff(indptr))
+        parts.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
+    labels, indices = _ranked(np.concatenate(parts[1:] or parts))
+    return canonical(np.cumsum(np.concatenate(sizes)), indices, Domain(labels.tolist(), is_declared=False))
 
 
-def _ranked(values: Offsets) -> tuple[Offsets, ItemIds]:
+def _ranked(values: npt.NDArray[Any]) -> tuple[Offsets, ItemIds]:
     """The different values, sorted, and the rank of each; without sorting them all when a table is affordable."""
     largest = int(values.max(initial=0))
     if largest > 4 * values.size + 1_000_000:
@@ -45,7 +56,7 @@ def _ranked(values: Offsets) -> tuple[Offsets, ItemIds]:
     return np.flatnonzero(seen), rank[values]
 
 
-def write(csr: Csr, file: IO[bytes], path: Path, _layout: Layout) -> None:
+def write(csr: Csr, file: IO[bytes], path: Path, _layout: Layout, _formulas: Formulas) -> None:
     """Write records whose labels are numbers."""
     hint = "Write a .csv or .parquet file instead."
     if not all(

@@ -26,7 +26,8 @@ from bosket.data.columns import (
 )
 from bosket.data.csr import Csr, Offsets, domain_of, from_pairs, from_records
 from bosket.data.domain import Domain, ItemIds
-from bosket.errors import ParameterError
+from bosket.data.sources import Source
+from bosket.errors import DataError, ParameterError
 
 Layout: TypeAlias = Literal["one-hot", "long", "list"]
 LAYOUTS: tuple[Layout, ...] = ("one-hot", "long", "list")
@@ -78,16 +79,25 @@ def detect(columns: Columns) -> Layout:
     if set(columns.names) == set(LONG_NAMES):
         return "long"
     if all(reads_as_one_hot(column, columns.source) for column in columns.values):
-        raise columns.source.error(
-            "has two columns of 0 and 1, which may be two items, or record numbers and items",
-            hint="Pass layout='one-hot' or layout='long' (--layout on the command line).",
-        )
+        raise two_of_signs(columns.source)
     return "long"
+
+
+def two_of_signs(source: Source) -> DataError:
+    return source.error(
+        "has two columns of 0 and 1, which may be two items, or record numbers and items",
+        hint="Pass layout='one-hot' or layout='long' (--layout on the command line).",
+    )
 
 
 def one_hot(columns: Columns) -> Csr:
     """A column per item, a row per record: 0 and 1, or false and true; a missing value is 0."""
     domain = Domain(columns.names, is_declared=False)  # such columns are made of what occurs, as a rule
+    return from_pairs(*marks(columns), domain)
+
+
+def marks(columns: Columns) -> tuple[Offsets, ItemIds, int]:
+    """The rows and the columns of what is present, and how many rows there are."""
     rows, n_records = [np.empty(0, np.int64)], 0
     for at, column in enumerate(columns.values):
         present = presence(column, columns.source)
@@ -97,13 +107,13 @@ def one_hot(columns: Columns) -> Csr:
             raise columns.source.row_error(must, int(bad[0]), hint=_OTHER_LAYOUTS)
         rows.append(np.flatnonzero(present))
         n_records = present.size
-    items = np.repeat(np.arange(domain.n_items, dtype=np.int32), [len(part) for part in rows[1:]])
-    return from_pairs(np.concatenate(rows), items, n_records, domain)
+    items = np.repeat(np.arange(len(columns.values), dtype=np.int32), [len(part) for part in rows[1:]])
+    return np.concatenate(rows), items, n_records
 
 
 def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Csr:
     """A row per (record, item); records in order of first appearance; a missing item only opens its record."""
-    at_record, at_item = _long_columns(columns, record, item)
+    at_record, at_item = long_columns(columns, record, item)
     records, n_records = codes_of(decoded(columns.values[at_record]), columns.source)[0], 0
     if records.size:
         n_records = int(records.max()) + 1
@@ -126,7 +136,7 @@ def long_rows(indptr: Offsets, indices: ItemIds, first: int) -> tuple[Any, Any]:
     return pa.array(records), pa.array(items, mask=items < 0)
 
 
-def _long_columns(columns: Columns, record: Hashable | None, item: Hashable | None) -> tuple[int, int]:
+def long_columns(columns: Columns, record: Hashable | None, item: Hashable | None) -> tuple[int, int]:
     names = columns.names
     if record is None and item is None and set(LONG_NAMES) <= set(names):
         record, item = LONG_NAMES  # our own names mean what they say, in whatever order

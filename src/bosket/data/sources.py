@@ -1,4 +1,7 @@
-"""Where records come from: the name for messages, and the bytes of a file.
+"""Where records come from: the name for messages, and the bytes of a file, block by block and up to a cap.
+
+A small compressed file may unpack to a very large one.  So contents are decompressed as they are read, and counted:
+beyond ``max_bytes`` of them a file is refused.
 
 Readers never let a foreign exception through, since those of CSV, Parquet and text decoding quote the input.  The
 ``DataError`` is raised outside the handler, so that nothing of the kind hangs on it as its context either.
@@ -6,14 +9,33 @@ Readers never let a foreign exception through, since those of CSV, Parquet and t
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
+import stat
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, TypeVar
 
+import pyarrow as pa
+
+from bosket.checks import check_integer
 from bosket.errors import DataError
+
+Result = TypeVar("Result")
+
+MAX_BYTES = 8 << 30
+"""Most bytes of contents, decompressed, that a reader takes unless it is told otherwise."""
+
+BLOCK = 1 << 20
+"""Bytes that are read at a time."""
+
+MOST_COLUMNS = 1 << 17
+"""Most columns of a file."""
+
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -41,31 +63,101 @@ def file_source(path: Path, line_of: Callable[[int], int | None] | None = None) 
     return Source(f"the file {path}", path, line_of)
 
 
-def load(path: str | os.PathLike[str]) -> bytes:
+@dataclass(frozen=True)
+class Content:
+    """The contents of a file, decompressed if its name ends in ``.gz``; they can be read once.
+
+    ``handle`` is an open file to read in place of the one at ``path``, such as standard input.
+    """
+
+    path: Path
+    max_bytes: int | None = MAX_BYTES
+    handle: IO[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_bytes is not None:
+            check_integer("max_bytes", self.max_bytes, least=1)
+
+    @property
+    def source(self) -> Source:
+        return file_source(self.path)
+
+    @property
+    def is_packed(self) -> bool:
+        return self.handle is None and self.path.suffix.lower() == ".gz"
+
+    def blocks(self, *, is_strict: bool = True) -> Iterator[bytes]:
+        """The contents, some bytes at a time.
+
+        Unless ``is_strict``, nothing in them is refused: not that there are none, nor that they are gzip once more,
+        nor how many they are; whoever asks counts.
+        """
+        total = 0
+        file = self._guarded(self._open)
+        try:
+            while block := self._guarded(lambda: file.read(BLOCK)):
+                if is_strict and total == 0 and self.is_packed and block.startswith(_GZIP):
+                    raise self.source.error("is a gzip file within a gzip file")
+                total += len(block)
+                if is_strict:
+                    self.check_size(total)
+                yield block
+        finally:
+            if self.handle is None:
+                with contextlib.suppress(OSError):
+                    file.close()
+        if is_strict and not total:
+            raise self.source.error("is empty")
+
+    def load(self) -> bytes:
+        """All of the contents."""
+        return b"".join(self.blocks())
+
+    def random_access(self) -> Any:
+        """The contents as an Arrow file in which one can jump about; held in memory where the file cannot be."""
+        if self.handle is None and not self.is_packed:
+            status = self._guarded(self.path.stat)
+            if stat.S_ISREG(status.st_mode):
+                if not status.st_size:
+                    raise self.source.error("is empty")
+                return self._guarded(lambda: pa.OSFile(str(self.path)))
+        return pa.BufferReader(self.load())
+
+    def check_size(self, n_bytes: int) -> None:
+        """Refuse contents beyond the cap."""
+        if self.max_bytes is not None and n_bytes > self.max_bytes:
+            raise self.source.error(
+                f"must hold at most {self.max_bytes:,} bytes, counted once they are decompressed, and holds more",
+                hint="If it is what you expect, raise the cap with max_bytes (--max-bytes on the command line); None "
+                "is no cap.",
+            )
+
+    def _open(self) -> IO[bytes]:
+        if self.handle is not None:
+            return self.handle
+        return gzip.open(self.path, "rb") if self.is_packed else self.path.open("rb")  # type: ignore[return-value]  # GzipFile is a binary file in all but its declared type
+
+    def _guarded(self, step: Callable[[], Result]) -> Result:
+        """Do a step with a file; what goes wrong is told in our words."""
+        try:
+            return step()
+        except FileNotFoundError:
+            fault = "does not exist"
+        except IsADirectoryError:
+            fault = "is a directory"
+        except PermissionError:
+            fault = "may not be read by this user"
+        except gzip.BadGzipFile:
+            fault = "is not a sound gzip file"
+        except (EOFError, zlib.error):
+            fault = "is a gzip file that was cut short or damaged"
+        except OSError as error:
+            fault = f"cannot be read ({error.strerror or 'the operating system refused'})"
+        except ValueError:
+            fault = "cannot have such a name"  # a NUL character
+        raise self.source.error(fault)
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = MAX_BYTES) -> bytes:
     """The contents of a file, decompressed if its name ends in ``.gz``."""
-    file = Path(path)
-    fault = None
-    content = b""
-    try:
-        content = file.read_bytes()
-        if file.suffix.lower() == ".gz" and content:
-            content = gzip.decompress(content)
-    except FileNotFoundError:
-        fault = "does not exist"
-    except IsADirectoryError:
-        fault = "is a directory"
-    except PermissionError:
-        fault = "may not be read by this user"
-    except gzip.BadGzipFile:
-        fault = "is not a sound gzip file"
-    except (EOFError, zlib.error):
-        fault = "is a gzip file that was cut short or damaged"
-    except OSError as error:
-        fault = f"cannot be read ({error.strerror or 'the operating system refused'})"
-    except ValueError:
-        fault = "cannot have such a name"  # a NUL character
-    if fault is None and not content:
-        fault = "is empty"
-    if fault is not None:
-        raise file_source(file).error(fault)
-    return content
+    return Content(Path(path), max_bytes).load()

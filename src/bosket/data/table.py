@@ -6,6 +6,7 @@ import operator
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -15,7 +16,9 @@ from bosket.checks import check_integer
 from bosket.data import table_files, table_rows
 from bosket.data.baskets import Baskets, Some
 from bosket.data.csr import Bits, canonical, frozen
+from bosket.data.csv_writing import Formulas
 from bosket.data.frames import columns_of
+from bosket.data.sources import MAX_BYTES, Content
 from bosket.data.table_codings import Declared
 from bosket.data.table_columns import Choices, to_codes
 from bosket.data.table_domain import Attribute, Codes, TableDomain
@@ -116,20 +119,31 @@ class Table:
         values: Mapping[str, Declared] | None = None,
         missing: str | Mapping[str, str] | None = None,
         show_values: bool = False,
+        max_bytes: int | None = MAX_BYTES,
     ) -> Self:
         """Read a ``.csv`` or ``.parquet`` file, each also with ``.gz``; the options are those of ``from_frame``.
 
         A CSV file starts with a header.  Its cells are text without the blanks around it, numbers too unless they are
         put into bins; errors give the line.  A Parquet file that ``write`` wrote has its domain with it.
-        """
-        return cls._of(*table_files.read(path, Choices.of(columns, bins, values, missing, show_values)))
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+        ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
+        """
+        choices = Choices.of(columns, bins, values, missing, show_values)
+        return cls.read_from(Content(Path(path), max_bytes), choices)
+
+    @classmethod
+    def read_from(cls, content: Content, choices: Choices, *, suffix: str | None = None) -> Self:
+        """The same of an open file such as standard input, or of one whose name does not tell its format."""
+        return cls._of(*table_files.read(content, choices, suffix=suffix))
+
+    def write(self, path: str | os.PathLike[str], *, formulas: Formulas = "refuse") -> None:
         """Write a file that ``read`` reads; an existing one is replaced whole or, if anything fails, not at all.
 
-        CSV does not keep the domain: types, order, and values that no record holds; Parquet does.
+        CSV does not keep the domain: types, order, and values that no record holds; Parquet does.  Names and values
+        that a spreadsheet program would take for formulas (they begin with ``=``, ``+``, ``-``, ``@``, and are no
+        numbers) are not written to CSV, unless ``formulas="allow"``.
         """
-        table_files.write(self.codes, self.domain, path)
+        table_files.write(self.codes, self.domain, path, formulas=formulas)
 
     @classmethod
     def from_codes(cls, codes: npt.ArrayLike, domain: TableDomain) -> Self:

@@ -28,12 +28,14 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from bosket.checks import check_choice
 from bosket.data import csv_files, files
 from bosket.data.atomic import atomic_path
 from bosket.data.columns import Columns
+from bosket.data.csv_writing import Formulas, check_formulas, quoted
 from bosket.data.domain import is_text
-from bosket.data.parquet_files import PLAN_KEY
-from bosket.data.sources import file_source, load
+from bosket.data.parquet_files import opened
+from bosket.data.sources import Content, file_source
 from bosket.data.table_columns import Choices, to_codes
 from bosket.data.table_domain import Attribute, Codes, TableDomain
 from bosket.errors import DataError
@@ -45,18 +47,22 @@ _RECORDS_A_PART = 1 << 17
 _KINDS = {bool: pa.bool_(), str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
-def read(path: str | os.PathLike[str], choices: Choices) -> tuple[Codes, TableDomain]:
-    """The codes of a file, and their domain."""
-    known = _read_csv if _suffix(path) == ".csv" else _read_parquet
-    return known(load(path), Path(path), choices)
+def read(content: Content, choices: Choices, *, suffix: str | None = None) -> tuple[Codes, TableDomain]:
+    """The codes of a file, and their domain; ``suffix`` overrides its own."""
+    known = _read_csv if (suffix or _suffix(content.path)) == ".csv" else _read_parquet
+    return known(content, choices)
 
 
-def write(codes: Codes, domain: TableDomain, path: str | os.PathLike[str]) -> None:
+def write(codes: Codes, domain: TableDomain, path: str | os.PathLike[str], *, formulas: Formulas = "refuse") -> None:
     """Write a table; an existing file is replaced whole, or left alone if anything fails."""
-    known = _write_csv if _suffix(path) == ".csv" else _write_parquet
     compress = files._suffixes(path)[-1] == ".gz"
+    is_csv = _suffix(path) == ".csv"
+    check_choice("formulas", formulas, ("refuse", "allow"))
     with atomic_path(path) as temporary, files._opened(temporary, compress=compress) as file:
-        known(codes, domain, file, Path(path))
+        if is_csv:
+            _write_csv(codes, domain, file, Path(path), formulas)
+        else:
+            _write_parquet(codes, domain, file, Path(path))
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
@@ -67,23 +73,24 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return suffixes[-1]
 
 
-def _read_csv(content: bytes, path: Path, choices: Choices) -> tuple[Codes, TableDomain]:
-    source = file_source(path, partial(csv_files._line_of, content))
-    header = csv_files._header(content, source)
+def _read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
+    text = content.load().removeprefix(codecs.BOM_UTF8)
+    source = file_source(content.path, partial(csv_files._line_of, text))
+    header = csv_files._header(text, source)
     names = tuple(name.strip() for name in header)
     if len(set(names)) < len(names):
         raise source.error("must not give two columns the same name", line=1)
     try:
         # Arrow takes the first line for the header, even a blank one, which would make a record of the header.
-        cells = csv_files._columns(content.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"), len(names), source)
+        cells = csv_files._columns(text.lstrip(b"\r\n"), len(names), source)
     except DataError as error:
         error.hint = None  # what it says is of baskets
         raise
     columns = Columns(names, tuple(map(_stripped, cells)), source)
     if choices.columns is None:
-        _check_is_header(columns)
+        _check_is_header(columns, choices)
     if len(names) == 1:
-        _check_no_blank_line(content, columns)
+        _check_no_blank_line(text, columns)
     return to_codes(columns, choices)
 
 
@@ -98,9 +105,14 @@ def _stripped(column: Any) -> Any:
     return pa.chunked_array(chunks, column.type)
 
 
-def _check_is_header(columns: Columns) -> None:
-    """Refuse a file whose first line is plainly a record: it would be lost, and its values taken for names."""
+def _check_is_header(columns: Columns, choices: Choices) -> None:
+    """Refuse a file whose first line is plainly a record: it would be lost, and its values taken for names.
+
+    A column of which something was declared is known by its name, whatever its cells are.
+    """
     for name, column in zip(columns.names, columns.values, strict=True):
+        if name in choices.codings:
+            continue
         is_value = any(pc.any(pc.equal(chunk.dictionary, name)).as_py() for chunk in column.chunks)
         if is_value or re.fullmatch(r"[-+.0-9]+", str(name)):
             hint = "If it is a header, name the columns to read, with columns=[...]."
@@ -119,29 +131,19 @@ def _check_no_blank_line(content: bytes, columns: Columns) -> None:
         raise columns.source.error("is blank, and may be a record", line=blank, hint=hint)
 
 
-def _read_parquet(content: bytes, path: Path, choices: Choices) -> tuple[Codes, TableDomain]:
-    source = file_source(path)
-    fault: str | None = "is not a sound Parquet file"
-    table: Any = None
-    try:
-        file = parquet.ParquetFile(pa.BufferReader(content))
-        if PLAN_KEY in (file.schema_arrow.metadata or {}):
-            fault = "holds randomized reports, not a table; read it with bosket.Reports.read"
-        else:
-            table, fault = file.read(), None
-    except (pa.ArrowException, OSError, ValueError):
-        pass
-    if fault is None and len(set(table.column_names)) < len(table.column_names):
-        fault = "must not give two columns the same name"
-    if fault is not None:
-        raise source.error(fault)
-    columns = Columns(tuple(table.column_names), tuple(table.columns), source)
+def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
+    with opened(content, what="a table") as file:
+        if len(set(file.schema.names)) < len(file.schema.names):
+            raise content.source.error("must not give two columns the same name")
+        table = file.table()
+    columns = Columns(tuple(table.column_names), tuple(table.columns), content.source)
     stored = (table.schema.metadata or {}).get(TABLE_KEY)
     if stored is None:
         return to_codes(columns, choices)
     domain = _domain(stored)
     if domain is None or domain.names != columns.names:
-        raise source.error("names a domain in its metadata that cannot be read, or is not that of its columns")
+        fault = "names a domain in its metadata that cannot be read, or is not that of its columns"
+        raise content.source.error(fault)
     return to_codes(columns, choices.over(domain.select(choices.positions(columns))))
 
 
@@ -152,13 +154,14 @@ def _domain(stored: bytes) -> TableDomain | None:
         return None
 
 
-def _write_csv(codes: Codes, domain: TableDomain, file: IO[bytes], path: Path) -> None:
+def _write_csv(codes: Codes, domain: TableDomain, file: IO[bytes], path: Path, formulas: Formulas) -> None:
     texts = [*domain.names, *(str(value) for attribute in domain.attributes for value in attribute.values)]
     if not all(is_text(text) and "\0" not in text and text == text.strip() for text in texts):
         raise DataError(
             f"Cannot write {path}: names and values in a CSV file must be text without blanks around it.", path=path
         )
-    file.write(",".join(csv_files._quoted(list(domain.names))).encode() + b"\n")
+    check_formulas(texts, formulas, path)
+    file.write(",".join(quoted(list(domain.names))).encode() + b"\n")
     options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
     values = [pa.array(map(str, attribute.values), pa.string()) for attribute in domain.attributes]
     for start, stop in slices(len(codes), _RECORDS_A_PART):
