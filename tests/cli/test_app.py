@@ -111,8 +111,8 @@ def test_usage_errors_exit_2(
         ("empty.dat", b"", "is empty"),
         ("binary.dat", bytes(range(256)), "Line 1"),
         ("words.dat", f"1 2\n3 4\n5 {SECRET}\n".encode(), "Line 3"),
-        ("ragged.csv", f"record,item\n1,milk\n2,{SECRET},{SECRET}\n".encode(), "line 3"),
-        ("latin.csv", b"record,item\n1,milk\n2,quinine\xff\n", "Line 3"),
+        ("ragged.csv", f"record,item\n1,1\n2,{SECRET},{SECRET}\n".encode(), "Line 3"),
+        ("latin.csv", b"record,item\n1,1\n2,quinine\xff\n", "Line 3"),
         ("cut.parquet", b"PAR1" + SECRET.encode(), "not a sound Parquet file"),
         ("cut.dat.gz", b"\x1f\x8b" + SECRET.encode(), "gzip"),
         ("notes.txt", SECRET.encode(), "suffix"),
@@ -134,7 +134,7 @@ def test_bad_files_exit_1_and_are_not_quoted(
     }
     result = run(command, path, *more.get(command, ["--min-support", 0.1]))
     assert result.code == 1
-    assert said in result.err
+    assert said.lower() in result.err.lower()
     assert str(path) in result.err
     assert SECRET not in result.err
     assert result.out == ""

@@ -144,7 +144,7 @@ def test_files_that_do_not_belong_together(run: Run, study: Study, tmp_path: Pat
     bk.CutAndPaste(cutoff=3, insert=0.1).randomize(baskets[::-1], rng=bk.Seeded(1)).write(sized)
     for raw, reports, said in (
         (fewer, study.reports, "must be of the same people"),
-        (other, study.reports, "that the given domain does not have"),
+        (other, study.reports, "Line 1 of"),
         (study.baskets, sized, "must be the size of its raw record"),
         (study.reports, study.reports, "holds reports"),
         (study.baskets, study.baskets, "cannot be read as Parquet"),

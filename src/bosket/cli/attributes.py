@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bosket.cli.options import clash
 from bosket.cli.rows import read_object
-from bosket.data.sources import file_source
+from bosket.data.sources import MAX_BYTES, file_source
 from bosket.data.table_codings import number
 from bosket.errors import ParameterError
 
@@ -99,7 +99,7 @@ def check_table(options: argparse.Namespace) -> None:
 def reading_of(options: argparse.Namespace) -> Reading:
     """What these options say, wherever they say it."""
     if options.schema is not None:
-        return read_schema(options.schema, show_values=options.show_values)
+        return read_schema(options.schema, show_values=options.show_values, max_bytes=options.max_bytes)
     return Reading(
         columns=options.columns,
         bins=_by_column("bins", options.bins or []),
@@ -109,12 +109,12 @@ def reading_of(options: argparse.Namespace) -> Reading:
     )
 
 
-def read_schema(path: Path, *, show_values: bool) -> Reading:
+def read_schema(path: Path, *, show_values: bool, max_bytes: int | None = MAX_BYTES) -> Reading:
     """``{"columns": [...], "bins": {...}, "values": {...}, "missing": ...}``, of which any may be left out.
 
     What they may hold is for ``Table.read`` to say; here, that they are there, and are what they must be at least.
     """
-    content = read_object(path)
+    content = read_object(path, max_bytes=max_bytes)
     source = file_source(path)
     for name in content:
         if name not in _SINGLE:

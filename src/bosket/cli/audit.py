@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bosket.cli.attributes import add_table, check_table
 from bosket.cli.console import Work, say
-from bosket.cli.files import STANDARD_INPUT, say_reports
+from bosket.cli.files import STANDARD_INPUT, read_reports, say_reports
 from bosket.cli.options import Commands, add_command, add_input, add_result, fraction, whole
 from bosket.cli.raw import check_kind, read_raw
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
@@ -81,10 +81,9 @@ def run(options: argparse.Namespace) -> None:
 def _breaches(options: argparse.Namespace, work: Work) -> Breaches:
     from bosket.audit import breaches
     from bosket.data import Table
-    from bosket.reports import Reports
 
     with work.step(f"reading {options.reports}"):
-        reports = Reports.read(options.reports)
+        reports = read_reports(options.reports, options)
     check_kind(reports.domain, options, of=f"the reports in {options.reports} are of")
     with work.step(f"reading {options.raw}"):
         raw = read_raw(

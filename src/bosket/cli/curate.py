@@ -24,7 +24,8 @@ from bosket.reporting.text import count_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bosket.data import Domain
+    from bosket.data import Baskets, Domain
+    from bosket.data.vocabulary import Unknown
     from bosket.privacy.budget import Budget
 
 RELEASE = Kind("release", ("itemsets",))
@@ -73,14 +74,11 @@ def run(options: argparse.Namespace) -> None:
     _check_can_be_written(options.output)
     budget = _budget(options)
     work = Work(options, is_timed=False)
-    from bosket.cli.raw import read_raw
-    from bosket.data import Baskets
-
+    declared = _declared(options)
     with work.step(f"reading {options.raw}"):
-        raw = read_raw(options.raw, options, hint="Curate raw records; mine reports with 'bosket mine'.")
-    assert isinstance(raw, Baskets)
+        raw = _read(options, declared)
+    vocabulary = raw.domain if declared is None else declared
     asked = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
-    vocabulary = _vocabulary(options, raw.domain)
     with work.step("curating"):
         if options.top_k is None:
             release = curator.mine(raw, min_support=options.min_support, vocabulary=vocabulary, **asked)
@@ -139,14 +137,27 @@ def _budget(options: argparse.Namespace) -> Budget | None:
     return None if options.ledger is None else Budget.open(options.ledger, options.budget)
 
 
-def _vocabulary(options: argparse.Namespace, domain: Domain) -> Domain:
+def _declared(options: argparse.Namespace) -> Domain | None:
+    """The items that may occur, before the data are looked at: what they are must not hang on these."""
     from bosket.cli.plans import read_items
 
     if options.items_are_public:
-        return domain
+        return None
     if options.items is None:
         raise ParameterError("The '--items' option must be given.", parameter="items", value=None)
-    return read_items(options.items, like=None)  # what the items are must not hang on what is in the data
+    return read_items(options.items, max_bytes=options.max_bytes)
+
+
+def _read(options: argparse.Namespace, declared: Domain | None) -> Baskets:
+    """The raw baskets; under declared items, nothing in a record is refused, since a refusal would tell of it."""
+    from bosket.cli.raw import read_raw
+    from bosket.data import Baskets
+
+    hint = "Curate raw records; mine reports with 'bosket mine'."
+    unknown: Unknown = "refuse" if declared is None else "drop"
+    raw = read_raw(options.raw, options, hint=hint, domain=declared, unknown=unknown)
+    assert isinstance(raw, Baskets)
+    return raw
 
 
 def _show(frame: pd.DataFrame) -> None:

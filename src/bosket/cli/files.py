@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Collection
@@ -15,35 +16,47 @@ from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
     from bosket.data import Baskets, Domain
-    from bosket.data.layouts import Layout
+    from bosket.data.sources import Content
+    from bosket.data.vocabulary import Unknown
     from bosket.reports import Reports
 
 STANDARD_INPUT = "-"
 _SHOWN_INPUT = Path("/dev/stdin")
 
 
-def read_baskets(path: str, *, input_format: str | None, layout: Layout | None) -> Baskets:
-    """Raw baskets from a file, or from standard input."""
+def read_baskets(
+    path: str, options: argparse.Namespace, *, items: Domain | None = None, unknown: Unknown = "refuse"
+) -> Baskets:
+    """Raw baskets from a file, or from standard input, as the options say; over ``items``, where they are declared."""
     from bosket.data import Baskets
-    from bosket.data.files import FORMATS
-    from bosket.data.sources import load
 
-    if path == STANDARD_INPUT:
-        csr = FORMATS[f".{input_format or 'dat'}"].read(read_standard_input(), _SHOWN_INPUT, layout)
-    elif input_format is not None:
-        csr = FORMATS[f".{input_format}"].read(load(path), Path(path), layout)
-    else:
-        return Baskets.read(path, layout=layout)
-    return Baskets.from_csr(csr.indptr, csr.indices, csr.domain)
+    suffix = input_suffix(path, options, default="dat")
+    return Baskets.read_from(
+        content_of(path, options), suffix=suffix, layout=options.layout, items=items, unknown=unknown
+    )
 
 
-def read_standard_input() -> bytes:
-    from bosket.data.sources import file_source
+def content_of(path: str, options: argparse.Namespace) -> Content:
+    """The contents of a file, or of standard input, up to the cap that the options give."""
+    from bosket.data.sources import Content
 
-    content = sys.stdin.buffer.read()
-    if not content:
-        raise file_source(_SHOWN_INPUT).error("is empty")
-    return content
+    handle = sys.stdin.buffer if path == STANDARD_INPUT else None
+    return Content(shown_path(path), options.max_bytes, handle)
+
+
+def input_suffix(path: str, options: argparse.Namespace, *, default: str) -> str | None:
+    """The format of a file, where it is told; standard input has one by ``default``."""
+    told = options.input_format or (default if path == STANDARD_INPUT else None)
+    return None if told is None else f".{told}"
+
+
+def read_reports(path: str, options: argparse.Namespace) -> Reports:
+    """Reports from a file, up to the cap, where the options give one."""
+    from bosket.data.sources import MAX_BYTES
+    from bosket.reports import Reports
+
+    cap = {} if options.max_bytes == MAX_BYTES else {"max_bytes": options.max_bytes}
+    return Reports.read(path, **cap)
 
 
 def shown_path(path: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,8 +17,15 @@ from bosket.checks import (
     check_probability,
     check_real,
 )
+from bosket.data.sources import MAX_BYTES
 from bosket.errors import ParameterError
 
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([A-Za-z]*)", re.ASCII)
+_UNITS = {"": 1, "B": 1} | {
+    f"{letter}{rest}": base**power
+    for power, letter in enumerate("KMGT", 1)
+    for rest, base in (("", 1000), ("B", 1000), ("IB", 1024))
+}
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
@@ -76,6 +84,22 @@ def whole(name: str, least: int) -> Callable[[str], Any]:
     return _checked(name, int, lambda name, value: check_integer(name, value, least=least))
 
 
+def n_bytes(name: str) -> Callable[[str], int | None]:
+    """An argparse type: a number of bytes, with a unit or not, or None for ``none``."""
+
+    def parse(text: str) -> int | None:
+        if text.strip().lower() == "none":
+            return None
+        match = _SIZE.fullmatch(text.strip())
+        if match is None or match[2].upper() not in _UNITS:
+            raise argparse.ArgumentTypeError(f"must be a number of bytes such as 500MB or 2GiB, or none, got {text!r}")
+        return _checked(name, int, lambda name, value: check_integer(name, value, least=1))(
+            str(int(float(match[1]) * _UNITS[match[2].upper()]))
+        )
+
+    return parse
+
+
 def clash(name: str, must: str, options: argparse.Namespace) -> ParameterError:
     """The error for options that do not belong together."""
     return ParameterError(f"The '{option(name)}' option must {must}.", parameter=name, value=getattr(options, name))
@@ -92,6 +116,13 @@ def add_input(command: argparse.ArgumentParser) -> None:
         help="format of raw records (by default the suffix; for '-' dat, or csv for a table)",
     )
     command.add_argument("--layout", choices=("list", "long", "one-hot"), help="layout of the columns of raw baskets")
+    command.add_argument(
+        "--max-bytes",
+        type=n_bytes("max_bytes"),
+        default=MAX_BYTES,
+        metavar="N",
+        help="refuse files that hold more once decompressed, as in 500MB or 2GiB; 'none' for no cap (default 8GiB)",
+    )
 
 
 def add_result(command: argparse.ArgumentParser, *, files: str = ".csv, .json or .parquet") -> None:

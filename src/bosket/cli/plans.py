@@ -10,7 +10,7 @@ from bosket.checks import check_probability
 from bosket.cli.rows import Row, read_rows, read_text
 from bosket.data import Domain
 from bosket.data.csv_files import is_whole_number
-from bosket.data.sources import file_source
+from bosket.data.sources import MAX_BYTES, file_source
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import Flip
 from bosket.plan import Plan
@@ -34,23 +34,16 @@ def read_plan(path: Path) -> Plan:
         raise DataError(f"The plan in {path} cannot be used: {error}", path=path, hint=error.hint) from None
 
 
-def read_items(path: Path, *, like: Domain | None) -> Domain:
-    """A domain from a file with a label a line; whole numbers if the labels of ``like``, or without it its own, are."""
+def read_items(path: Path, *, max_bytes: int | None = MAX_BYTES) -> Domain:
+    """A domain from a file with a label a line; whole numbers if all of them are."""
     source = file_source(path)
-    lines = read_text(path).splitlines()
-    is_whole = all(map(is_whole_number, lines)) if like is None else _has_whole_labels(like)
+    lines = read_text(path, max_bytes=max_bytes).splitlines()
+    is_whole = all(map(is_whole_number, lines))
     labels: dict[Hashable, int] = {}
     for line, text in enumerate(lines, 1):
-        label: Hashable = text
+        label: Hashable = int(text) if is_whole else text
         if not text.strip():
             raise source.error("must hold an item", line=line)
-        if is_whole:
-            try:
-                label = int(text)
-            except ValueError:
-                label = None
-            if label is None:
-                raise source.error("must hold a whole number, as the items of the baskets are", line=line)
         if labels.setdefault(label, line) != line:
             raise source.error(f"must not repeat line {labels[label]}", line=line)
     return Domain(labels)

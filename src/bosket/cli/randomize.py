@@ -16,6 +16,7 @@ from bosket.errors import DataError
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
+    from bosket.data import Domain
     from bosket.mechanisms.base import Records
     from bosket.plan import Plan
 
@@ -54,13 +55,10 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     work = Work(options)
     settled_plan = _read_plan(options)
+    domain = _declared(options) if settled_plan is None else settled_plan.domain
     with work.step(f"reading {options.raw}"):
-        raw = read_raw(
-            options.raw,
-            options,
-            hint="Randomize raw records; mine reports with 'bosket mine'.",
-            domain=None if settled_plan is None else settled_plan.domain,
-        )
+        hint = "Randomize raw records; mine reports with 'bosket mine'."
+        raw = read_raw(options.raw, options, hint=hint, domain=domain)
     plan = settled_plan or _make_plan(options, raw)
     card = plan.guarantee.card()  # before anything is written: without it, nothing should be
     if plan.mechanism.needs_curator:
@@ -114,11 +112,17 @@ def _read_plan(options: argparse.Namespace) -> Plan | None:
     return plan
 
 
-def _make_plan(options: argparse.Namespace, raw: Records) -> Plan:
+def _declared(options: argparse.Namespace) -> Domain | None:
+    """The domain in the items file, if there is one; it settles what the items of the baskets are."""
     from bosket.cli.plans import read_items
+
+    return None if options.items is None else read_items(options.items, max_bytes=options.max_bytes)
+
+
+def _make_plan(options: argparse.Namespace, raw: Records) -> Plan:
     from bosket.plan import Plan, PrivacyUnit
 
-    domain = raw.domain if options.items is None else read_items(options.items, like=raw.domain)
+    domain = raw.domain
     if options.table and not domain.is_declared:
         say(
             "note: some attributes have the values that occur, so the plan tells which do; --values, --bins or "

@@ -8,16 +8,24 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bosket.cli.attributes import Reading, reading_of
-from bosket.cli.files import STANDARD_INPUT, read_baskets, read_standard_input, shown_path
+from bosket.cli.files import (
+    STANDARD_INPUT,
+    content_of,
+    input_suffix,
+    read_baskets,
+    read_reports,
+    shown_path,
+)
 from bosket.cli.options import clash
 from bosket.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from bosket.data import Baskets, Domain, Table
     from bosket.data.table_domain import Attribute
+    from bosket.data.vocabulary import Unknown
     from bosket.mechanisms.base import Records
     from bosket.reports import Reports
 
@@ -25,10 +33,18 @@ _LEAVE_OUT = "Choose attributes with --columns, or rename them: an '=' in a name
 _BIN = re.compile(r"\[([^,]+),([^,]+)\)")
 
 
-def read_raw(path: str, options: argparse.Namespace, *, hint: str, domain: Domain | None = None) -> Records:
+def read_raw(
+    path: str,
+    options: argparse.Namespace,
+    *,
+    hint: str,
+    domain: Domain | None = None,
+    unknown: Unknown = "refuse",
+) -> Records:
     """Raw records where nothing else will do; reports are refused with a word on what to do.
 
-    ``domain`` is what a table must be read over, where that is settled; ``check_kind`` has seen that it is one.
+    ``domain`` is what records must be read over, where that is settled; ``check_kind`` has seen that it is of their
+    kind.  ``unknown`` is what becomes of items in baskets that it does not have.
     """
     from bosket.reports import is_report_file
 
@@ -36,7 +52,7 @@ def read_raw(path: str, options: argparse.Namespace, *, hint: str, domain: Domai
         raise DataError(f"The file {path} holds reports, which are randomized already.", path=path, hint=hint)
     if options.table:
         return read_table(path, options, domain=domain)
-    return _read_baskets(path, options)
+    return _read_baskets(path, options, items=domain, unknown=unknown)
 
 
 def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Records:
@@ -48,19 +64,21 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Re
             raise clash("table", "come with one file", options)
         return read_raw(paths[0], options, hint="Leave out --table: reports say themselves what they are of.")
     if len(paths) > 1:
-        return Reports.concat(Reports.read(path) for path in paths)
+        return Reports.concat(read_reports(path, options) for path in paths)
     path = paths[0]
     if path != STANDARD_INPUT and is_report_file(path):
-        return Reports.read(path)
+        return read_reports(path, options)
     return _read_baskets(path, options)
 
 
-def _read_baskets(path: str, options: argparse.Namespace) -> Baskets:
+def _read_baskets(
+    path: str, options: argparse.Namespace, *, items: Domain | None = None, unknown: Unknown = "refuse"
+) -> Baskets:
     """Baskets, with a word on tables where the file may be one."""
     if path != STANDARD_INPUT and _is_table_file(path):
         raise DataError(f"The file {path} holds a table of attributes.", path=path, hint="Say --table.")
     try:
-        return read_baskets(path, input_format=options.input_format, layout=options.layout)
+        return read_baskets(path, options, items=items, unknown=unknown)
     except DataError as error:
         if error.hint is not None and error.hint.startswith("Read as one-hot"):
             error.hint += " A table of attributes is read with --table."
@@ -98,8 +116,8 @@ def read_table(path: str, options: argparse.Namespace, *, domain: Domain | None 
     reading = reading_of(options)
     try:
         if domain is None:
-            return _read(path, reading, options.input_format)
-        table = _read(path, _under(domain.attributes, reading), options.input_format)
+            return _read(path, reading, options)
+        table = _read(path, _under(domain.attributes, reading), options)
         return table.with_domain(domain, show_values=reading.show_values)
     except DataError as error:
         error.hint = _in_options(error.hint, is_settled=domain is not None)
@@ -117,24 +135,13 @@ def read_table(path: str, options: argparse.Namespace, *, domain: Domain | None 
         raise DataError(fault, path=reading.schema, hint=error.hint) from None
 
 
-def _read(path: str, reading: Reading, input_format: str | None) -> Table:
-    from bosket.data import Table, table_files
-    from bosket.data.sources import load
+def _read(path: str, reading: Reading, options: argparse.Namespace) -> Table:
+    from bosket.data import Table
     from bosket.data.table_columns import Choices
 
-    how: dict[str, Any] = {
-        "columns": reading.columns,
-        "bins": reading.bins,
-        "values": reading.values,
-        "missing": reading.missing,
-        "show_values": reading.show_values,
-    }
-    if path != STANDARD_INPUT and input_format is None:
-        return Table.read(path, **how)
-    choices = Choices.of(**how)
-    content = read_standard_input() if path == STANDARD_INPUT else load(path)
-    known = table_files._read_parquet if input_format == "parquet" else table_files._read_csv
-    return Table.from_codes(*known(content, shown_path(path), choices))
+    choices = Choices.of(reading.columns, reading.bins, reading.values, reading.missing, reading.show_values)
+    suffix = input_suffix(path, options, default="csv")
+    return Table.read_from(content_of(path, options), choices, suffix=suffix)
 
 
 def _under(attributes: Sequence[Attribute], reading: Reading) -> Reading:

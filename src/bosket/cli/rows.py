@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bosket.data.sources import Source, file_source, load
+from bosket.data.sources import MAX_BYTES, Source, file_source, load
 from bosket.errors import DataError, ParameterError
 
 Value = TypeVar("Value")
@@ -50,8 +50,8 @@ def _number(value: Any) -> Any:
         return float(value)
 
 
-def read_text(path: Path) -> str:
-    content = load(path)
+def read_text(path: Path, *, max_bytes: int | None = MAX_BYTES) -> str:
+    content = load(path, max_bytes=max_bytes)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -105,7 +105,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
         yield Row(source, None, name, fields)
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path, *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
     """A JSON object, in which no key may be given twice, however deep."""
     source = file_source(path)
     twice: list[str] = []
@@ -118,15 +118,21 @@ def read_object(path: Path) -> dict[str, Any]:
             result[name] = value
         return result
 
-    content: dict[str, Any] = _load_object(path, source, fields)
+    content: dict[str, Any] = _load_object(path, source, fields, max_bytes=max_bytes)
     if twice:
         raise source.error(f"must not give {twice[0]!r} more than once")
     return content
 
 
-def _load_object(path: Path, source: Source, fields: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+def _load_object(
+    path: Path,
+    source: Source,
+    fields: Callable[[list[tuple[str, Any]]], Any],
+    *,
+    max_bytes: int | None = MAX_BYTES,
+) -> Any:
     """What ``fields`` makes of the JSON object that a file holds; it is asked about those within it too."""
-    text = read_text(path)
+    text = read_text(path, max_bytes=max_bytes)
     content: Any = None
     line = None
     is_sound = False

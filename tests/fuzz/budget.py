@@ -1,0 +1,111 @@
+"""What a fuzz target may take, and what it must hold to: only ``BosketError`` comes out, in bounded time and memory.
+
+A target is a function of one example.  ``fuzz`` runs it over a strategy; ``EXAMPLES`` makes of it a test of seconds in
+the quick suite and one of minutes in the slow suite:
+
+    @pytest.mark.parametrize("examples", EXAMPLES)
+    def test_plan_json(examples: int) -> None:
+        fuzz(read_plan, plan_texts, examples=examples)
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from bosket.errors import BosketError
+
+Example = TypeVar("Example")
+Result = TypeVar("Result")
+
+QUICK, SLOW = 150, 20_000
+"""Numbers of examples."""
+
+EXAMPLES = [pytest.param(QUICK, id="quick"), pytest.param(SLOW, id="slow", marks=pytest.mark.slow)]
+
+MEMORY = 512 << 20
+"""Most bytes of memory that a target may add to the process, all examples together."""
+
+SECONDS = 10.0
+"""Most seconds of processor time for one example: far more than any takes, since kernels compile on first use."""
+
+_FENCE = 8 * MEMORY
+
+
+def fuzz(
+    target: Callable[[Example], object],
+    inputs: st.SearchStrategy[Example],
+    *,
+    examples: int,
+    memory: int = MEMORY,
+    seconds: float = SECONDS,
+) -> None:
+    """Run a target on examples; the quick suite draws the same ones every time."""
+
+    def check(example: Example) -> None:
+        start = time.process_time()
+        target(example)
+        assert time.process_time() - start < seconds, "an example took too long"
+
+    options = settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=examples <= QUICK,
+        database=None,
+        print_blob=True,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    with memory_within(memory):
+        options(given(inputs)(check))()
+
+
+def only_refused(call: Callable[[], Result]) -> Result | None:
+    """What a call gives, or None where it refuses with an error of ours, which is one short line."""
+    try:
+        return call()
+    except BosketError as error:
+        message = str(error)
+        assert message
+        assert len(message) < 2000, f"a message of {len(message)} characters"
+        assert "\n" not in message, "a message of several lines"
+    return None
+
+
+@contextmanager
+def memory_within(limit: int) -> Iterator[None]:
+    """Fail if the process grows by more than ``limit`` bytes, and let no single step go far beyond that.
+
+    A fence on the address space turns an absurd allocation, touched or not, into a MemoryError before the machine
+    suffers; what was really used is read off the high-water mark.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    before = _status("VmSize")
+    if before:
+        fence = before + max(_FENCE, 2 * limit)
+        resource.setrlimit(resource.RLIMIT_AS, (fence if hard == resource.RLIM_INFINITY else min(fence, hard), hard))
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again from here
+    used = _status("VmRSS")
+    try:
+        yield
+        assert _status("VmHWM") - used <= limit, "the target took too much memory"
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _status(field: str) -> int:
+    """Bytes by the name of a field of the process's status; 0 where the system does not tell."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(f"{field}:"):
+                return int(line.split()[1]) << 10
+    return 0
