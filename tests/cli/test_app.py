@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 import bosket as bk
 from bosket.cli import main
+from bosket.errors import DataError
 from tests.cli.conftest import Run, Study
 
 SECRET = "quinine"
@@ -212,6 +214,7 @@ DRIVER = """
 import os, signal, sys
 import bosket.mining
 from bosket.cli import main
+from bosket.errors import DataError
 
 mine = bosket.mining.mine
 
@@ -284,3 +287,35 @@ def test_narrow_terminals_lose_whole_columns_and_no_digit(study: Study, columns:
     assert "support" in text
     assert max(map(len, text.splitlines())) <= columns
     assert (b"left out for want of width" in done.stderr) == (columns < 250)
+
+
+def test_every_input_has_the_cap(
+    run: Run, study: Study, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files, standard input, tables and their schema; reports are asked for with it."""
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"columns": ["sex"], "values": {"sex": ["Female", "Male"]}}' + " " * 200)
+    for call, path in (
+        (("mine", study.baskets), study.baskets),
+        (("rules", study.baskets), study.baskets),
+        (("mine", "-"), "/dev/stdin"),
+        (("mine", people, "--table", "--columns", "sex"), people),
+        (("mine", people, "--table", "--schema", schema), schema),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(study.baskets.read_bytes())))
+        result = run(*call, "--min-support", 0.1, "--max-bytes", 200)
+        assert (result.code, result.out) == (1, "")
+        assert f"{path} must hold at most 200 bytes" in result.err
+        assert "--max-bytes" in result.err
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(study.baskets.read_bytes())))
+        assert run(*call, "--min-support", 0.1, "--max-bytes", "1MiB").code == 0
+    asked: list[dict[str, object]] = []
+
+    def noted(_: object, **options: object) -> None:
+        asked.append(options)
+        raise DataError("Enough.")
+
+    monkeypatch.setattr(bk.Reports, "read", noted)
+    for options in ((), ("--max-bytes", "1k")):
+        assert run("mine", study.reports, "--min-support", 0.1, *options).code == 1
+    assert asked == [{}, {"max_bytes": 1000}]

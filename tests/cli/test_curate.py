@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from bosket.errors import DataError
 from tests.cli.conftest import Run
@@ -121,3 +124,46 @@ def test_hopeless(run: Run, tmp_path: Path) -> None:
     assert result.code == 1
     assert "within the noise" in result.err
     assert "hint" in result.err
+
+
+def outcomes(run: Run, raws: list[Path], items: Path) -> list[tuple[int, set[object]]]:
+    """The exit code of curating each file, and which single items the release names."""
+    found = []
+    for raw in raws:
+        call = ("curate", raw, "--epsilon", 2, "--min-support", 0.5, "--items", items, "--format", "json")
+        result = run(*call)
+        rows = json.loads(result.out)["release"] if result.code == 0 else []
+        found.append((result.code, {label for row in rows for label in row["itemsets"]}))
+    return found
+
+
+def test_one_record_does_not_decide_whether_there_is_a_release(run: Run, tmp_path: Path) -> None:
+    """Two files that differ in one record, which used to turn a release into an error."""
+    items = tmp_path / "items.txt"
+    items.write_text("1\n2\n3\nitem\n")
+    rows = [(at, item) for at in range(3000) for item in (1, 2)]
+    raws = []
+    for name, last in (("a", (9999, "3")), ("b", (9999, "item")), ("c", (9999, "?")), ("d", (9999, '"'))):
+        raws.append(tmp_path / f"{name}.csv")
+        raws[-1].write_text("record,item\n" + "".join(f"{at},{item}\n" for at, item in [*rows, last]))
+    raws += [tmp_path / "whole.parquet", tmp_path / "half.parquet", tmp_path / "a.dat", tmp_path / "b.dat"]
+    for raw, last_item in ((raws[4], 3.0), (raws[5], 2.5)):
+        columns = {"record": [at for at, _ in rows] + [9999], "item": [float(item) for _, item in rows] + [last_item]}
+        parquet.write_table(pa.table(columns), raw)
+    raws[6].write_text("1 2\n" * 3000 + "3\n")
+    raws[7].write_bytes(b"1 2\n" * 3000 + b"three \xff\0\n")
+    assert outcomes(run, raws, items) == [(0, {"1", "2"})] * len(raws)
+
+
+def test_a_cap_on_what_is_read(run: Run, tmp_path: Path) -> None:
+    raw, items = tmp_path / "x.dat.gz", tmp_path / "items.txt"
+    raw.write_bytes(gzip.compress(b"1 2\n" * 3000))
+    items.write_text("1\n2\n3\n")
+    call = ("curate", raw, "--epsilon", 2, "--min-support", 0.5, "--items", items)
+    for cap, code in (("12kB", 0), ("11.5 KiB", 1), ("5", 1), ("none", 0), ("2GiB", 0)):
+        result = run(*call, "--max-bytes", cap)
+        assert result.code == code
+        assert ("--max-bytes" in result.err) == (code == 1)
+    assert str(items) in run(*call, "--max-bytes", 5).err  # the items file has the cap too, and is read first
+    for cap in ("0", "-1", "lots", "1XB", "1e400", "nan", ""):
+        assert run(*call, "--max-bytes", cap).code == 2

@@ -252,3 +252,21 @@ def test_plan_json_is_what_the_library_reads(run: Run, study: Study, tmp_path: P
     plan = tmp_path / "p.json"
     run("randomize", study.baskets, "-o", tmp_path / "r.parquet", "--keep", 0.9, "--write-plan", plan)
     assert json.loads(plan.read_text())["mechanism"]["keep"] == 0.9
+
+
+def test_a_plan_settles_what_labels_are(run: Run, tmp_path: Path) -> None:
+    """A FIMI file holds numbers, and the labels of the plan may be text all the same; they stay what the plan has."""
+    items, plan, raw = tmp_path / "items.txt", tmp_path / "plan.json", tmp_path / "raw.dat"
+    items.write_text("milk\n1\n2\n")
+    raw.write_text("1 2\n2\n\n")
+    first = run("randomize", raw, "-o", tmp_path / "a.parquet", "--keep", 1, "--items", items, "--write-plan", plan)
+    second = run("randomize", raw, "-o", tmp_path / "b.parquet", "--plan", plan)
+    assert (first.code, second.code) == (0, 0)
+    for name in ("a", "b"):
+        reports = bk.Reports.read(tmp_path / f"{name}.parquet")
+        assert reports.domain.labels == ("milk", "1", "2")
+        assert reports.bits[:, 0].tolist() == [0b110, 0b100, 0]
+    raw.write_text("1 2\n3\n")
+    result = run("randomize", raw, "-o", tmp_path / "c.parquet", "--plan", plan)
+    assert result.code == 1
+    assert "Line 2 of" in result.err

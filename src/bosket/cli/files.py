@@ -55,7 +55,7 @@ def read_reports(path: str, options: argparse.Namespace) -> Reports:
     from bosket.data.sources import MAX_BYTES
     from bosket.reports import Reports
 
-    cap = {} if options.max_bytes == MAX_BYTES else {"max_bytes": options.max_bytes}
+    cap: dict[str, Any] = {} if options.max_bytes == MAX_BYTES else {"max_bytes": options.max_bytes}
     return Reports.read(path, **cap)
 
 

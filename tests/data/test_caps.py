@@ -1,0 +1,203 @@
+"""Files that unpack to far more than they are: refused at a cap, and never held at once where records are small."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from bosket.data import Baskets, Table
+from bosket.errors import DataError, ParameterError
+from tests.data.leaks import said
+from tests.fuzz.budget import memory_within
+
+MIB = 1 << 20
+
+
+def write_repeated(path: Path, head: bytes, block: bytes, times: int) -> None:
+    """A gzip file of members: they are decompressed one after the other, and making them takes no time."""
+    member = gzip.compress(block, 1)
+    path.write_bytes((gzip.compress(head) if head else b"") + member * times)
+
+
+SMALL = [
+    ("x.dat", None, b"", b"98765 2\n"),
+    ("x.csv", None, b"record,item\n", b"1,98765\n"),
+    ("x.csv", "list", b"", b"98765,2\n"),
+    ("x.csv", "one-hot", b"a,b,c\n", b"1,0,1\n"),
+]
+
+
+@pytest.mark.parametrize("name, layout, head, row", SMALL)
+@pytest.mark.parametrize("items", [None, [98765, 2, "a", "b", "c"]], ids=["seen", "declared"])
+@pytest.mark.parametrize("gz", ["", ".gz"])
+def test_a_file_beyond_the_cap_is_refused(
+    tmp_path: Path, name: str, layout: Any, head: bytes, row: bytes, items: Any, gz: str
+) -> None:
+    content = head + row * 100
+    path = tmp_path / (name + gz)
+    path.write_bytes(gzip.compress(content) if gz else content)
+    options: dict[str, Any] = {"layout": layout, "items": items, "unknown": "refuse" if items is None else "drop"}
+    whole = Baskets.read(path, max_bytes=None, **options)
+    assert Baskets.read(path, max_bytes=len(content), **options) == whole
+    with pytest.raises(DataError, match=f"at most {len(content) // 2:,} bytes") as caught:
+        Baskets.read(path, max_bytes=len(content) // 2, **options)
+    assert caught.value.path == path
+    assert "max_bytes" in str(caught.value.hint)
+    assert "--max-bytes" in str(caught.value.hint)
+    assert "98765" not in said(caught.value)
+
+
+@pytest.mark.parametrize("cap", [0, -1, 1.5, True, "1GB"])
+def test_caps_that_are_none(tmp_path: Path, cap: Any) -> None:
+    for read in (Baskets.read, Table.read):
+        with pytest.raises(ParameterError) as caught:
+            read(tmp_path / "x.csv", max_bytes=cap)
+        assert caught.value.parameter == "max_bytes"
+
+
+def test_tables_have_the_cap_too(tmp_path: Path) -> None:
+    content = b"sex,age\n" + b"F,1\nM,2\n" * 100
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(content))
+    parquet.write_table(pa.table({"sex": ["F", "M"] * 50_000}), tmp_path / "x.parquet")
+    assert Table.read(tmp_path / "x.csv.gz", max_bytes=len(content)).n_records == 200
+    for name in ("x.csv.gz", "x.parquet"):
+        with pytest.raises(DataError, match="at most 500 bytes"):
+            Table.read(tmp_path / name, max_bytes=500)
+
+
+@pytest.mark.parametrize("items", [None, [7]], ids=["seen", "declared"])
+def test_parquet_is_counted_as_it_unpacks(tmp_path: Path, items: Any) -> None:
+    """Runs of one value are a few bytes in the file and in what its footer claims, compressed or not."""
+    path = tmp_path / "x.parquet"
+    n = 2_000_000
+    parquet.write_table(pa.table({"record": np.zeros(n, np.int64), "item": np.full(n, 7)}), path, use_dictionary=True)
+    assert path.stat().st_size < 100_000
+    with memory_within(24 * MIB), pytest.raises(DataError, match="at most 8,388,608 bytes"):
+        Baskets.read(path, max_bytes=8 * MIB, items=items)
+    assert Baskets.read(path, items=items).n_records == 1
+
+
+def test_what_a_footer_claims_is_checked_before_anything_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"items": [[number] for number in range(100_000)]}), path, compression="none")
+    content = bytearray(path.read_bytes())
+    size = struct.unpack("<I", content[-8:-4])[0]
+    content[4 : len(content) - 8 - size] = bytes(len(content) - 12 - size)  # no page is sound any more
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="at most 1,000 bytes"):
+        Baskets.read(path, max_bytes=1000)
+    with pytest.raises(DataError, match="not a sound Parquet file"):
+        Baskets.read(path)
+
+
+LARGE = [
+    ("x.dat.gz", None, b"", b"7 8 " * (MIB // 4) + b"\n"),
+    ("x.csv.gz", "list", b"", (b"7,8," + b"," * 60) * (MIB // 64) + b"\n"),
+    ("x.csv.gz", "long", b"record,item\n", b"1," + b"x" * 1021 + b"\n"),
+    ("x.csv.gz", "one-hot", b",".join(b"%d" % item for item in range(5000)) + b"\n", b"0," * 4999 + b"0\n"),
+]
+
+
+@pytest.mark.parametrize("name, layout, head, block", LARGE, ids=["dat", "list", "long", "one-hot"])
+@pytest.mark.parametrize("is_declared", [False, True], ids=["seen", "declared"])
+@pytest.mark.slow
+def test_memory_follows_the_records_and_not_the_text(
+    tmp_path: Path, name: str, layout: Any, head: bytes, block: bytes, is_declared: bool
+) -> None:
+    """Lines that say the same over and over: 192 MiB of text, next to no records, at most half of the text held."""
+    follow_memory(tmp_path, name, layout, head, block, is_declared, n_blocks=192, limit=96 * MIB)
+
+
+@pytest.mark.parametrize("name, layout, head, block", [LARGE[0], LARGE[2]], ids=["dat", "long"])
+@pytest.mark.parametrize("is_declared", [False, True], ids=["seen", "declared"])
+def test_memory_of_a_small_bomb(
+    tmp_path: Path, name: str, layout: Any, head: bytes, block: bytes, is_declared: bool
+) -> None:
+    """The same in little: FIMI was held as text and as numbers, CSV as text."""
+    follow_memory(tmp_path, name, layout, head, block, is_declared, n_blocks=64, limit=56 * MIB)
+
+
+def follow_memory(
+    tmp_path: Path,
+    name: str,
+    layout: Any,
+    head: bytes,
+    block: bytes,
+    is_declared: bool,
+    *,
+    n_blocks: int,
+    limit: int,
+) -> None:
+    path = tmp_path / name
+    block *= max(1, MIB // len(block))
+    options: dict[str, Any] = {"layout": None if name == "x.dat.gz" else layout}
+    if is_declared:
+        options |= {"items": range(5000), "unknown": "drop"}
+    write_repeated(path, head, block, 1)
+    Baskets.read(path, **options)  # kernels compile now
+    write_repeated(path, head, block, n_blocks)
+    with memory_within(limit):
+        data = Baskets.read(path, **options)
+    assert data.indices.size <= 2 * data.n_records
+
+
+@pytest.mark.parametrize("name, layout", [("x.dat", None), ("x.csv", "list"), ("x.csv", None)])
+def test_a_line_without_end(tmp_path: Path, name: str, layout: Any) -> None:
+    """Refused with its number, or cut where nothing may be refused: the records around it stay."""
+    path = tmp_path / f"{name}.gz"
+    head, near, far = (
+        (b"record,item\n", b"1,7\n", b"2,8\n") if layout is None and name == "x.csv" else (b"", b"7\n", b"8\n")
+    )
+    path.write_bytes(
+        gzip.compress(head + near) + gzip.compress(b"7," * MIB, 1) * 20 + gzip.compress(b"\n" + far + near)
+    )
+    with memory_within(300 * MIB):
+        with pytest.raises(DataError, match="longer than") as caught:
+            Baskets.read(path, layout=layout, items=[7, 8])
+        assert caught.value.line == (3 if head else 2)
+        data = Baskets.read(path, layout=layout, items=[7, 8], unknown="drop")
+        assert list(data) == ([(7,), (8,)] if head else [(7,), (7,) if name == "x.csv" else (), (8,), (7,)])
+        with pytest.raises(DataError, match=r"longer than|whole numbers"):
+            Baskets.read(path, layout=layout)
+
+
+def test_one_long_line_does_not_use_up_the_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one record could turn a release into an error by its length alone."""
+    monkeypatch.setattr("bosket.data.lines.LONGEST", 100)
+    (tmp_path / "x.dat").write_bytes(b"7 " * 100_000 + b"\n" + b"8\n" * 100)
+    data = Baskets.read(tmp_path / "x.dat", items=[7, 8], unknown="drop", max_bytes=1000)
+    assert data.n_records == 101
+
+
+def test_gzip_of_every_kind(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat.gz"
+    one, two = gzip.compress(b"1 2\n"), gzip.compress(b"3\n")
+    truth = Baskets([[1, 2], [3]])
+    for sound in (one + two, gzip.compress(b"1 2\n3\n") + b"\0" * 700, b"".join([one, gzip.compress(b""), two])):
+        path.write_bytes(sound)
+        assert Baskets.read(path) == truth
+    for broken, fault in (
+        (one + b"98765", "not a sound gzip"),
+        (one + two[:-4], "cut short or damaged"),
+        (gzip.compress(one), "within a gzip file"),
+        (b"", "is empty"),
+        (gzip.compress(b""), "is empty"),
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(DataError, match=fault):
+            Baskets.read(path)
+
+
+def test_an_absurd_number_of_columns(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b",".join(b"%d" % number for number in range(200_000)) + b"\n")
+    with memory_within(200 * MIB):
+        for read in (Baskets.read, Table.read):
+            with pytest.raises(DataError, match="at most 131,072 columns"):
+                read(tmp_path / "x.csv")
