@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bosket.checks import check_choice, check_integer
 from bosket.data import files
-from bosket.data.csr import Bits, Csr, Offsets, canonical, checked, from_records, frozen, over, plain
+from bosket.data.csr import Bits, Csr, Offsets, canonical, check_not_marks, checked, from_records, frozen, over, plain
 from bosket.data.csv_writing import Formulas
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.frames import columns_of
@@ -41,7 +41,8 @@ class Baskets:
 
     ``records`` is any iterable of iterables of labels.  Repeated items in a record count once; an empty record is a
     record.  ``items`` declares the domain, and a record with any other item is refused.  Without it the domain is
-    the items seen, sorted (by type and representation where they cannot be compared).
+    the items seen, sorted (by type and representation where they cannot be compared).  An array of 0 and 1, or of
+    truth values, is refused: it is one-hot, and ``from_frame`` reads it.
 
     >>> baskets = Baskets([["milk", "bread"], ["beer"], []])
     >>> baskets
@@ -59,6 +60,8 @@ class Baskets:
     def __init__(
         self, records: Iterable[Iterable[Hashable]], *, items: Iterable[Hashable] | Domain | None = None
     ) -> None:
+        if items is None:
+            check_not_marks(records)
         self._hold(from_records(records, None if items is None else _domain(items)))
 
     def _hold(self, csr: Csr) -> None:
@@ -93,6 +96,10 @@ class Baskets:
         columns ``record`` and ``item`` (by default the first and second of two); a missing item only says that the
         record exists, and records keep their order of first appearance.  ``"list"``: a list of items in each row of
         one column (``item`` names it when there are several); a missing list is an empty record.
+
+        The categories of a pandas Categorical of items, and of an Enum of polars, are a declared domain, in their
+        order, those that no row has too.  ``astype("category")`` makes them of what occurs; declare them with
+        ``pandas.CategoricalDtype``.  Dictionaries of Arrow and the Categorical of polars declare nothing.
 
         Without ``layout``: a frame with a column of lists is read as lists, one with two columns as long, any other
         as one-hot.  Two columns of booleans are one-hot; two columns of 0 and 1 could be either and are refused,

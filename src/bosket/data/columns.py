@@ -6,7 +6,7 @@ A column is an Arrow array, or a plain list where Arrow has no type for its valu
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,8 @@ class Columns:
     names: tuple[Hashable, ...]
     values: tuple[Column, ...]
     source: Source
+    categories: dict[int, tuple[Hashable, ...]] = field(default_factory=dict)
+    """What columns of declared categories may hold, in order, by place."""
 
     def called(self, at: int) -> str:
         """A column in a message: by name in a frame, by number in a file, whose header may be a record by mistake."""
@@ -82,12 +84,17 @@ def _meaning(value: object) -> int:
     return next((number for number in (0, 1) if value == number), -1)
 
 
+def whole(labels: list[Hashable]) -> list[Hashable]:
+    """Numbers that are all whole as such: pandas makes floating-point numbers of integers when one is missing."""
+    if labels and all(isinstance(label, float) and label.is_integer() for label in labels):
+        return [int(label) for label in labels if isinstance(label, float)]
+    return labels
+
+
 def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
     """A code for each value, -1 where missing, and the label of each code, all of them used."""
     codes, values = codes_of(column, source)
-    labels = values if isinstance(values, list) else values.to_pylist()
-    if labels and all(isinstance(label, float) and label.is_integer() for label in labels):
-        labels = [int(label) for label in labels]  # what pandas makes of integers when one is missing
+    labels = whole(values if isinstance(values, list) else values.to_pylist())
     used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
     rank = np.append(np.cumsum(used) - 1, -1)
     return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]

@@ -23,6 +23,11 @@ Offsets = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 """A row of 64-bit words per record; item i is bit i % 64 of word i // 64."""
 
+_MARKS = (
+    "Say Baskets.from_frame(pandas.DataFrame(array, columns=items), layout='one-hot'), or Baskets.from_scipy of a "
+    "sparse matrix; if 0 and 1 are items, declare them with items=[0, 1]."
+)
+
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 
 
@@ -93,6 +98,7 @@ def from_records(records: Iterable[Iterable[Hashable]], domain: Domain | None) -
                 fault = "holds an item that cannot be hashed"
         if fault is not None:  # raised outside the handlers: a KeyError would show the item
             hint = "For a data frame, call Baskets.from_frame." if isinstance(record, str) else None
+            hint = _MARKS if isinstance(record, np.ndarray) and record.dtype.kind == "b" else hint
             raise DataError(f"Record {number} {fault}.", hint=hint)
         starts.append(len(items))
     indptr, indices = np.array(starts, np.int64), np.array(items, np.int32)
@@ -106,9 +112,26 @@ def from_records(records: Iterable[Iterable[Hashable]], domain: Domain | None) -
     return canonical(indptr, rank[indices], seen)
 
 
+def check_not_marks(records: object) -> None:
+    """Refuse an array of 0 and 1, or of truth values: it has a column per item, and is no list of items."""
+    if isinstance(records, np.ndarray) and records.ndim == 2 and records.size and _are_marks(records):
+        raise DataError(
+            "The records must be lists of items, got an array of 0 and 1 or of truth values, as one-hot data are.",
+            hint=_MARKS,
+        )
+
+
+def _are_marks(values: npt.NDArray[Any]) -> bool:
+    if values.dtype.kind == "O":
+        return all(isinstance(value, bool | np.bool_) for value in values.flat)
+    return values.dtype.kind == "b" or (values.dtype.kind in "iuf" and bool(((values == 0) | (values == 1)).all()))
+
+
 def _fault(record: object) -> str | None:
     if isinstance(record, str | bytes):
         return "must be a list of items, got a string, each letter of which would be an item"
+    if isinstance(record, np.ndarray) and record.dtype.kind == "b":
+        return "must be a list of items, got an array of truth values, as one-hot data are"
     return None if isinstance(record, Iterable) else f"must be a list of items, got a single {type(record).__name__}"
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import narwhals as nw
+import pandas as pd
 import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
-from bosket.data.columns import Column, Columns
+from bosket.data.columns import Column, Columns, whole
+from bosket.data.csr import plain
 from bosket.data.sources import Source
 from bosket.errors import DataError
 
@@ -27,8 +30,34 @@ def columns_of(frame: Any) -> Columns:
     if fault is not None:
         raise DataError(fault)
     collected = known.collect() if isinstance(known, nw.LazyFrame) else known
-    values = tuple(_column(series) for series in collected.iter_columns())
-    return Columns(tuple(collected.columns), values, FRAME)
+    columns = [_plain(series) for series in collected.iter_columns()]
+    known_of = {at: known for at, series in enumerate(columns) if (known := _categories(series)) is not None}
+    return Columns(tuple(collected.columns), tuple(map(_column, columns)), FRAME, known_of)
+
+
+def _plain(series: nw.Series[Any]) -> nw.Series[Any]:
+    """The column; bins that pandas made (``pandas.cut``) as text, since Arrow has no such values."""
+    native = series.to_native()
+    if _is_categorical(native) and isinstance(native.cat.categories, pd.IntervalIndex):
+        return nw.from_native(native.cat.rename_categories(str), series_only=True)
+    return series
+
+
+def _is_categorical(native: Any) -> bool:
+    return isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype)
+
+
+def _categories(series: nw.Series[Any]) -> tuple[Hashable, ...] | None:
+    """What a column may hold, where that is declared: the categories of pandas, and of an Enum of polars.
+
+    The dictionaries of Arrow and the Categorical of polars are made of what occurs, and declare nothing.
+    """
+    native = series.to_native()
+    if _is_categorical(native):
+        return tuple(whole([plain(label) for label in native.cat.categories.tolist()]))
+    if isinstance(series.dtype, nw.Enum) and series.implementation.is_polars():
+        return tuple(series.dtype.categories)
+    return None
 
 
 def _column(series: nw.Series[Any]) -> Column:

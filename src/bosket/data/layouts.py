@@ -121,9 +121,16 @@ def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Cs
             must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
             raise columns.source.row_error(must, int(np.argmin(records)))
     codes, labels = factorize(columns.values[at_item], columns.source)
-    domain, rank = domain_of(labels)
+    categories = columns.categories.get(at_item)
+    domain, rank = domain_of(labels) if categories is None else _declared(categories, labels)
     items = np.append(rank, np.int32(-1))[codes]  # code -1 picks the last entry
     return from_pairs(records, items, n_records, domain)
+
+
+def _declared(categories: tuple[Hashable, ...], labels: list[Hashable]) -> tuple[Domain, ItemIds]:
+    """The domain of declared categories, and the item id of each label given, which is one of them."""
+    domain = Domain(categories)
+    return domain, np.array([domain.index[label] for label in labels], np.int32)
 
 
 def long_rows(indptr: Offsets, indices: ItemIds, first: int) -> tuple[Any, Any]:

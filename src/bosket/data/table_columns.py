@@ -22,6 +22,7 @@ from bosket.data.table_codings import (
     Declared,
     binned,
     declared,
+    looks_missing,
     seen,
     with_missing,
 )
@@ -149,7 +150,7 @@ def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Wide
     else:
         raw, cells = factorize(column, source)
         if coding is None:
-            coding = seen(cells, choices.category(name))
+            coding = _of_column(columns, name, at, cells, choices)
         meanings = [*map(coding.code, cells), MISSING]  # code -1, missing, picks the last entry
         codes = np.array(meanings, np.int64)[raw]
     bad = np.flatnonzero(codes == BAD)
@@ -166,16 +167,35 @@ def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Wide
     return codes, attribute, coding.is_declared
 
 
+def _of_column(columns: Columns, name: str, at: int, cells: list[Hashable], choices: Choices) -> Coding:
+    """By the categories that a column declares, or else by the values that occur.
+
+    A blank category and ``"?"`` are missing here too: most columns of categories are made of what occurred once.
+    """
+    categories = columns.categories.get(at)
+    if categories is None:
+        return seen(cells, choices.category(name))
+    try:
+        return declared(name, [category for category in categories if not looks_missing(category)])
+    except ParameterError:
+        pass
+    raise _unfit(columns, name, "categories that are written alike")
+
+
 def _attribute(columns: Columns, name: str, coding: Coding, choices: Choices) -> tuple[Attribute, int]:
     """The attribute; where its values were read off the data, a message does not show them."""
-    if coding.is_declared:
+    if name in choices.codings:
         return choices.attribute(name, coding)
     try:
         return choices.attribute(name, coding)
     except ParameterError:
         fault = "different values that are written alike" if len(coding.values) > 1 else "no two different values"
+    raise _unfit(columns, name, fault)
+
+
+def _unfit(columns: Columns, name: str, fault: str) -> DataError:
     hint = "Leave it out with columns=[...], or declare what there can be with values={...}."
-    raise DataError(f"Attribute {name!r} of {columns.source.name} holds {fault}.", path=columns.source.path, hint=hint)
+    return DataError(f"Attribute {name!r} of {columns.source.name} holds {fault}.", path=columns.source.path, hint=hint)
 
 
 def _is_numeric(column: Column) -> bool:
