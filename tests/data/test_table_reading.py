@@ -631,3 +631,28 @@ def test_a_missing_cell_of_the_census_is_placed() -> None:
     table = Table.read(path, columns=["sex", "workclass"], missing={"workclass": "unknown"})
     assert table.domain.sizes.tolist() == [2, 9]
     assert table.item_counts()[-1] == (frame["workclass"] == "?").sum()
+
+
+@pytest.mark.parametrize("last", [2.0, 2.5])
+def test_one_number_does_not_decide_how_the_others_are_read(tmp_path: Path, last: float) -> None:
+    """A column of doubles was compared as whole numbers or not by the last of its cells."""
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"n": [1.0, 2.0, last]}), path)
+    table = Table.read(path, values={"n": {"one": ["1"], "other": "*"}})
+    assert [row["n"] for row in table] == ["one", "other", "other"]
+    declared = {"n": ["1", "2", "1.0"]}
+    if last == 2.0:
+        assert Table.read(path, values=declared).codes[:, 0].tolist() == [0, 1, 1]
+    else:
+        with pytest.raises(DataError, match="row 3"):
+            Table.read(path, values=declared)
+
+
+def test_a_declared_value_may_be_called_like_its_column(tmp_path: Path) -> None:
+    """One cell turned a reading under declared values into an error about the header."""
+    path = tmp_path / "x.csv"
+    path.write_text("sex,age\nF,1\nsex,2\n")
+    table = Table.read(path, values={"sex": ["F", "sex"]}, bins={"age": [0, 2]})
+    assert [row["sex"] for row in table] == ["F", "sex"]
+    with pytest.raises(DataError, match="looks like a record"):
+        Table.read(path, bins={"age": [0, 2]})

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from bosket.data.csr import domain_of, plain
 from bosket.data.table_domain import Attribute, refused
+from bosket.data.vocabulary import written
 
 Groups: TypeAlias = Mapping[Hashable, Iterable[Hashable] | Literal["*"]]
 """From value to the cells that stand for it; ``"*"`` for all that no other value has."""
@@ -92,6 +93,7 @@ def declared(name: str, values: Declared, *, is_declared: bool = True) -> Coding
     """The values there can be, in order; or a mapping from each value to the cells that stand for it.
 
     A cell stands for the value that equals it, or else for the one written alike: the cells of a CSV file are text.
+    The number 1.0 is written "1", whatever the other cells are.
     """
     if isinstance(values, Mapping):
         names, cells, rest = _groups(name, values)
@@ -107,7 +109,7 @@ def declared(name: str, values: Declared, *, is_declared: bool = True) -> Coding
         equal[cell] = alike[str(cell)] = at
 
     def code(cell: Hashable) -> int:
-        at = equal.get(cell, alike.get(str(cell)))
+        at = equal.get(cell, alike.get(written(cell) or "" if isinstance(cell, float) else str(cell)))
         if at is not None:
             return at
         return MISSING if looks_missing(cell) else rest
