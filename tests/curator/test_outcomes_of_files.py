@@ -1,0 +1,139 @@
+"""Files that differ in one record, chosen by who knows the readers, look alike from outside; so do not for a strict one.
+
+A strict reader refuses what was not declared, or reads by what the data hold; it serves as the mistake.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bosket.cli import curate
+from bosket.cli.raw import read_raw
+from bosket.data import Baskets, Domain
+from tests.curator.outcomes import Outcome, of_file
+
+pytest.importorskip("opendp")
+
+NUMBERS = "1\n2\n3\n"
+WORDS = "milk\nbread\nitem\n"
+Read = Callable[[argparse.Namespace, Domain | None], Baskets]
+
+
+def refusing(options: argparse.Namespace, declared: Domain | None) -> Baskets:
+    """What is not declared is an error."""
+    raw = read_raw(options.raw, options, hint="", domain=declared, unknown="refuse")
+    assert isinstance(raw, Baskets)
+    return raw
+
+
+def guessing(options: argparse.Namespace, declared: Domain | None) -> Baskets:
+    """Layout and types are read off the data, the declaration comes after."""
+    raw = read_raw(options.raw, options, hint="", domain=None)
+    assert isinstance(raw, Baskets)
+    assert declared is not None
+    return raw.with_domain(declared)
+
+
+def parquet(items: pa.Array) -> Callable[[Path], None]:
+    """A long file, a record for each item."""
+    table = pa.table({"record": pa.array(range(len(items))), "item": items})
+    return lambda path: pq.write_table(table, path)
+
+
+def text(content: str | bytes) -> Callable[[Path], None]:
+    data = content if isinstance(content, bytes) else content.encode()
+    return lambda path: path.write_bytes(data) and None
+
+
+@dataclass(frozen=True)
+class Files:
+    """Two files, the second with one record more, or with other bytes in one."""
+
+    name: str
+    suffix: str
+    without: Callable[[Path], None]
+    with_it: Callable[[Path], None]
+    mistake: Read = refusing
+    items: str = NUMBERS
+    options: tuple[str, ...] = ()
+
+    def outcomes(self, folder: Path, capsys: pytest.CaptureFixture[str], read: Read | None) -> list[Outcome]:
+        both = []
+        for name, write in (("one", self.without), ("two", self.with_it)):
+            path = folder / f"{name}{self.suffix}"
+            write(path)
+            with pytest.MonkeyPatch.context() as patch:
+                if read is not None:
+                    patch.setattr(curate, "_read", read)
+                both.append(of_file(path, capsys, *self.options, items=self.items))
+        return both
+
+
+DAT = "1 2\n1\n2\n" * 20
+LONG = "record,item\n" + "".join(f"r{at},{'milk' if at % 2 else 'bread'}\n" for at in range(40))
+LISTS = "milk,bread\nmilk\n" * 20
+ONE_HOT = "milk,bread,item\n" + "1,0,0\n1,1,0\n" * 20
+AS_LISTS = ("--layout", "list")
+
+
+def dat(name: str, record: str | bytes) -> Files:
+    added = record if isinstance(record, bytes) else record.encode()
+    return Files(name, ".dat", text(DAT), text(DAT.encode() + added + b"\n"))
+
+
+def csv(name: str, content: str, record: str | bytes, *options: str, mistake: Read = refusing) -> Files:
+    added = record if isinstance(record, bytes) else record.encode()
+    return Files(name, ".csv", text(content), text(content.encode() + added + b"\n"), mistake, WORDS, options)
+
+
+FILES = [
+    dat("a number that was not declared", "1 99"),
+    dat("a word among numbers", "1 milk"),
+    dat("a number beyond 64 bits", "99999999999999999999999"),
+    dat("a number below 0", "-1"),
+    dat("a number with a sign", "+1"),
+    dat("a zero byte", b"1 \0 2"),
+    dat("bytes that are no text", b"\xff\xfe 2"),
+    Files("the first record", ".dat", text(""), text("1 2\n"), guessing),
+    Files("a last line without its end", ".dat", text(DAT), text(DAT + "x"), refusing),
+    csv("an item named like its column", LONG, "r99,item", mistake=guessing),
+    csv("an item that was not declared", LONG, "r99,quinine"),
+    csv("a record without a name", LONG, ",milk", mistake=guessing),
+    csv("a quote that is not closed", LONG, 'r99,"milk', mistake=guessing),
+    csv("a row with a cell too many", LONG, "r99,milk,bread", mistake=guessing),
+    csv("a row with a cell too few", LONG, "r99", mistake=guessing),
+    csv("a byte that is no text", LONG, b"r99,\xff", mistake=guessing),
+    csv("a zero byte in a cell", LONG, b"r99,mi\0lk", mistake=guessing),
+    csv("a list with another item", LISTS, "milk,quinine", *AS_LISTS),
+    csv("a list with an open quote", LISTS, 'milk,"bread', *AS_LISTS, mistake=guessing),
+    csv("a mark that is neither 0 nor 1", ONE_HOT, "2,0,0", mistake=guessing),
+    csv("a row of marks too short", ONE_HOT, "1,0", mistake=guessing),
+    Files(
+        "doubles that are whole but for one", ".parquet",
+        parquet(pa.array([1.0, 2.0] * 20)), parquet(pa.array([1.0, 2.0] * 20 + [1.5])), guessing,
+    ),
+    Files(
+        "a word in a column of numbers written as text", ".parquet",
+        parquet(pa.array(["1", "2"] * 20)), parquet(pa.array(["1", "2"] * 20 + ["milk"])),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", FILES, ids=lambda one: one.name)
+def test_files_look_alike(one: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    without, with_it = one.outcomes(tmp_path, capsys, None)
+    assert without.is_like(with_it), (without, with_it)
+    assert without.code == 0
+
+
+@pytest.mark.parametrize("one", FILES, ids=lambda one: one.name)
+def test_a_strict_reader_is_seen(one: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    without, with_it = one.outcomes(tmp_path, capsys, one.mistake)
+    assert not without.is_like(with_it), (without, with_it)
