@@ -14,6 +14,7 @@ ROOT = Path(bosket.__file__).parent
 HOUSE = [
     ["errors", "_version"],
     ["checks", "compiled", "threads"],
+    ["strict_json"],
     ["random_kernels", "randomness", "moment_kernels", "estimates", "ratio"],
     ["data"],
     ["counting"],

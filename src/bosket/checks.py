@@ -9,25 +9,49 @@ from typing import Any
 
 from bosket.errors import ParameterError
 
+_LONGEST = 60
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: as it is written, or its type where that is long."""
+    if isinstance(value, int) and value.bit_length() > 150:  # Python refuses to write the digits of a very large one
+        return f"a number of about {value.bit_length() * 0.30103:.0f} digits"
+    if isinstance(value, str | list | tuple | dict) and len(value) > _LONGEST:
+        return f"a {type(value).__name__} of length {len(value)}"
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # such a number within a list; lists without end
+        text = ""
+    return text if 0 < len(text) <= _LONGEST and "\n" not in text else f"a {type(value).__name__}"
+
 
 def _fail(name: str, of: str | None, must: str, value: Any, hint: str | None = None) -> ParameterError:
     where = f" of {of}" if of else ""
-    shown = repr(value) if len(repr(value)) <= 60 and "\n" not in repr(value) else f"a {type(value).__name__}"
     return ParameterError(
-        f"The '{name}' parameter{where} must {must}, got {shown}.", parameter=name, value=value, hint=hint
+        f"The '{name}' parameter{where} must {must}, got {shown(value)}.", parameter=name, value=value, hint=hint
     )
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a value is a number that a double can stand for."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all doubles
+        return False
 
 
 def check_probability(name: str, value: Any, *, of: str | None = None) -> float:
     """A real number in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+    if not _is_real(value) or not 0.0 <= float(value) <= 1.0:
         raise _fail(name, of, "lie in [0, 1]", value)
     return float(value)
 
 
 def check_fraction(name: str, value: Any, *, of: str | None = None) -> float:
     """A real number in (0, 1], as a minimum support is."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
+    if not _is_real(value) or not 0.0 < float(value) <= 1.0:
         raise _fail(
             name, of, "lie in (0, 1]", value, hint="It is a fraction of the records, not a count nor a percentage."
         )
@@ -36,21 +60,21 @@ def check_fraction(name: str, value: Any, *, of: str | None = None) -> float:
 
 def check_between(name: str, value: Any, low: float, high: float, *, of: str | None = None) -> float:
     """A real number strictly between two bounds."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not low < float(value) < high:
+    if not _is_real(value) or not low < float(value) < high:
         raise _fail(name, of, f"lie strictly between {low:g} and {high:g}", value)
     return float(value)
 
 
 def check_not_negative(name: str, value: Any, *, of: str | None = None) -> float:
     """A finite real number, at least 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and float(value) >= 0):
+    if not _is_real(value) or float(value) < 0:
         raise _fail(name, of, "be a finite number, at least 0", value)
     return float(value)
 
 
 def check_positive(name: str, value: Any, *, of: str | None = None) -> float:
     """A finite real number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not (math.isfinite(value) and float(value) > 0):
+    if not _is_real(value) or float(value) <= 0:
         raise _fail(name, of, "be a finite number above 0", value)
     return float(value)
 
@@ -70,7 +94,7 @@ def check_integer(name: str, value: Any, *, least: int, most: int | None = None,
 
 def check_real(name: str, value: Any, *, of: str | None = None) -> float:
     """A finite real number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    if not _is_real(value):
         raise _fail(name, of, "be a finite number", value)
     return float(value)
 
