@@ -17,7 +17,7 @@ import bosket as bk
 from bosket.mechanisms import ExchangeableChannel
 from bosket.mechanisms.select_a_size import CutAndPasteChannel, SelectASizeChannel, kept_by_cut_and_paste
 from bosket.privacy.sized import amplification as worst_ratio
-from bosket.privacy.sized import exchange, ranges
+from bosket.privacy.sized import exchange
 from tests.oracles import Law, amplification, cut_and_paste_law, outcomes, replace_law, select_a_size_law
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
@@ -309,10 +309,15 @@ class TestPrivacy:
         assert bk.Replace(1.0).guarantee(range(9)).epsilon == math.inf
 
     def test_spans(self) -> None:
-        assert ranges(2, 4) == [(0, 2)]
-        assert (0, 2) not in ranges(2, 3)
-        assert worst_ratio([0.0, -math.inf], [(0, 1)]) == math.inf
-        assert worst_ratio([-math.inf, -math.inf], [(0, 1)]) == 0
+        """Two records of m out of n items have 2 m - n in common: overlaps with a report differ by n - m at most."""
+        assert worst_ratio([0.0, 1.0, 3.0], 4) == pytest.approx(3.0)
+        assert worst_ratio([0.0, 1.0, 3.0], 3) == pytest.approx(2.0)
+        assert worst_ratio([0.0, 1.0, 3.0], 2) == 0
+        assert worst_ratio([0.0, -math.inf], 2) == math.inf
+        assert worst_ratio([-math.inf, -math.inf], 2) == 0
+        assert worst_ratio([0.0, 1.0, -math.inf, -math.inf], 4) == math.inf
+        assert worst_ratio([1.0, -math.inf, -math.inf], 3) == math.inf
+        assert worst_ratio([-math.inf, -math.inf, 1.0, 2.0], 3) == 0
         assert exchange([0.0, 1.0, 3.0]) == pytest.approx(2.0)
 
     def test_the_size_is_said_to_be_in_the_clear(self) -> None:
@@ -367,7 +372,7 @@ class TestRealised:
         law = [w / math.fsum(weights) for w in weights]
         m = len(law) - 1
         channel = bk.SelectASize({m: law}, 0.25).channel(bk.Domain(range(2 * m)))
-        realised = channel.realised[m]  # type: ignore[attr-defined]
+        realised = channel.realised(m)  # type: ignore[attr-defined]
         assert sum(realised) == 1
         assert all(p >= 0 for p in realised)
         np.testing.assert_allclose([float(p) for p in realised], law, atol=2**-52)

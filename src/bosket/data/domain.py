@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from bosket import strict_json
+from bosket.checks import shown
 from bosket.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
 
 ItemIds = npt.NDArray[np.int32]
 """Item ids; one row per itemset, increasing within a row, where two-dimensional."""
+
+MOST_ITEMS = 2**31 - 1
+"""Most items of a domain, or of a record: ids and record sizes have 32 bits."""
+
+DEEPEST = 16
+"""Most tuples within each other in a label that is to be written down."""
+
+_SAME_HASH = 64
+"""Most labels of one hash value in JSON: whole numbers can be chosen so that looking them up never ends."""
 
 
 class Domain:
@@ -44,7 +55,7 @@ class Domain:
         if len(self.index) != len(self.labels):
             seen: set[Hashable] = set()
             twice = next(label for label in self.labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]  # set.add returns None
-            raise DataError(f"A domain must not name an item twice, got {twice!r} more than once.")
+            raise DataError(f"A domain must not name an item twice, got {shown(twice)} more than once.")
 
     @cached_property
     def index(self) -> dict[Hashable, int]:
@@ -100,15 +111,19 @@ class Domain:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
         """The domain written by ``to_json``, of whatever kind it is."""
-        known = Domain.kinds.get(value.get("kind", ""))
+        kind = value.get("kind") if isinstance(value, dict) else None
+        known = Domain.kinds.get(kind) if isinstance(kind, str) else None
         if known is None or not issubclass(known, cls):
             kinds = " or ".join(repr(kind) for kind, one in Domain.kinds.items() if issubclass(one, cls))
-            raise DataError(f"The domain of a plan must be of kind {kinds}, got {value.get('kind')!r}.")
+            raise DataError(f"The domain of a plan must be an object of kind {kinds}, got {shown(kind)}.")
         return known._from_json(value)
 
     @classmethod
     def _from_json(cls, value: dict[str, Any]) -> Self:
-        return cls((label_from_json(label) for label in value["items"]), is_declared=bool(value["declared"]))
+        known = strict_json.fields(value, of="a domain", required=("kind", "items", "declared"))
+        items = strict_json.sequence(known["items"], "items", of="a domain")
+        is_declared = strict_json.truth(known["declared"], "declared", of="a domain")
+        return cls(labels_from_json(items), is_declared=is_declared)
 
 
 Domain.kinds[Domain.kind] = Domain
@@ -121,21 +136,23 @@ def as_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
     return result
 
 
-def label_to_json(label: Hashable) -> Any:
+def label_to_json(label: Hashable, *, depth: int = 0) -> Any:
     """Strings, whole numbers and booleans stand for themselves; a tuple becomes ``{"tuple": [...]}``."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, str) and not is_text(label):
         raise DataError("A label with half a surrogate pair is not text and cannot be written down.")
+    if isinstance(label, int) and label.bit_length() > strict_json.MOST_DIGITS * 3:
+        raise DataError(f"A label of more than {3 * strict_json.MOST_DIGITS} binary digits cannot be written down.")
     if isinstance(label, str | bool | int):
         return label
     if isinstance(label, float) and np.isfinite(label):
         return label
-    if isinstance(label, tuple):
-        return {"tuple": [label_to_json(part) for part in label]}
+    if isinstance(label, tuple) and depth < DEEPEST:
+        return {"tuple": [label_to_json(part, depth=depth + 1) for part in label]}
     raise DataError(
-        f"A label of type {type(label).__name__} cannot be written down.",
-        hint="Use strings, numbers, booleans, or tuples of these as item labels.",
+        f"A label of type {type(label).__name__} cannot be written down{' so deep' if depth else ''}.",
+        hint=f"Use strings, numbers, booleans, or tuples of these, at most {DEEPEST} deep, as item labels.",
     )
 
 
@@ -148,7 +165,22 @@ def is_text(label: str) -> bool:
     return True
 
 
-def label_from_json(value: Any) -> Hashable:
-    if isinstance(value, dict):
-        return tuple(label_from_json(part) for part in value["tuple"])
-    return value  # type: ignore[no-any-return]  # a JSON scalar
+def label_from_json(value: Any, *, depth: int = 0) -> Hashable:
+    """The label that ``label_to_json`` wrote down."""
+    if isinstance(value, str | bool | int) or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    if not isinstance(value, dict) or depth >= DEEPEST:
+        raise DataError(f"A label must be text, a number, true, false or a tuple of these, got {shown(value)}.")
+    parts = strict_json.fields(value, of="a label", required=("tuple",))["tuple"]
+    return tuple(label_from_json(part, depth=depth + 1) for part in strict_json.sequence(parts, "tuple", of="a label"))
+
+
+def labels_from_json(values: list[Any]) -> tuple[Hashable, ...]:
+    """Labels that somebody else chose, refused where they were chosen to be looked up slowly."""
+    labels = tuple(map(label_from_json, values))
+    hashes = np.sort(np.fromiter(map(hash, labels), np.int64, len(labels)))
+    if (hashes[_SAME_HASH:] == hashes[:-_SAME_HASH]).any():
+        raise DataError(
+            f"More than {_SAME_HASH} labels have the same hash value, so they cannot be told apart quickly."
+        )
+    return labels

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bosket import strict_json
 from bosket.checks import check_probability
 from bosket.counting.base import Words
 from bosket.data import Domain
@@ -61,7 +62,8 @@ class Replace(Mechanism):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(probability=value["probability"])
+        known = strict_json.fields(value, of="replace", required=("probability",))
+        return cls(probability=strict_json.real(known["probability"], "probability", of="replace"))
 
     def __str__(self) -> str:
         return f"Replace(probability={self.probability:g})"
@@ -123,6 +125,9 @@ class ReplaceChannel(ExchangeableChannel):
         rng.insert_lanes(bits, truth, sizes - stayed, len(self.domain))
         return bits, sizes
 
+    def steps(self, size: int) -> int:
+        return 2 * size
+
     def amplification(self, size: int) -> tuple[float, float]:
         """A report has m items; with a of them true its probability is (1 - p)^a p^(m - a) / C(n - m, m - a)."""
         if size == 0:
@@ -134,4 +139,4 @@ class ReplaceChannel(ExchangeableChannel):
         log_choices = np.concatenate([[0.0], np.cumsum(np.log((others - r) / (r + 1)))])  # ln C(n - m, r)
         true = np.arange(size + 1)
         phi = true * math.log1p(-p) + (size - true) * math.log(p) - log_choices[::-1]
-        return exchange(phi), amplification(phi, [(0, size)])
+        return exchange(phi), amplification(phi, len(self.domain))

@@ -18,28 +18,46 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from itertools import accumulate
+from math import comb, perm
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bosket import strict_json
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
+from bosket.mechanisms.cut_kernels import worst_gain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
-from bosket.mechanisms.sizes import at, declared_sizes, from_pairs, per_size, same_size_guarantee, shown, to_pairs
+from bosket.mechanisms.sizes import (
+    at,
+    declared_sizes,
+    from_pairs,
+    mapping_from_pairs,
+    per_size,
+    same_size_guarantee,
+    shown,
+    to_pairs,
+)
 from bosket.privacy import LocalGuarantee
-from bosket.privacy.sized import amplification, exchange, ranges
+from bosket.privacy.sized import amplification, exchange, outward
 from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness, Thresholds
 
 if TYPE_CHECKING:
     from typing import Self
 
+MOST_KEPT = 1 << 19
+"""Most probabilities of all record sizes together that SelectASize takes."""
+LARGEST_KEPT = 10_000
+"""Largest record size for which SelectASize takes them."""
+
+_ONE = 1 << PRECISION
 _ROWS = 1 << 17  # records randomized at once: bounds the memory for copies
 
 
@@ -83,7 +101,8 @@ class SizedMechanism(Mechanism):
 class SelectASize(SizedMechanism):
     """Keep j of a record's m items with probability ``kept[m][j]``; let every other item in with ``insert[m]``.
 
-    kept     a mapping from record size m to the m + 1 probabilities of keeping 0 .. m items
+    kept     a mapping from record size m to the m + 1 probabilities of keeping 0 .. m items; m is at most 10 000, and
+             there are at most 2**19 probabilities in all
     insert   one number, or a mapping from record size to number
     """
 
@@ -99,7 +118,18 @@ class SelectASize(SizedMechanism):
                 parameter="kept",
                 value=self.kept,
             )
-        kept = {check_integer("kept size", size, least=0, of="SelectASize"): row for size, row in self.kept.items()}
+        kept = {
+            check_integer("kept size", size, least=0, most=LARGEST_KEPT, of="SelectASize"): row
+            for size, row in self.kept.items()
+        }
+        if sum(kept) + len(kept) > MOST_KEPT:
+            raise ParameterError(
+                f"The 'kept' parameter of SelectASize must have at most {MOST_KEPT} probabilities in all, got "
+                f"{sum(kept) + len(kept)}.",
+                parameter="kept",
+                value=len(kept),
+                hint="Declare fewer record sizes, or use CutAndPaste, which needs two numbers for each.",
+            )
         rows = {size: _check_law(size, kept[size]) for size in sorted(kept)}
         object.__setattr__(self, "kept", MappingProxyType(rows))
         object.__setattr__(self, "insert", per_size("insert", self.insert, check_probability, of="SelectASize"))
@@ -120,7 +150,13 @@ class SelectASize(SizedMechanism):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(kept=from_pairs(value["kept"]), insert=from_pairs(value["insert"]))
+        known = strict_json.fields(value, of="select_a_size", required=("kept", "insert"))
+
+        def law(value: Any, name: str) -> list[float]:
+            return [_real(one, name) for one in strict_json.sequence(value, name, of="select_a_size")]
+
+        kept = mapping_from_pairs(known["kept"], "kept", law, of="select_a_size")
+        return cls(kept=kept, insert=from_pairs(known["insert"], "insert", _real, of="select_a_size"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self.kept), dict(self.insert) if isinstance(self.insert, Mapping) else self.insert)
@@ -163,14 +199,16 @@ class CutAndPaste(SizedMechanism):
         return CutAndPasteChannel(domain, self)
 
     def telling_sizes(self, n_items: int) -> Iterable[int]:
-        """With one pair of parameters for all sizes, and room for two records of K items, no size beyond K is worse.
+        """With one pair of parameters for all sizes, no size beyond the cutoff K is worse.
 
         For m >= K, phi_(m+1)(a) = (1 - a/(m+1)) phi_m(a) + a/(m+1) phi_m(a - 1), so the ratio of neighbours does not
-        grow, and phi_m(m) / phi_m(0) is the same for all of them.
+        grow.  phi_m grows with a, hence phi_m(a - 1) <= phi_(m+1)(a) <= phi_m(a), and the overlaps that a report allows
+        lie within d = n - m of each other for m, d - 1 for m + 1: phi_(m+1)(b) / phi_(m+1)(b - d + 1) is at most
+        phi_m(b) / phi_m(b - d), where b <= m, and phi_(m+1)(m + 1) = phi_m(m).
         """
         sizes = SizedMechanism.telling_sizes(self, n_items)
-        if isinstance(self.cutoff, int) and self.record_sizes is None and 2 * self.cutoff <= n_items:
-            return [size for size in sizes if size <= self.cutoff]
+        if isinstance(self.cutoff, int) and self.record_sizes is None:
+            return range(min(self.cutoff, n_items) + 1)
         return sizes
 
     def kept(self, size: int) -> tuple[float, ...]:
@@ -184,7 +222,11 @@ class CutAndPaste(SizedMechanism):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(cutoff=from_pairs(value["cutoff"]), insert=from_pairs(value["insert"]))
+        known = strict_json.fields(value, of="cut_and_paste", required=("cutoff", "insert"))
+        return cls(
+            cutoff=from_pairs(known["cutoff"], "cutoff", _whole, of="cut_and_paste"),
+            insert=from_pairs(known["insert"], "insert", _real, of="cut_and_paste"),
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.cutoff, self.insert)
@@ -192,6 +234,14 @@ class CutAndPaste(SizedMechanism):
 
     def __str__(self) -> str:
         return f"CutAndPaste(cutoff={shown(self.cutoff)}, insert={shown(self.insert)})"
+
+
+def _real(value: Any, name: str) -> float:
+    return strict_json.real(value, name, of="a mechanism by record size")
+
+
+def _whole(value: Any, name: str) -> int:
+    return strict_json.whole(value, name, of="a mechanism by record size")
 
 
 def _check_law(size: int, row: Any) -> tuple[float, ...]:
@@ -231,6 +281,22 @@ def _chosen_first(size: int, cutoff: int) -> list[Fraction]:
     return [Fraction(1, cutoff + 1)] * size + [1 - Fraction(size, cutoff + 1)]
 
 
+def _cumulative(law: Sequence[float]) -> npt.NDArray[np.int64]:
+    """Sums of the first probabilities in multiples of 2**-53, of numbers that sum to about 1; the last is 2**53.
+
+    Doubles are whole numbers over a power of two, so sums and quotients are exact until they are rounded, to even.
+    """
+    ratios = [p.as_integer_ratio() for p in law]
+    finest = max(below for _, below in ratios)
+    parts = [above * (finest // below) for above, below in ratios]
+    total = sum(parts)
+    steps = np.empty(len(parts), np.int64)
+    for j, so_far in enumerate(accumulate(parts)):
+        step, rest = divmod(so_far << PRECISION, total)
+        steps[j] = step + (2 * rest > total or (2 * rest == total and step % 2 == 1))
+    return steps
+
+
 class SelectASizeChannel(ExchangeableChannel):
     """Select-a-size on a domain; stratum m is a record of m items."""
 
@@ -259,8 +325,12 @@ class SelectASizeChannel(ExchangeableChannel):
         """Leave in ``bits`` what may not be taken away; return the bits that must not come back, if there are any."""
 
     @abstractmethod
-    def log_phi(self, size: int) -> list[float]:
-        """ln of the probability of a report that has a items of the record, by a, up to what depends on its size."""
+    def steps(self, size: int) -> int:
+        """About how many steps of ten nanoseconds ``amplification`` takes."""
+
+    @abstractmethod
+    def amplification(self, size: int) -> tuple[float, float]:
+        """epsilon for one item exchanged, and for any two records of this size."""
 
     def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
         rho = self.rho(size)
@@ -286,60 +356,63 @@ class SelectASizeChannel(ExchangeableChannel):
         if gone is not None:
             bits &= ~gone
 
-    def amplification(self, size: int) -> tuple[float, float]:
-        """epsilon for one item exchanged, and for any two records of this size."""
-        if size == 0 or size == len(self.domain):
-            return 0.0, 0.0  # there is one such record
-        rho = self.rho(size)
-        if rho in (0, 1):  # reports lie within the record, or cover all that it lacks: an overlap gives it away
-            sure = self.only_shown(size, size, 0 if rho == 0 else size) == 1
-            return (0.0, 0.0) if sure else (math.inf, math.inf)
-        phi = self.log_phi(size)
-        return exchange(phi), amplification(phi, ranges(size, len(self.domain)))
-
 
 class KeptChannel(SelectASizeChannel):
     """SelectASize on a domain: the number of kept items is drawn from p_m, in multiples of 2**-53."""
 
     def __init__(self, domain: Domain, mechanism: SelectASize) -> None:
         super().__init__(domain, mechanism)
-        self._cumulative: dict[int, npt.NDArray[np.uint64]] = {}
-        self.realised: dict[int, list[Fraction]] = {}
-        for size, law in mechanism.kept.items():
-            exact = [Fraction(p) for p in law]
-            total = sum(exact)
-            steps = [round(sum(exact[: j + 1]) / total * (1 << PRECISION)) for j in range(len(exact))]
-            self._cumulative[size] = np.array(steps, np.uint64)
-            self.realised[size] = [
-                Fraction(step - before, 1 << PRECISION) for before, step in zip([0, *steps], steps, strict=False)
-            ]
+        self._laws = mechanism.kept
+        self._drawn: dict[int, npt.NDArray[np.int64]] = {}
+
+    def drawn(self, size: int) -> npt.NDArray[np.int64]:
+        """The realised p_m[j] in multiples of 2**-53; worked out when records of that size come."""
+        if size not in self._drawn:
+            self._drawn[size] = np.diff(_cumulative(self._laws[size]), prepend=0)
+        return self._drawn[size]
+
+    def realised(self, size: int) -> list[Fraction]:
+        """The realised p_m[j]."""
+        return [Fraction(p, _ONE) for p in self.drawn(size).tolist()]
 
     def only_shown(self, size: int, true: int, shown: int) -> Fraction:
-        return sum(
-            (
-                p * Fraction(comb(size - true, j - shown), comb(size, j))
-                for j, p in enumerate(self.realised[size])
-                if p and shown <= j <= size - true + shown
-            ),
-            Fraction(0),
+        """C(m - true, j - shown) / C(m, j) is a ratio of falling factorials, whose denominator j does not touch."""
+        ways = sum(
+            p * perm(j, shown) * perm(size - j, true - shown) for j, p in enumerate(self.drawn(size).tolist()) if p
         )
+        return Fraction(ways, perm(size, true) * _ONE)
 
     def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> Words:
         keep = np.zeros(len(bits), np.int64)
         for size in np.unique(sizes).tolist():
             rows = np.flatnonzero(sizes == size)
-            keep[rows] = rng.choose(self._cumulative[size], len(rows))
+            keep[rows] = rng.choose(np.cumsum(self.drawn(size)).astype(np.uint64), len(rows))
         kept = bits.copy()
         rng.keep_subset(kept, keep)
         return bits ^ kept
 
-    def log_phi(self, size: int) -> list[float]:
+    def steps(self, size: int) -> int:
+        return 150 * size
+
+    def amplification(self, size: int) -> tuple[float, float]:
+        if size == 0 or size == len(self.domain):
+            return 0.0, 0.0  # there is one such record
+        rho = self.rho(size)
+        if rho in (0, 1):  # reports lie within the record, or cover all that it lacks: an overlap gives it away
+            is_sure = self.drawn(size)[0 if rho == 0 else size] == _ONE
+            return (0.0, 0.0) if is_sure else (math.inf, math.inf)
+        phi = self._log_phi(size)
+        return exchange(phi), amplification(phi, len(self.domain))
+
+    def _log_phi(self, size: int) -> list[float]:
+        """ln of the probability of a report that has a items of the record, by a, up to what depends on its size."""
         rho = float(self.rho(size))
         odds = math.log1p(-rho) - math.log(rho)
-        return [
-            math.log(p) - math.log(comb(size, a)) + a * odds if p else -math.inf
-            for a, p in enumerate(self.realised[size])
-        ]
+        result, choices = [], 1  # C(m, a), exactly
+        for a, p in enumerate(self.drawn(size).tolist()):
+            result.append(math.log(p / _ONE) - math.log(choices) + a * odds if p else -math.inf)
+            choices = choices * (size - a) // (a + 1)
+        return result
 
 
 class CutAndPasteChannel(SelectASizeChannel):
@@ -353,18 +426,15 @@ class CutAndPasteChannel(SelectASizeChannel):
 
     def only_shown(self, size: int, true: int, shown: int) -> Fraction:
         """Of the shown ones i were chosen first, the others came back: C(shown, i) ways."""
-        rho = self.rho(size)
+        rho, cutoff = self.rho(size), at(self._cutoff, size)
+        last = min(cutoff, size)
         total = Fraction(0)
         for i in range(shown + 1):
-            these = sum(
-                (
-                    chance * Fraction(comb(size - true, j - i), comb(size, j))
-                    for j, chance in enumerate(_chosen_first(size, at(self._cutoff, size)))
-                    if i <= j <= size - true + i
-                ),
-                Fraction(0),
-            )
-            total += comb(shown, i) * these * rho ** (shown - i)
+            # C(m - true, j - i) / C(m, j) as a ratio of falling factorials, whose denominator j does not touch
+            these = sum(perm(j, i) * perm(size - j, true - i) for j in range(last + 1))
+            if size <= cutoff and true == i:  # all numbers from m to K choose the whole record
+                these += (cutoff - size) * perm(size, i)
+            total += Fraction(comb(shown, i) * these, (cutoff + 1) * perm(size, true)) * rho ** (shown - i)
         return total * (1 - rho) ** (true - shown)
 
     def _keeps_trace(self, j: int, size: int) -> bool:
@@ -379,16 +449,17 @@ class CutAndPasteChannel(SelectASizeChannel):
             keep[rows] = rng.integers(cutoff + 1, len(rows))
         rng.keep_subset(bits, np.minimum(keep, sizes))
 
-    def log_phi(self, size: int) -> list[float]:
+    def steps(self, size: int) -> int:
+        cutoff = at(self._cutoff, size)
+        return 3 * size if size <= cutoff else int(4 * cutoff * size.bit_length())
+
+    def amplification(self, size: int) -> tuple[float, float]:
         """phi(a) = (1 - rho)^m sum over i of Pr(i chosen) C(a, i) / C(m, i) rho^-i: positive terms that grow with a."""
-        chosen = np.array([float(chance) for chance in _chosen_first(size, at(self._cutoff, size))])
-        i = np.arange(len(chosen))
-        a = np.arange(size + 1)[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.log((a - i[:-1]) / (size - i[:-1]))  # C(a, i) / C(m, i) is a product of i factors
-        steps = np.where(a > i[:-1], steps, -np.inf)
-        terms = np.concatenate([np.zeros((size + 1, 1)), np.cumsum(steps, axis=1)], axis=1)
-        terms += np.log(chosen) - i * math.log(float(self.rho(size)))
-        most = terms.max(axis=1)
-        result: list[float] = (most + np.log(np.exp(terms - most[:, None]).sum(axis=1))).tolist()
-        return result
+        n, rho = len(self.domain), float(self.rho(size))
+        if size in (0, n) or rho == 1:
+            return 0.0, 0.0  # there is one such record, or every report shows everything
+        if rho == 0:
+            return math.inf, math.inf  # reports lie within the record: an overlap gives it away
+        cutoff = at(self._cutoff, size)
+        near, far = (worst_gain(size, cutoff, rho, width) for width in (1, min(size, n - size)))
+        return outward(near, size), outward(far, size)

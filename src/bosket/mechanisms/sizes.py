@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
+from bosket import strict_json
 from bosket.checks import check_integer
 from bosket.data import Domain
-from bosket.errors import ParameterError
+from bosket.data.domain import MOST_ITEMS
+from bosket.errors import DataError, ParameterError
 from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.guarantee import check_reports
 
 Value = TypeVar("Value")
+
+MOST_STEPS = 1 << 27
+"""Most steps that a guarantee may take, each of about ten nanoseconds."""
 
 
 class SizedChannel(Protocol):
@@ -21,7 +27,14 @@ class SizedChannel(Protocol):
 
     def takes(self, size: int) -> bool: ...
 
+    def steps(self, size: int) -> int: ...
+
     def amplification(self, size: int) -> tuple[float, float]: ...
+
+
+def check_size(name: str, size: Any, *, of: str) -> int:
+    """The size of a record, which no domain has more items than."""
+    return check_integer(f"{name} size", size, least=0, most=MOST_ITEMS, of=of)
 
 
 def per_size(name: str, value: Any, check: Callable[[str, Any], Value], *, of: str) -> Value | Mapping[int, Value]:
@@ -32,7 +45,7 @@ def per_size(name: str, value: Any, check: Callable[[str, Any], Value], *, of: s
         raise ParameterError(
             f"The '{name}' parameter of {of} must name at least one record size, got none.", parameter=name, value=value
         )
-    sizes = {check_integer(f"{name} size", size, least=0, of=of): number for size, number in value.items()}
+    sizes = {check_size(name, size, of=of): number for size, number in value.items()}
     return MappingProxyType({size: check(f"{name}[{size}]", sizes[size]) for size in sorted(sizes)})
 
 
@@ -60,8 +73,20 @@ def to_pairs(value: Any) -> Any:
     return [[size, value[size]] for size in sorted(value)] if isinstance(value, Mapping) else value
 
 
-def from_pairs(value: Any) -> Any:
-    return dict(value) if isinstance(value, list) else value
+def from_pairs(value: Any, name: str, read: Callable[[Any, str], Value], *, of: str) -> Value | dict[int, Value]:
+    """What ``to_pairs`` wrote: a value that ``read`` takes, or a list of pairs of a record size and such a value."""
+    return mapping_from_pairs(value, name, read, of=of) if isinstance(value, list) else read(value, name)
+
+
+def mapping_from_pairs(value: Any, name: str, read: Callable[[Any, str], Value], *, of: str) -> dict[int, Value]:
+    """The same where there must be a list of pairs."""
+    result: dict[int, Value] = {}
+    for pair in strict_json.sequence(value, name, of=of):
+        size, one = strict_json.sequence(pair, name, of=of, length=2)
+        if strict_json.whole(size, name, of=of) in result:
+            raise DataError(f"The field {name!r} of {of} must name every record size once, got one again.")
+        result[size] = read(one, name)
+    return result
 
 
 def shown(value: Any) -> str:
@@ -73,6 +98,18 @@ def shown(value: Any) -> str:
     sizes = list(value)
     over = f"size {sizes[0]}" if len(sizes) == 1 else f"sizes {sizes[0]} to {sizes[-1]}"
     return f"{{{over}: {spread}}}"
+
+
+def _check_work(mechanism: str, steps: int, most: int) -> None:
+    """Refuse a promise that would take minutes to work out: plans come from other people."""
+    if steps > MOST_STEPS:
+        raise ParameterError(
+            f"The promise of {mechanism} on records of up to {most} items must take at most {MOST_STEPS} steps to work "
+            f"out, got about {steps}.",
+            parameter="max_size",
+            value=most,
+            hint="Limit the records with max_size, or choose a smaller cutoff.",
+        )
 
 
 def same_size_guarantee(
@@ -88,21 +125,20 @@ def same_size_guarantee(
     ``sizes`` are those among which the worst is.  In a table all records have one size, which tells nothing.
     """
     n_items = len(channel.domain)
+    check_reports(reports)
     if max_size is not None:
         check_integer("max_size", max_size, least=1)
     groups = channel.domain.groups
     n_attributes = None if groups is None else int(groups[-1]) + 1
     if n_attributes is not None:
         sizes = [n_attributes] if channel.takes(n_attributes) else []
-    worst = {
-        size: channel.amplification(size)
-        for size in sizes
-        if size <= n_items and (max_size is None or size <= max_size)
-    }
+    most = n_items if max_size is None else min(n_items, max_size)
+    sizes = [size for size in sizes if size <= most]
+    _check_work(mechanism, sum(map(channel.steps, sizes)), most)
+    worst = {size: channel.amplification(size) for size in sizes}
     if not worst:
         raise ParameterError(
-            f"No record of at most {n_items if max_size is None else min(n_items, max_size)} items is taken by "
-            f"{mechanism}: there is nobody to promise anything to.",
+            f"No record of at most {most} items is taken by {mechanism}: there is nobody to promise anything to.",
             parameter="max_size",
             value=max_size,
         )

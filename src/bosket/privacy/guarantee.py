@@ -12,6 +12,14 @@ from dataclasses import dataclass, replace
 
 from bosket.checks import check_integer, check_probability
 
+MOST_REPORTS = 10**9
+"""Most reports that one person may send under a plan."""
+
+
+def check_reports(reports: object) -> int:
+    """How many reports a person sends."""
+    return check_integer("reports", reports, least=1, most=MOST_REPORTS)
+
 
 @dataclass(frozen=True, slots=True)
 class Amplification:
@@ -41,7 +49,7 @@ class Amplification:
 
     def repeated(self, times: int, unit: str) -> Amplification:
         """The same thing reported ``times`` times: epsilons add."""
-        return Amplification(self.epsilon * check_integer("times", times, least=1), unit)
+        return Amplification(self.epsilon * check_integer("times", times, least=1, most=MOST_REPORTS), unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+_PAD = 1e-14
+
 
 def outward(epsilon: float) -> float:
     """A little more: logarithms and their sums are off by some units in the last place; err towards less privacy."""
-    return epsilon * (1 + 1e-14)
+    return epsilon * (1 + _PAD)
 
 
 def worst_log_ratio(present: Floats, absent: Floats, max_size: int) -> float:
@@ -57,13 +59,22 @@ def worst_exchange(present: Floats, absent: Floats, groups: npt.NDArray[np.int32
 
     present[i] + absent[j] for two different items of the group; the best two of either settle it.
     """
-    result = np.zeros(int(groups[-1]) + 1)
-    for group in range(len(result)):
-        own = np.flatnonzero(groups == group)
-        a, b = present[own], absent[own]
-        if np.isinf(a).any() or np.isinf(b).any():
-            result[group] = math.inf
-            continue
-        best_a, best_b = np.argsort(-a, kind="stable")[:2], np.argsort(-b, kind="stable")[:2]
-        result[group] = outward(max(float(a[i] + b[j]) for i in best_a for j in best_b if i != j))
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    first_a, next_a, at_a = _two_largest(present, groups, starts)
+    first_b, next_b, at_b = _two_largest(absent, groups, starts)
+    others = np.maximum(first_a + next_b, next_a + first_b)  # the best of both are one item
+    result: Floats = np.where(at_a == at_b, others, first_a + first_b) * (1 + _PAD)
     return result
+
+
+def _two_largest(
+    values: Floats, groups: npt.NDArray[np.int32], starts: npt.NDArray[np.intp]
+) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
+    """Of each group the largest value, the largest of the others, and where the first of them is."""
+    most = np.maximum.reduceat(values, starts)
+    is_most = values == most[groups]
+    places = np.flatnonzero(is_most)
+    place = places[np.searchsorted(places, starts)]
+    rest = values.copy()
+    rest[place] = -np.inf
+    return most, np.maximum.reduceat(rest, starts), place

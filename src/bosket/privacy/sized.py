@@ -8,7 +8,6 @@ the record; so the amplification is the largest phi(a) / phi(a') within such a r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +16,29 @@ _PAD = 1e-11
 """Sums of up to some thousand logarithms are off by less than this part: err towards less privacy."""
 
 
-def ranges(size: int, n_items: int) -> list[tuple[int, int]]:
-    """The overlaps that reports allow, for all sizes of reports; just the widest where there is one."""
-    if n_items >= 2 * size:
-        return [(0, size)]
-    return [(max(0, size - (n_items - b)), min(size, b)) for b in range(n_items + 1)]
+def amplification(log_phi: npt.ArrayLike, n_items: int) -> float:
+    """The largest ln phi(a) / phi(a') that a report of records of m items out of n allows.
 
-
-def amplification(log_phi: npt.ArrayLike, spans: Iterable[tuple[int, int]]) -> float:
-    """The largest ln phi(a) / phi(a') over the spans; minus infinity stands for phi = 0."""
+    ``log_phi`` holds ln phi(0) .. ln phi(m); minus infinity stands for phi = 0.  Reports of b items allow overlaps
+    within n - m of each other; the widest ranges, b - (n - m) to b, hold all others.
+    """
     phi = np.asarray(log_phi, float)
-    worst = 0.0
-    for low, high in spans:
-        values = phi[low : high + 1]
-        most, least = float(values.max()), float(values.min())
-        if most == -math.inf:
-            continue  # no such report
-        if least == -math.inf:
-            return math.inf
-        worst = max(worst, most - least)
-    return _outward(worst)
+    size = len(phi) - 1
+    most, least = _extremes(phi, min(size, n_items - size) + 1)
+    possible = most > -math.inf  # else there is no such report
+    if (possible & (least == -math.inf)).any():
+        return math.inf
+    return outward(float((most[possible] - least[possible]).max(initial=0.0)), size)
+
+
+def _extremes(values: npt.NDArray[np.float64], width: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The largest and the smallest of every ``width`` successive values."""
+    if width == len(values):
+        return values.max(keepdims=True), values.min(keepdims=True)
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+    inner = slice(width // 2, width // 2 + len(values) - width + 1)  # where the whole window is within
+    return maximum_filter1d(values, width)[inner], minimum_filter1d(values, width)[inner]
 
 
 def exchange(log_phi: npt.ArrayLike) -> float:
@@ -46,8 +48,9 @@ def exchange(log_phi: npt.ArrayLike) -> float:
     if (np.isneginf(one) != np.isneginf(other)).any():
         return math.inf
     possible = ~np.isneginf(one)
-    return _outward(float(np.abs(one[possible] - other[possible]).max(initial=0.0)))
+    return outward(float(np.abs(one[possible] - other[possible]).max(initial=0.0)), len(phi))
 
 
-def _outward(epsilon: float) -> float:
-    return epsilon * (1 + _PAD) + 1e-12 if epsilon > 0 else 0.0
+def outward(epsilon: float, steps: int) -> float:
+    """A little more than was computed in so many steps, each off by some units in the last place."""
+    return epsilon * (1 + _PAD) + max(1e-12, steps * 2.0**-50) if epsilon > 0 else 0.0
