@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bosket.checks import check_choice, check_integer
+from bosket import strict_json
+from bosket.checks import check_choice, check_integer, shown
 from bosket.data import Domain, Table
+from bosket.data.domain import MOST_ITEMS
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Channel, Mechanism, Records, as_domain, check_records
 from bosket.privacy import LocalGuarantee
+from bosket.privacy.guarantee import MOST_REPORTS
 from bosket.randomness import Randomness, Secure, check_randomness
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ VERSION = 1
 class PrivacyUnit:
     """What one person puts in: ``reports`` records, each of at most ``max_size`` items (None: any number).
 
+    ``reports`` is at most ``MOST_REPORTS``, a thousand million, and ``max_size`` at most 2**31 - 1.
+
     ``longer`` says what happens to a record with more items: ``"refuse"`` it, or ``"sample"`` max_size of its items,
     each choice equally likely, before it is randomized.  Supports are then those of the records as sampled.
     """
@@ -41,9 +46,10 @@ class PrivacyUnit:
 
     def __post_init__(self) -> None:
         if self.max_size is not None:
-            most = check_integer("max_size", self.max_size, least=1, of="PrivacyUnit")
+            most = check_integer("max_size", self.max_size, least=1, most=MOST_ITEMS, of="PrivacyUnit")
             object.__setattr__(self, "max_size", most)
-        object.__setattr__(self, "reports", check_integer("reports", self.reports, least=1, of="PrivacyUnit"))
+        reports = check_integer("reports", self.reports, least=1, most=MOST_REPORTS, of="PrivacyUnit")
+        object.__setattr__(self, "reports", reports)
         check_choice("longer", self.longer, ("refuse", "sample"), of="PrivacyUnit")
 
 
@@ -141,21 +147,19 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The plan written by :attr:`json`."""
-        try:
-            value: dict[str, Any] = json.loads(text)
-            version = value["bosket_plan"]
-            if version != VERSION:
-                raise DataError(f"A plan of version {version!r} cannot be read by this bosket, which knows {VERSION}.")
-            parameters = dict(value["mechanism"])
-            name = parameters.pop("name")
-            if name not in Mechanism.registry:
-                raise DataError(f"The mechanism {name!r} of this plan is not known here.")
-            mechanism = Mechanism.registry[name].from_json(parameters)
-            plan = cls(Domain.from_json(value["domain"]), mechanism, PrivacyUnit(**value["unit"]))
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as problem:
-            raise DataError(f"This is not the JSON of a bosket plan ({type(problem).__name__}).") from None
-        return plan
+        """The plan written by :attr:`json`.
+
+        Whoever wrote the text, only a ``BosketError`` comes out, in bounded time and memory: its length, its depth and
+        its numbers have limits, every field has its type, and no field may be unknown, missing or given twice.
+        """
+        value = strict_json.parse(text, what="the plan")
+        version = value.get("bosket_plan") if isinstance(value, dict) else None
+        if version is None:
+            raise DataError("This is not the JSON of a bosket plan: it has no field 'bosket_plan'.")
+        if strict_json.whole(version, "bosket_plan", of="a plan") != VERSION:
+            raise DataError(f"A plan of version {shown(version)} cannot be read by this bosket, which knows {VERSION}.")
+        known = strict_json.fields(value, of="a plan", required=("bosket_plan", "domain", "mechanism", "unit"))
+        return cls(Domain.from_json(known["domain"]), _mechanism(known["mechanism"]), _unit(known["unit"]))
 
     def with_unit(
         self, *, max_size: int | None = None, reports: int = 1, longer: Literal["refuse", "sample"] = "refuse"
@@ -198,3 +202,26 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"Plan({len(self.domain)} items, {self.mechanism}, digest {self.digest[:12]})"
+
+
+def _mechanism(value: Any) -> Mechanism:
+    """The mechanism of a plan's JSON, whose name says who reads its parameters."""
+    parameters = dict(value) if isinstance(value, dict) else {}
+    name = strict_json.text(parameters.pop("name", None), "name", of="the mechanism of a plan")
+    if name not in Mechanism.registry:
+        raise DataError(
+            f"The mechanism {shown(name)} of this plan is not known here.",
+            hint=f"Known are {', '.join(sorted(Mechanism.registry))}.",
+        )
+    return Mechanism.registry[name].from_json(parameters)
+
+
+def _unit(value: Any) -> PrivacyUnit:
+    of = "the unit of a plan"
+    known = strict_json.fields(value, of=of, required=("max_size", "reports"), optional=("longer",))
+    most = known["max_size"]
+    return PrivacyUnit(
+        max_size=None if most is None else strict_json.whole(most, "max_size", of=of),
+        reports=strict_json.whole(known["reports"], "reports", of=of),
+        longer=strict_json.text(known.get("longer", "refuse"), "longer", of=of),  # type: ignore[arg-type]  # checked there
+    )

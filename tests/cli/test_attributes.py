@@ -288,7 +288,7 @@ class TestSchema:
             ('{"values": null}', "must give values as an object, by column"),
             ('{"bins": {"age": 15}}', "list of finite numbers"),
             ('{"bins": {"age": ["15", "35"]}}', "list of finite numbers"),
-            ('{"bins": {"age": [15, NaN]}}', "list of finite numbers"),
+            ('{"bins": {"age": [15, NaN]}}', "JSON, which does not know the number NaN"),
             ('{"bins": {"age": [35, 15]}}', "increasing"),
             ('{"bins": {"years": [15, 35]}}', "got 'years'"),
             ('{"values": {"sex": "FM"}}', "must be a list"),

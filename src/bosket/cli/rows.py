@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bosket.checks import shown
 from bosket.data.sources import MAX_BYTES, Source, file_source, load
 from bosket.errors import DataError, ParameterError
+from bosket.strict_json import parse
 
 Value = TypeVar("Value")
-
-_LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,7 @@ class Row:
             return check(name, _number(value))
         except (ValueError, OverflowError):  # a ParameterError is a ValueError too
             pass
-        shown = repr(value) if len(repr(value)) <= _LONGEST else f"a {type(value).__name__}"
-        raise self.error(f"must give {name} of {of} as {must}, got {shown}")
+        raise self.error(f"must give {name} of {of} as {must}, got {shown(value)}")
 
 
 def _number(value: Any) -> Any:
@@ -95,60 +93,14 @@ def _csv_rows(path: Path, headers: Collection[tuple[str, ...]]) -> Iterator[Row]
 
 def _json_rows(path: Path) -> Iterator[Row]:
     source = file_source(path)
-    for name, value in _load_object(path, source, _Pairs):
-        if not isinstance(value, _Pairs):
-            yield Row(source, None, name, value)
-            continue
-        fields = dict(value)
-        if len(fields) < len(value):
-            raise source.error(f"must not give a value of {name!r} more than once")
-        yield Row(source, None, name, fields)
+    for name, value in read_object(path).items():
+        yield Row(source, None, name, value)
 
 
 def read_object(path: Path, *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
     """A JSON object, in which no key may be given twice, however deep."""
     source = file_source(path)
-    twice: list[str] = []
-
-    def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in result:
-                twice.append(name)
-            result[name] = value
-        return result
-
-    content: dict[str, Any] = _load_object(path, source, fields, max_bytes=max_bytes)
-    if twice:
-        raise source.error(f"must not give {twice[0]!r} more than once")
-    return content
-
-
-def _load_object(
-    path: Path,
-    source: Source,
-    fields: Callable[[list[tuple[str, Any]]], Any],
-    *,
-    max_bytes: int | None = MAX_BYTES,
-) -> Any:
-    """What ``fields`` makes of the JSON object that a file holds; it is asked about those within it too."""
-    text = read_text(path, max_bytes=max_bytes)
-    content: Any = None
-    line = None
-    is_sound = False
-    try:
-        content = json.loads(text, object_pairs_hook=fields)
-        is_sound = True
-    except json.JSONDecodeError as error:
-        line = error.lineno
-    except (ValueError, RecursionError):  # a number of thousands of digits, or brackets without end
-        pass
-    if not is_sound:
-        raise source.error("cannot be read as JSON", line=line)
-    if not isinstance(content, dict | _Pairs):
+    content = parse(read_text(path, max_bytes=max_bytes), what=source.name, path=path)
+    if not isinstance(content, dict):
         raise source.error("must be a JSON object")
     return content
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object as it stands, so that a key given twice is noticed."""

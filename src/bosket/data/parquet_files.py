@@ -20,6 +20,7 @@ from bosket.data.domain import Domain
 from bosket.data.layouts import LONG_NAMES, Layout, long_rows, to_csr
 from bosket.data.sources import MOST_COLUMNS, Content, Source
 from bosket.errors import DataError
+from bosket.strict_json import parse
 from bosket.threads import slices
 
 DOMAIN_KEY = b"bosket.domain"
@@ -102,12 +103,12 @@ def _restored(csr: Csr, stored: bytes, source: Source) -> Csr:
     """The records over the domain that was written with them; one-hot columns have its labels as text."""
     fault = "names a domain in its metadata that cannot be read"
     try:
-        domain = Domain.from_json(json.loads(stored))
+        domain = Domain.from_json(parse(stored, what="the domain"))
         if tuple(map(str, domain.labels)) == csr.domain.labels:
             return canonical(csr.indptr, csr.indices, domain)
         fault = "holds items that the domain in its metadata does not have"
         return over(csr, domain)
-    except (DataError, ValueError, KeyError, TypeError, AttributeError):
+    except DataError:
         pass
     raise source.error(fault)
 

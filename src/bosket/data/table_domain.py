@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from bosket import strict_json
+from bosket.checks import shown
 from bosket.data.csr import Offsets, frozen, is_missing, plain
-from bosket.data.domain import Domain, ItemIds, label_from_json, label_to_json
+from bosket.data.domain import Domain, ItemIds, label_to_json, labels_from_json
 from bosket.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -42,11 +44,11 @@ class Attribute:
         if not isinstance(name, str) or not name:
             raise refused("name", "The name of an attribute must be text, and not empty", name)
         if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
-            raise refused("values", f"The values of attribute {name!r} must be a list, in order", values)
+            raise refused("values", f"The values of attribute {shown(name)} must be a list, in order", values)
         known = tuple(map(plain, values))
         fault = _fault(known)
         if fault is not None:
-            raise refused("values", f"The values of attribute {name!r} must {fault[0]}", fault[1])
+            raise refused("values", f"The values of attribute {shown(name)} must {fault[0]}", fault[1])
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", known)
 
@@ -76,8 +78,7 @@ def _fault(values: tuple[Hashable, ...]) -> tuple[str, Any] | None:
 
 def refused(parameter: str, must: str, value: Any) -> ParameterError:
     """``<must>, got <value>.``, or its type where it is long."""
-    shown = repr(value) if len(repr(value)) <= 60 else f"a {type(value).__name__}"
-    return ParameterError(f"{must}, got {shown}.", parameter=parameter, value=value)
+    return ParameterError(f"{must}, got {shown(value)}.", parameter=parameter, value=value)
 
 
 class TableDomain(Domain):
@@ -137,7 +138,7 @@ class TableDomain(Domain):
         cells: int = math.prod(self.sizes.tolist())
         if cells > MOST_CELLS:
             raise ParameterError(
-                f"A table whose cells are to be numbered must have at most 2**62 of them, got about {cells:.1e}.",
+                f"A table whose cells are to be numbered must have at most 2**62 of them, got {_about(cells)}.",
                 parameter="attributes",
                 value=cells,
                 hint="Choose fewer attributes, or group their values.",
@@ -189,14 +190,24 @@ class TableDomain(Domain):
 
     @classmethod
     def _from_json(cls, value: dict[str, Any]) -> Self:
+        known = strict_json.fields(value, of="a domain", required=("kind", "attributes", "declared"))
+        is_declared = strict_json.truth(known["declared"], "declared", of="a domain")
+        attributes = strict_json.sequence(known["attributes"], "attributes", of="a domain")
         try:
-            attributes = [
-                Attribute(one["name"], tuple(label_from_json(label) for label in one["values"]))
-                for one in value["attributes"]
-            ]
-            return cls(attributes, is_declared=bool(value["declared"]))
+            return cls(map(_attribute_from_json, attributes), is_declared=is_declared)
         except ParameterError as error:
             raise DataError(str(error)) from None
+
+
+def _attribute_from_json(value: Any) -> Attribute:
+    known = strict_json.fields(value, of="an attribute", required=("name", "values"))
+    name = strict_json.text(known["name"], "name", of="an attribute")
+    return Attribute(name, labels_from_json(strict_json.sequence(known["values"], "values", of="an attribute")))
+
+
+def _about(cells: int) -> str:
+    """A number that may be beyond all doubles."""
+    return f"about {cells:.1e}" if cells < 10**300 else shown(cells)
 
 
 def _made(attributes: tuple[Attribute, ...], is_declared: bool) -> TableDomain:

@@ -39,6 +39,7 @@ from bosket.data.sources import Content, file_source
 from bosket.data.table_columns import Choices, to_codes
 from bosket.data.table_domain import Attribute, Codes, TableDomain
 from bosket.errors import DataError
+from bosket.strict_json import parse
 from bosket.threads import slices
 
 TABLE_KEY = b"bosket.table"
@@ -149,8 +150,8 @@ def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomai
 
 def _domain(stored: bytes) -> TableDomain | None:
     try:
-        return TableDomain.from_json(json.loads(stored))
-    except (DataError, ValueError, KeyError, TypeError, AttributeError):
+        return TableDomain.from_json(parse(stored, what="the domain"))
+    except DataError:
         return None
 
 

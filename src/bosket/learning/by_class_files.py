@@ -23,6 +23,7 @@ from bosket.data.atomic import atomic_path
 from bosket.errors import DataError, PlanMismatchError
 from bosket.plan import Plan
 from bosket.reports import Reports, _plan_of, _reading
+from bosket.strict_json import parse
 
 if TYPE_CHECKING:
     from bosket.learning.by_class import ByClassReports
@@ -97,8 +98,8 @@ def _label(metadata: dict[str, str], path: Path) -> Attribute:
         hint = "Plain reports are read with bosket.Reports.read."
         raise DataError(f"{path} does not hold reports by class: it has no label.", path=path, hint=hint)
     try:
-        domain: Any = Domain.from_json(json.loads(metadata[_LABEL]))
-    except (DataError, ValueError, KeyError, TypeError, AttributeError):
+        domain: Any = Domain.from_json(parse(metadata[_LABEL], what="the label"))
+    except DataError:
         domain = None
     if not isinstance(domain, TableDomain):
         raise DataError(f"The label that {path} names in its metadata cannot be read.", path=path)

@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.checks import check_integer, check_probability
+from bosket import strict_json
+from bosket.checks import check_integer, check_probability, shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain
-from bosket.data.domain import label_from_json, label_to_json
-from bosket.errors import ParameterError
+from bosket.data.domain import label_to_json, labels_from_json
+from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.moment_kernels import product_weights, square_products
 from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward, worst_exchange, worst_log_ratio
 from bosket.randomness import Randomness, Thresholds
 
@@ -62,7 +64,8 @@ class Flip(Mechanism):
             value = getattr(self, field)
             if isinstance(value, Mapping):
                 checked = {
-                    item: check_probability(field, number, of=f"Flip for {item!r}") for item, number in value.items()
+                    item: check_probability(field, number, of=f"Flip for {shown(item)}")
+                    for item, number in value.items()
                 }
                 object.__setattr__(self, field, MappingProxyType(checked))
             elif value is not None or field == "keep":
@@ -89,7 +92,7 @@ class Flip(Mechanism):
         for item in value:
             if item not in domain:
                 raise ParameterError(
-                    f"The '{field}' parameter of Flip must name items of the domain, got {item!r}.",
+                    f"The '{field}' parameter of Flip must name items of the domain, got {shown(item)}.",
                     parameter=field,
                     value=item,
                     hint="Mind the type: 25 and '25' are different labels; .dat files have whole numbers.",
@@ -118,6 +121,7 @@ class Flip(Mechanism):
         found exactly.
         """
         domain = as_domain(domain)
+        check_reports(reports)
         n = len(domain)
         m = n if max_size is None else check_integer("max_size", max_size, least=1)
         channel = self.channel(domain)
@@ -166,12 +170,13 @@ class Flip(Mechanism):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        def rich(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {label_from_json(item): number for item, number in value["items"]}
-            return value
-
-        return cls(keep=rich(value["keep"]), keep_absent=rich(value["keep_absent"]), default=value["default"])
+        known = strict_json.fields(value, of="flip", required=("keep", "keep_absent", "default"))
+        absent, default = known["keep_absent"], known["default"]
+        return cls(
+            keep=_keep_from_json(known["keep"], "keep"),
+            keep_absent=None if absent is None else _keep_from_json(absent, "keep_absent"),
+            default=None if default is None else strict_json.real(default, "default", of="flip"),
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.keep, self.keep_absent, self.default)
@@ -200,6 +205,22 @@ class Flip(Mechanism):
         if self.default is not None:
             parts.append(f"default={self.default:g}")
         return f"Flip({', '.join(parts)})"
+
+
+def _keep_from_json(value: Any, name: str) -> Keep:
+    """One number, or ``{"items": [[label, number], ...]}``."""
+    if not isinstance(value, dict):
+        return strict_json.real(value, name, of="flip")
+    items = strict_json.fields(value, of=f"{name} of flip", required=("items",))["items"]
+    pairs = [
+        strict_json.sequence(pair, name, of="flip", length=2)
+        for pair in strict_json.sequence(items, "items", of=f"{name} of flip")
+    ]
+    labels = labels_from_json([label for label, _ in pairs])
+    keeps = {label: strict_json.real(number, name, of="flip") for label, (_, number) in zip(labels, pairs, strict=True)}
+    if len(keeps) < len(pairs):
+        raise DataError(f"The field {name!r} of flip must name every item once, got one again.")
+    return keeps
 
 
 class FlipChannel(RecordChannel):

@@ -32,13 +32,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.checks import check_probability
+from bosket import strict_json
+from bosket.checks import check_probability, shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain, Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.mechanisms.gamma_kernels import keep_or_replace_block
 from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward
 from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness
@@ -68,7 +70,7 @@ class GammaDiagonal(Mechanism):
         if not is_number or not 1 < value < math.inf or value > 2**1000:
             raise ParameterError(
                 "The 'gamma' parameter of GammaDiagonal must be a number above 1, and below 2**1000"
-                + (f", got {value!r}." if len(repr(value)) < 30 else "."),
+                + f", got {shown(value)}.",
                 parameter="gamma",
                 value=value,
                 hint="bosket.planning.gamma_from(0.05, 0.5) is the gamma that keeps 5% below 50%: 19.",
@@ -91,6 +93,7 @@ class GammaDiagonal(Mechanism):
     ) -> LocalGuarantee:
         """gamma between any two records, whether they differ in one attribute or in all of them."""
         channel = self.channel(as_domain(domain))
+        check_reports(reports)
         epsilon = channel.epsilon
         over = f"any two records over {len(channel.domain.attributes)} attributes, {channel.n_cells} records in all"
         record = Amplification(epsilon, over)
@@ -129,7 +132,9 @@ class GammaDiagonal(Mechanism):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(gamma=value["gamma"], spread=value["spread"])
+        known = strict_json.fields(value, of="gamma_diagonal", required=("gamma", "spread"))
+        gamma, spread = (strict_json.real(known[name], name, of="gamma_diagonal") for name in ("gamma", "spread"))
+        return cls(gamma=gamma, spread=spread)
 
     def __str__(self) -> str:
         spread = f", spread={self.spread:g}" if self.spread else ""

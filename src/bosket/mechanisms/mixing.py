@@ -27,16 +27,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from bosket import strict_json
 from bosket.checks import check_integer, check_probability
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Channel, Floats, Mechanism, Records, Strata, as_domain
 from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.guarantee import check_reports
 from bosket.randomness import Randomness, Thresholds
 
 if TYPE_CHECKING:
     from typing import Self
+
+MOST_OTHERS = 10_000
+"""Most records that one is united with: an item is lost among far fewer."""
 
 _CLEAR = 5.0  # standard errors
 
@@ -55,7 +60,7 @@ class Mixing(Mechanism):
     keep: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "others", check_integer("others", self.others, least=1, of="Mixing"))
+        object.__setattr__(self, "others", check_integer("others", self.others, least=1, most=MOST_OTHERS, of="Mixing"))
         object.__setattr__(self, "keep", check_probability("keep", self.keep, of="Mixing"))
 
     def channel(self, domain: Domain) -> MixingChannel:
@@ -66,6 +71,7 @@ class Mixing(Mechanism):
     ) -> LocalGuarantee:
         """No worst-case promise: a report that shows an item which nobody else has gives its owner away."""
         as_domain(domain)
+        check_reports(reports)
         epsilon = 0.0 if self.keep == 0 else math.inf
         record = Amplification(epsilon, "any two records, all others known")
         return LocalGuarantee(
@@ -86,7 +92,11 @@ class Mixing(Mechanism):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        return cls(others=value["others"], keep=value["keep"])
+        known = strict_json.fields(value, of="mixing", required=("others", "keep"))
+        return cls(
+            others=strict_json.whole(known["others"], "others", of="mixing"),
+            keep=strict_json.real(known["keep"], "keep", of="mixing"),
+        )
 
     def __str__(self) -> str:
         return f"Mixing(others={self.others}, keep={self.keep:g})"
