@@ -21,6 +21,7 @@ HOUSE = [
     ["privacy"],
     ["mechanisms"],
     ["plan"],
+    ["report_files"],
     ["reports"],
     ["mining", "measures"],
     ["curator", "learning", "planning", "audit", "reporting"],

@@ -146,7 +146,7 @@ class Plan:
         return hashlib.sha256(self.json.encode()).hexdigest()
 
     @classmethod
-    def from_json(cls, text: str) -> Plan:
+    def from_json(cls, text: str | bytes) -> Plan:
         """The plan written by :attr:`json`.
 
         Whoever wrote the text, only a ``BosketError`` comes out, in bounded time and memory: its length, its depth and

@@ -6,8 +6,7 @@ the mechanism has strata, and in the schema's metadata the plan as JSON, its dig
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,38 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bosket._version import __version__
 from bosket.counting.base import Words
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Domain
 from bosket.data.atomic import atomic_path
-from bosket.errors import DataError, ParameterError, PlanMismatchError
+from bosket.errors import DataError, PlanMismatchError
 from bosket.mechanisms.base import Channel, Strata
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
+from bosket.report_files import (
+    MAX_BYTES,
+    NumberColumn,
+    as_bytes,
+    check_options,
+    has_plan,
+    metadata_of,
+    notes_of,
+    opened,
+    plan_of,
+    randomness_of,
+    read_rows,
+)
 from bosket.threads import slices
 
 _ROW_GROUP = 1 << 15
 
 
 class Reports:
-    """What the collector holds: randomized records, and the plan they were made under."""
+    """What the collector holds: randomized records, and the plan they were made under.
+
+    ``randomness`` is ``secure``, or a sentence saying that this is a simulation.  Read from a file, it is a note of
+    whoever wrote the file last, and not authenticated: it tells an honest mistake, not a forged study.
+    """
 
     def __init__(self, plan: Plan, bits: Words, *, strata: Strata | None = None, randomness: str) -> None:
         words = -(-len(plan.domain) // 64)
@@ -42,6 +57,8 @@ class Reports:
         if strata is not None and not np.issubdtype(strata.dtype, np.integer):
             raise DataError(f"Strata must be whole numbers, got {strata.dtype}.")
         plan.channel.check_strata(strata)
+        if strata is not None and strata.dtype != np.int32:
+            strata = strata.astype(np.int32)  # all of them are record sizes, as just seen
         if strata is not None and plan.max_size is not None and int(strata.max(initial=0)) > plan.max_size:
             raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
         spare = len(plan.domain) % 64
@@ -111,7 +128,10 @@ class Reports:
 
     @property
     def is_simulation(self) -> bool:
-        """Whether the chance was seeded: such reports protect nobody."""
+        """Whether the chance was seeded: such reports protect nobody.
+
+        Read from a file, this is what the file says, which is not authenticated: whoever holds a file can rewrite it.
+        """
         return self.randomness != "secure"
 
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Bitmaps:
@@ -126,19 +146,13 @@ class Reports:
         fields = [pa.field("report", pa.binary(width), nullable=False)]
         if self.strata is not None:
             fields.append(pa.field("stratum", pa.int32(), nullable=False))
-        metadata = {
-            "bosket.plan": self.plan.json,
-            "bosket.digest": self.plan.digest,
-            "bosket.randomness": self.randomness,
-            "bosket.version": __version__,
-        }
-        schema = pa.schema(fields, metadata=metadata)
+        schema = pa.schema(fields, metadata=metadata_of(self.plan, self.randomness, path))
         with (
             atomic_path(path) as temporary,
             pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer,
         ):
             for start, stop in slices(max(1, self.n_records), _ROW_GROUP):
-                rows = np.ascontiguousarray(_as_bytes(self.bits[start:stop])[:, :width])
+                rows = np.ascontiguousarray(as_bytes(self.bits[start:stop])[:, :width])
                 columns = [
                     pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
                 ]
@@ -147,55 +161,27 @@ class Reports:
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
     @classmethod
-    def read(cls, path: str | Path, *, plan: Plan | None = None) -> Reports:
-        """Read reports; with ``plan``, refuse those made under any other."""
+    def read(cls, path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports:
+        """Read reports; with ``plan``, refuse those made under any other.
+
+        The file may be anyone's: its reports are counted as they are read, its plan is read strictly, and they may take
+        at most ``max_bytes`` of memory (8 GiB; None for no cap).
+        """
         path = Path(path)
-        if plan is not None and not isinstance(plan, Plan):
-            raise ParameterError(
-                f"The 'plan' parameter must be a Plan, got a {type(plan).__name__}.",
-                parameter="plan",
-                value=plan,
-                hint="Read one with Plan.from_json(text).",
-            )
-        with _reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-            metadata = {key.decode(): value.decode() for key, value in (file.schema_arrow.metadata or {}).items()}
-            found = _plan_of(metadata, path)
-            if plan is not None and plan.digest != found.digest:
-                raise PlanMismatchError(
-                    f"The reports in {path} were made under plan {found.digest[:12]}, not under {plan.digest[:12]}.",
-                    path=path,
-                )
-            width = -(-len(found.domain) // 8)
-            kind = file.schema_arrow.field("report").type if "report" in file.schema_arrow.names else None
+        check_options(plan, max_bytes)
+        with opened(path) as file:
+            notes = notes_of(file)
+            found = plan_of(notes, path, expected=plan)
             if "randomized" in file.schema_arrow.names:
                 raise DataError(
                     f"{path} holds reports by class, with their labels in the clear.",
                     path=path,
                     hint="Read them with bosket.learning.ByClassReports.read.",
                 )
-            if kind != pa.binary(width):
-                raise DataError(
-                    f"The reports in {path} do not have the {len(found.domain)} bits of their plan.", path=path
-                )
-            bits = np.zeros((file.metadata.num_rows, -(-len(found.domain) // 64)), np.uint64)
-            strata = np.empty(len(bits), np.int32) if "stratum" in file.schema_arrow.names else None
-            start = 0
-            for group in range(file.num_row_groups):
-                for batch in file.read_row_group(group).to_batches():
-                    stop = start + batch.num_rows
-                    column = batch.column("report")
-                    if column.null_count:
-                        raise DataError(f"A report in {path} is missing.", path=path)
-                    rows = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * width :]
-                    _as_bytes(bits[start:stop])[:, :width] = rows[: batch.num_rows * width].reshape(-1, width)
-                    if strata is not None:
-                        values = batch.column("stratum").to_numpy()
-                        if not np.issubdtype(values.dtype, np.integer):
-                            raise DataError(f"The strata in {path} are not whole numbers.", path=path)
-                        strata[start:stop] = values
-                    start = stop
+            sizes = NumberColumn("stratum", len(found.domain), "the size of a record as its stratum")
+            bits, numbers = read_rows(file, path, plan=found, bits="report", numbers=[sizes], max_bytes=max_bytes)
         try:
-            return cls(found, bits, strata=strata, randomness=metadata.get("bosket.randomness", "unknown"))
+            return cls(found, bits, strata=numbers.get("stratum"), randomness=randomness_of(notes))
         except DataError as problem:
             raise DataError(f"The reports in {path} cannot be of their plan: {problem}", path=path) from None
 
@@ -215,12 +201,8 @@ class Reports:
 
 
 def is_report_file(path: str | Path) -> bool:
-    """Whether a file is Parquet with a bosket plan in it."""
-    try:
-        with pq.ParquetFile(path) as file:
-            return b"bosket.plan" in (file.schema_arrow.metadata or {})
-    except (pa.ArrowException, OSError):
-        return False
+    """Whether a file is Parquet with a bosket plan in it; nothing that a file may hold makes this fail."""
+    return has_plan(path)
 
 
 def _whole_batch(plan: Plan) -> DataError:
@@ -229,33 +211,3 @@ def _whole_batch(plan: Plan) -> DataError:
         "apart.",
         hint="Mix all records at once.",
     )
-
-
-def _as_bytes(bits: Words) -> npt.NDArray[np.uint8]:
-    return bits.view(np.uint8).reshape(len(bits), 8 * bits.shape[1])
-
-
-def _plan_of(metadata: dict[str, str], path: Path) -> Plan:
-    if "bosket.plan" not in metadata:
-        raise DataError(
-            f"{path} does not hold reports: it has no plan.",
-            path=path,
-            hint="Raw baskets are read with bosket.Baskets.read.",
-        )
-    plan = Plan.from_json(metadata["bosket.plan"])
-    if plan.digest != metadata.get("bosket.digest"):
-        raise PlanMismatchError(f"The plan in {path} does not match its digest.", path=path)
-    return plan
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file without quoting it."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise DataError(f"There is no file {path}.", path=path) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
-        raise DataError(
-            f"{path} cannot be read as Parquet: it is not, or it was cut short ({type(problem).__name__}).", path=path
-        ) from None

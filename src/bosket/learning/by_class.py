@@ -20,6 +20,7 @@ from bosket.mechanisms.base import Mechanism
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 from bosket.randomness import Randomness, Secure, check_randomness
+from bosket.report_files import MAX_BYTES
 from bosket.reports import Reports
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class ByClassReports:
 
     @property
     def is_simulation(self) -> bool:
-        """Whether the chance was seeded: such reports protect nobody."""
+        """Whether the chance was seeded: such reports protect nobody.  Not authenticated where it comes from a file."""
         return any(reports.is_simulation for reports in self.reports.values())
 
     @property
@@ -122,11 +123,14 @@ class ByClassReports:
         write(self, path)
 
     @classmethod
-    def read(cls, path: str | Path, *, plan: Plan | None = None) -> Self:
-        """Read what ``write`` wrote; with ``plan``, refuse reports made under any other."""
+    def read(cls, path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Self:
+        """Read what ``write`` wrote; with ``plan``, refuse reports made under any other.
+
+        The file may be anyone's, as for ``Reports.read``; ``max_bytes`` is the most memory that its reports may take.
+        """
         from bosket.learning.by_class_files import read
 
-        return cls(*read(path, plan))
+        return cls(*read(path, plan, max_bytes))
 
     def __repr__(self) -> str:
         label = f"label {self.label.name!r} of {len(self.classes)} classes in the clear"
