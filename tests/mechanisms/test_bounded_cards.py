@@ -189,7 +189,7 @@ def test_what_is_shown_is_the_sum_of_the_definition(size: int, cutoff: int, data
     exact = [Fraction(p) for p in law]
     ends = [round(sum(exact[: j + 1]) / sum(exact) * 2**53) for j in range(size + 1)]
     realised = [Fraction(b - a, 2**53) for a, b in zip([0, *ends], ends, strict=False)]
-    assert kept.realised(size) == realised
+    assert kept.realised[size] == realised
     assert kept.only_shown(size, true, shown) == sum(
         (
             p * Fraction(comb(size - true, j - shown), comb(size, j))

@@ -372,7 +372,7 @@ class TestRealised:
         law = [w / math.fsum(weights) for w in weights]
         m = len(law) - 1
         channel = bk.SelectASize({m: law}, 0.25).channel(bk.Domain(range(2 * m)))
-        realised = channel.realised(m)  # type: ignore[attr-defined]
+        realised = channel.realised[m]  # type: ignore[attr-defined]
         assert sum(realised) == 1
         assert all(p >= 0 for p in realised)
         np.testing.assert_allclose([float(p) for p in realised], law, atol=2**-52)

@@ -18,13 +18,11 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from math import comb, perm
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bosket import strict_json
 from bosket.checks import check_integer, check_probability
@@ -34,6 +32,7 @@ from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
 from bosket.mechanisms.cut_kernels import worst_gain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
+from bosket.mechanisms.laws import OnDemand, check_law, cumulative
 from bosket.mechanisms.sizes import (
     at,
     declared_sizes,
@@ -130,7 +129,7 @@ class SelectASize(SizedMechanism):
                 value=len(kept),
                 hint="Declare fewer record sizes, or use CutAndPaste, which needs two numbers for each.",
             )
-        rows = {size: _check_law(size, kept[size]) for size in sorted(kept)}
+        rows = {size: check_law(size, kept[size]) for size in sorted(kept)}
         object.__setattr__(self, "kept", MappingProxyType(rows))
         object.__setattr__(self, "insert", per_size("insert", self.insert, check_probability, of="SelectASize"))
         declared_sizes("SelectASize", self.kept, self.insert)
@@ -244,21 +243,6 @@ def _whole(value: Any, name: str) -> int:
     return strict_json.whole(value, name, of="a mechanism by record size")
 
 
-def _check_law(size: int, row: Any) -> tuple[float, ...]:
-    try:
-        law = tuple(check_probability(f"kept[{size}]", value, of="SelectASize") for value in row)
-    except TypeError:
-        law = ()
-    if len(law) != size + 1 or abs(math.fsum(law) - 1.0) > 1e-9:
-        raise ParameterError(
-            f"The 'kept[{size}]' parameter of SelectASize must be {size + 1} probabilities that sum to 1, of keeping 0 "
-            f"to {size} items.",
-            parameter="kept",
-            value=row,
-        )
-    return law
-
-
 def kept_by_cut_and_paste(size: int, cutoff: int, rho: Fraction) -> list[Fraction]:
     """Remark 4.2: p_m[j] = sum over i <= min(K, j) of Pr(i chosen) C(m - i, j - i) rho^(j - i) (1 - rho)^(m - j)."""
     chosen = _chosen_first(size, cutoff)
@@ -279,22 +263,6 @@ def _chosen_first(size: int, cutoff: int) -> list[Fraction]:
     if size > cutoff:
         return [Fraction(1, cutoff + 1)] * (cutoff + 1)
     return [Fraction(1, cutoff + 1)] * size + [1 - Fraction(size, cutoff + 1)]
-
-
-def _cumulative(law: Sequence[float]) -> npt.NDArray[np.int64]:
-    """Sums of the first probabilities in multiples of 2**-53, of numbers that sum to about 1; the last is 2**53.
-
-    Doubles are whole numbers over a power of two, so sums and quotients are exact until they are rounded, to even.
-    """
-    ratios = [p.as_integer_ratio() for p in law]
-    finest = max(below for _, below in ratios)
-    parts = [above * (finest // below) for above, below in ratios]
-    total = sum(parts)
-    steps = np.empty(len(parts), np.int64)
-    for j, so_far in enumerate(accumulate(parts)):
-        step, rest = divmod(so_far << PRECISION, total)
-        steps[j] = step + (2 * rest > total or (2 * rest == total and step % 2 == 1))
-    return steps
 
 
 class SelectASizeChannel(ExchangeableChannel):
@@ -362,31 +330,21 @@ class KeptChannel(SelectASizeChannel):
 
     def __init__(self, domain: Domain, mechanism: SelectASize) -> None:
         super().__init__(domain, mechanism)
-        self._laws = mechanism.kept
-        self._drawn: dict[int, npt.NDArray[np.int64]] = {}
-
-    def drawn(self, size: int) -> npt.NDArray[np.int64]:
-        """The realised p_m[j] in multiples of 2**-53; worked out when records of that size come."""
-        if size not in self._drawn:
-            self._drawn[size] = np.diff(_cumulative(self._laws[size]), prepend=0)
-        return self._drawn[size]
-
-    def realised(self, size: int) -> list[Fraction]:
-        """The realised p_m[j]."""
-        return [Fraction(p, _ONE) for p in self.drawn(size).tolist()]
+        self.drawn = OnDemand(lambda size: np.diff(cumulative(mechanism.kept[size]), prepend=0).tolist())
+        """The realised p_m[j] by m, in multiples of 2**-53."""
+        self.realised = OnDemand(lambda size: [Fraction(p, _ONE) for p in self.drawn[size]])
+        """The same as fractions."""
 
     def only_shown(self, size: int, true: int, shown: int) -> Fraction:
         """C(m - true, j - shown) / C(m, j) is a ratio of falling factorials, whose denominator j does not touch."""
-        ways = sum(
-            p * perm(j, shown) * perm(size - j, true - shown) for j, p in enumerate(self.drawn(size).tolist()) if p
-        )
+        ways = sum(p * perm(j, shown) * perm(size - j, true - shown) for j, p in enumerate(self.drawn[size]) if p)
         return Fraction(ways, perm(size, true) * _ONE)
 
     def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> Words:
         keep = np.zeros(len(bits), np.int64)
         for size in np.unique(sizes).tolist():
             rows = np.flatnonzero(sizes == size)
-            keep[rows] = rng.choose(np.cumsum(self.drawn(size)).astype(np.uint64), len(rows))
+            keep[rows] = rng.choose(np.cumsum(self.drawn[size]).astype(np.uint64), len(rows))
         kept = bits.copy()
         rng.keep_subset(kept, keep)
         return bits ^ kept
@@ -399,7 +357,7 @@ class KeptChannel(SelectASizeChannel):
             return 0.0, 0.0  # there is one such record
         rho = self.rho(size)
         if rho in (0, 1):  # reports lie within the record, or cover all that it lacks: an overlap gives it away
-            is_sure = self.drawn(size)[0 if rho == 0 else size] == _ONE
+            is_sure = self.drawn[size][0 if rho == 0 else size] == _ONE
             return (0.0, 0.0) if is_sure else (math.inf, math.inf)
         phi = self._log_phi(size)
         return exchange(phi), amplification(phi, len(self.domain))
@@ -409,7 +367,7 @@ class KeptChannel(SelectASizeChannel):
         rho = float(self.rho(size))
         odds = math.log1p(-rho) - math.log(rho)
         result, choices = [], 1  # C(m, a), exactly
-        for a, p in enumerate(self.drawn(size).tolist()):
+        for a, p in enumerate(self.drawn[size]):
             result.append(math.log(p / _ONE) - math.log(choices) + a * odds if p else -math.inf)
             choices = choices * (size - a) // (a + 1)
         return result
