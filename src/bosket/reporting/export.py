@@ -1,7 +1,8 @@
 """Results in files: CSV, JSON, Parquet and PMML, each with labels in place of item ids.
 
 An itemset is a list of its labels, sorted: in CSV as JSON text, in Parquet as a list column.  A label on its own is
-JSON text in CSV too, so that 7 and "7" are told apart.  JSON has a schema version, and JSON, Parquet and PMML say
+JSON text in CSV too, so that 7 and "7" are told apart, and so is any other text that a spreadsheet program would take
+for a formula: no cell begins with a sign that makes it one.  JSON has a schema version, and JSON, Parquet and PMML say
 under ``about`` what made them: mechanism, parameters, number of records, guarantee and version.  CSV has no place for
 that, so it goes into a file beside it.
 """
@@ -17,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from bosket.checks import check_choice
 from bosket.data.atomic import atomic_path
+from bosket.data.csv_writing import is_formula
 from bosket.data.domain import label_to_json
 from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import in_order
@@ -146,8 +148,21 @@ def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> i
             name: [json.dumps(value, ensure_ascii=False) for value in values]
             for name, values in _labelled(frame, kind).items()
         }
+        columns |= {name: list(map(_harmless, frame[name])) for name in _texts(frame) if name not in columns}
         frame.assign(**columns).to_csv(file, index=False, lineterminator="\n")
     return len(frame)
+
+
+def _texts(frame: pd.DataFrame) -> list[str]:
+    """The columns that are not numbers."""
+    return [name for name in frame.columns if frame[name].dtype.kind not in "biuf"]
+
+
+def _harmless(value: Any) -> Any:
+    """Text that a spreadsheet program would run, as JSON text, which it does not; so is what looks like JSON text."""
+    if isinstance(value, str) and (value.startswith('"') or is_formula(value)):
+        return json.dumps(value, ensure_ascii=False)
+    return value
 
 
 def write_beside(frame: pd.DataFrame, path: Path) -> Path | None:
