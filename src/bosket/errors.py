@@ -11,6 +11,8 @@
     ├── TooManyRulesError                       likewise of rules
     └── BudgetExceeded                          a release that costs more than is left; nothing was spent
 
+    ExposedLedgerWarning (a UserWarning)        a ledger that others can write was read; spending from it is refused
+
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
 need not read prose.  A message about input names the file and the line, never the contents of a record.
 """
@@ -110,3 +112,7 @@ class BudgetExceeded(BosketError):  # noqa: N818 - the name is the design's; it 
         self.name = name
         self.asked = asked
         self.remaining = remaining
+
+
+class ExposedLedgerWarning(UserWarning):
+    """A ledger that others than its owner can write, or replace, was read: what it says may be theirs."""

@@ -189,7 +189,7 @@ def test_a_name_that_is_unknown_exits_1(run: Run, ledger: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "does not exist"), (b"", "is empty"), (b"text\n", "not a ledger")]
+    ("content", "said"), [(None, "does not exist"), (b"", "truncated"), (b"text\n", "not a ledger")]
 )
 def test_bad_files_exit_1(run: Run, tmp_path: Path, content: bytes | None, said: str) -> None:
     path = tmp_path / "bad"

@@ -21,10 +21,11 @@ import pytest
 
 import bosket
 from bosket.errors import BudgetExceeded, DataError
-from bosket.privacy import ledger
+from bosket.privacy import ledger, ownership
 from bosket.privacy.accounts import Account, Entry
 from bosket.privacy.budget import Budget
 
+NOBODY = 65534
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, forks and users of POSIX")
 
 START = f"""
@@ -45,6 +46,15 @@ def tell(text):
 def start(program: str, path: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", START + program, str(path)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def rest_of(process: subprocess.Popen[str]) -> str:
+    """What a killed process had said beyond the first line; communicate would miss what that line brought along."""
+    with process:
+        assert process.stdout is not None
+        text = process.stdout.read()
+    assert process.returncode == -signal.SIGKILL
+    return text
 
 
 @pytest.fixture
@@ -148,8 +158,7 @@ def test_what_was_told_survives_kill_9(path: Path) -> None:
         told = [int(process.stdout.readline())]
         time.sleep(chance.uniform(0, 0.08))
         process.kill()
-        told += [int(line) for line in process.communicate(timeout=60)[0].split()]
-        assert process.returncode == -signal.SIGKILL
+        told += [int(line) for line in rest_of(process).split()]
         assert told == list(range(kept + 1, kept + 1 + len(told)))
         entries = Budget.open(path, "data").entries()
         assert [entry.number for entry in entries] == list(range(1, 1 + len(entries)))
@@ -179,8 +188,7 @@ def test_pairs_and_returns_survive_kill_9(path: Path) -> None:
         first = process.stdout.readline()
         time.sleep(chance.uniform(0, 0.06))
         process.kill()
-        told = [tuple(map(int, line.split())) for line in (first + process.communicate(timeout=60)[0]).splitlines()]
-        assert process.returncode == -signal.SIGKILL
+        told = [tuple(map(int, line.split())) for line in (first + rest_of(process)).splitlines()]
         account = Budget.open(path, "data").account
         for number, back in told:
             assert account.entries[number - 1].returns is None
@@ -252,8 +260,8 @@ for action in (create, spend, spend_together, give_back, give_back_again):
             os._exit(0)
         status = os.waitpid(child, 0)[1]
         tell(f"{action.__name__} {status} {rows() - before}")
-        if action is create and rows():
-            path.unlink()
+        if action is create:
+            path.unlink(missing_ok=True)  # one of 0 bytes is refused, as truncated
     if action is create:
         create()
 """
@@ -554,7 +562,7 @@ def test_a_ledger_without_its_triggers_is_refused(path: Path, statement: str) ->
 
 def test_harmless_care_of_the_file_is_allowed(path: Path) -> None:
     budget = fill(path)
-    change(path, "ANALYZE", "VACUUM", "REINDEX", "PRAGMA journal_mode = WAL")
+    change(path, "ANALYZE", "VACUUM", "REINDEX")
     assert budget.spend(0.25, purpose="the rest").number == 4
 
 
@@ -592,7 +600,7 @@ def test_last_entries_taken_away_are_as_an_old_copy(path: Path) -> None:
     [
         (None, "does not exist"),
         ("directory", "is a directory"),
-        (b"", "is empty"),
+        (b"", "0 bytes"),
         (b"epsilon,1.0\n", "is not a ledger"),
         (b"epsilon,1.0\n" * 1000, "is not a ledger"),
         ("foreign", "is not a ledger"),
@@ -603,7 +611,10 @@ def test_last_entries_taken_away_are_as_an_old_copy(path: Path) -> None:
         pytest.param("pipe", "not a regular file", marks=posix),
     ],
 )
-def test_files_that_are_no_ledger(path: Path, content: bytes | str | None, said: str) -> None:
+def test_files_that_are_no_ledger(
+    path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | str | None, said: str
+) -> None:
+    monkeypatch.setattr(ownership, "BEING_MADE", 0.02)
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif content == "directory":
@@ -625,7 +636,7 @@ def test_files_that_are_no_ledger(path: Path, content: bytes | str | None, said:
             path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     before = path.read_bytes() if path.is_file() else None
     looks: list[Callable[[], object]] = [lambda: Budget.open(path, "data"), lambda: ledger.accounts(path)]
-    if content not in (None, b""):
+    if content is not None:
         looks.append(lambda: Budget.create(path, "new", epsilon=1.0))
     for look in looks:
         with pytest.raises(DataError) as caught:
@@ -634,12 +645,6 @@ def test_files_that_are_no_ledger(path: Path, content: bytes | str | None, said:
         assert said in str(caught.value)
         assert str(path) in str(caught.value)
     assert (path.read_bytes() if path.is_file() else None) == before
-
-
-def test_an_empty_file_becomes_a_ledger(path: Path) -> None:
-    """As one that was killed before it had written anything leaves it."""
-    path.touch()
-    assert Budget.create(path, "data", epsilon=1.0).remaining == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("name", ["missing/ledger", "nul\0"])
@@ -668,7 +673,7 @@ def ordinary_user() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
-    os.seteuid(65534)
+    os.seteuid(NOBODY)
     try:
         yield
     finally:
@@ -681,8 +686,11 @@ def test_a_ledger_that_may_only_be_read(protected: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "budgets.ledger"
         fill(path)
-        path.chmod(0o444 if protected == "file" else 0o666)
-        Path(name).chmod(0o555 if protected == "directory" else 0o777)
+        if os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+            os.chown(name, NOBODY, NOBODY)
+        path.chmod(0o400 if protected == "file" else 0o600)
+        Path(name).chmod(0o500 if protected == "directory" else 0o700)
         before = path.read_bytes()
         with ordinary_user():
             budget = Budget.open(path, "data")

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from bosket._version import __version__
 from bosket.cli import audit, bench, budget, curate, demo, generate, mine, randomize, reproduce, rules
-from bosket.cli.console import logged, say
+from bosket.cli.console import logged, say, warned
 from bosket.errors import BosketError, ParameterError
 
 _INTERRUPTED = 130
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse has said everything: help, version, or what is wrong
         return stop.code if isinstance(stop.code, int) else 0
     try:
-        with logged(options.verbose):
+        with logged(options.verbose), warned():
             options.run(options)
         sys.stdout.flush()
     except ParameterError as error:

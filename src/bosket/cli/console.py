@@ -6,8 +6,11 @@ import argparse
 import contextlib
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
+
+from bosket.errors import ExposedLedgerWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +22,30 @@ if TYPE_CHECKING:
 def say(text: str) -> None:
     """A line on standard error."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def warned() -> Iterator[None]:
+    """Warnings of ours as one line each on standard error while the block runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", ExposedLedgerWarning)
+        show = warnings.showwarning
+
+        def tell(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, ExposedLedgerWarning):
+                say(f"warning: {message}")
+            else:
+                show(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = tell
+        yield
 
 
 @contextlib.contextmanager

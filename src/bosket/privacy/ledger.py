@@ -8,6 +8,7 @@ log, whose last entries a copy of the file would lack.
 Safe under concurrent processes.  ``BEGIN IMMEDIATE`` takes the only lock for writing before anything is read, so that
 between reading a sum and adding to it nobody else adds.  Every operation opens a connection of its own: none is shared
 by threads or inherited by a fork.  The file is never opened but by SQLite, as closing it would drop SQLite's locks.
+:mod:`bosket.privacy.ownership` looks at the file before SQLite does.
 
 Versions.  A ledger is made as version 1, which every bosket reads.  The first entry that returns another makes it
 version 2, in the transaction that writes it: there the entries have one column more.  The digests of all entries before
@@ -22,15 +23,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bosket.errors import DataError
 from bosket.privacy.accounts import Account, Entry
+from bosket.privacy.ownership import WRITE_AHEAD, check_file, make, refusal, unmake
 
 APPLICATION = 0x626F736B
 """``bosk``, in the header of the file."""
@@ -39,7 +39,13 @@ VERSIONS = (1, 2)
 PATIENCE = 30.0
 """Seconds to wait for a lock."""
 
-_PRAGMAS = ("PRAGMA synchronous = EXTRA", "PRAGMA fullfsync = ON")  # the latter for macOS
+_READING, _WRITING = "DEFERRED", "IMMEDIATE"
+_PRAGMAS = (
+    "PRAGMA synchronous = EXTRA",
+    "PRAGMA fullfsync = ON",  # for macOS
+    "PRAGMA cell_size_check = ON",  # these two for files that somebody prepared
+    "PRAGMA trusted_schema = OFF",
+)
 _TERMS = tuple(field.name for field in fields(Account) if field.name != "entries")
 _RETURNS = "returns"
 _COLUMNS = tuple(field.name for field in fields(Entry) if field.name != _RETURNS)
@@ -63,6 +69,7 @@ _SCHEMA = (
     f"(SELECT 1 FROM entries WHERE id = NEW.id OR (budget = NEW.budget AND number = NEW.number)) {_REFUSE}",
 )
 _UPGRADE = (f"ALTER TABLE entries ADD COLUMN {_RETURNS} INTEGER", f"PRAGMA user_version = {VERSIONS[1]}")
+_TAKE_UP = "Take up its latest copy, and add what was spent since."
 _FAULTS = {
     "BUSY": ("is locked by another process", "Wait until that one is done, or find out why it does not end."),
     "LOCKED": ("is locked by another process", None),
@@ -70,7 +77,7 @@ _FAULTS = {
     "PERM": ("may not be opened by this user", None),
     "CANTOPEN": ("cannot be opened, or its directory not be written, by this user", None),
     "NOTADB": ("is not a ledger of budgets", None),
-    "CORRUPT": ("is damaged", "Take up its latest copy, and add what was spent since."),
+    "CORRUPT": ("is damaged", _TAKE_UP),
     "FULL": ("cannot be written: the disk is full", None),
     "IOERR": ("cannot be read or written: the operating system refused", None),
 }
@@ -80,37 +87,47 @@ _DISTRUST = "What it says was spent cannot be trusted; spend nothing more of the
 
 def accounts(path: Path) -> tuple[Account, ...]:
     """All the budgets in a ledger, in the order of their creation."""
-    with _transaction(path, "DEFERRED") as connection:
+    with _transaction(path, _READING) as connection:
         return tuple(_read(connection, path))
 
 
 def create(path: Path, account: Account) -> None:
     """Add an account without entries, and make the file where there is none."""
-    with _transaction(path, "IMMEDIATE", is_creating=True) as connection:
-        if _is_blank(connection):
-            for statement in _SCHEMA:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSIONS[0]}")
-        others = _read(connection, path)
-        if any(other.name == account.name for other in others):
-            raise _error(
-                path,
-                f"has a budget named {account.name!r} already",
-                "A budget cannot be changed or renewed; Budget.open (bosket curate --budget) uses it.",
-            )
-        _insert(connection, "budgets", (len(others) + 1, *astuple(account)[:-1]), ("id", *_TERMS))
+    is_new = make(path)
+    try:
+        with _transaction(path, _WRITING, is_new=is_new) as connection:
+            if is_new:
+                _prepare(connection)
+            others = _read(connection, path)
+            if any(other.name == account.name for other in others):
+                raise refusal(  # noqa: TRY301 - it is rolled back like any other error
+                    path,
+                    f"has a budget named {account.name!r} already",
+                    "A budget cannot be changed or renewed; Budget.open (bosket curate --budget) uses it.",
+                )
+            _insert(connection, "budgets", (len(others) + 1, *astuple(account)[:-1]), ("id", *_TERMS))
+    except BaseException:
+        if is_new:
+            unmake(path)
+        raise
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSIONS[0]}")
 
 
 def find(path: Path, name: str) -> Account:
-    with _transaction(path, "DEFERRED") as connection:
+    with _transaction(path, _READING) as connection:
         found = _read(connection, path)
         return found[_place(found, name, path)]
 
 
 def append(path: Path, name: str, change: Callable[[Account], Account]) -> Account:
     """Put down the entries that ``change`` adds to an account; when this returns, all of them are on the disk."""
-    with _transaction(path, "IMMEDIATE") as connection:
+    with _transaction(path, _WRITING) as connection:
         found = _read(connection, path)
         place = _place(found, name, path)
         after = change(found[place])
@@ -131,19 +148,14 @@ def _insert_entry(connection: sqlite3.Connection, entry: Entry, *, number: int, 
 
 
 @contextlib.contextmanager
-def _transaction(path: Path, kind: str, *, is_creating: bool = False) -> Iterator[sqlite3.Connection]:
+def _transaction(path: Path, kind: str, *, is_new: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection in a transaction, committed when the block succeeds, else rolled back."""
-    is_there = _is_there(path, is_creating=is_creating)
-    uri = f"{path.absolute().as_uri()}?mode={'rwc' if is_creating else 'rw'}"
+    check_file(path, is_writing=kind == _WRITING, is_new=is_new)
+    uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
         with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
-            if not is_there:
-                with contextlib.suppress(OSError):  # not every file system knows owners
-                    path.chmod(0o600)
             connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the digests will tell
-            for pragma in _PRAGMAS:
-                connection.execute(pragma)
-            connection.execute(f"BEGIN {kind}")
+            _begin(connection, kind, path)
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -155,27 +167,29 @@ def _transaction(path: Path, kind: str, *, is_creating: bool = False) -> Iterato
         fault = _FAULTS.get(getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").split("_")[0])
         if fault is None:
             raise
-        raise _error(path, *fault) from None
+        raise refusal(path, *fault) from None
 
 
-def _is_there(path: Path, *, is_creating: bool) -> bool:
-    """Whether there is a file; what could never be a ledger is refused in words that SQLite does not have."""
-    hint = None
+def _begin(connection: sqlite3.Connection, kind: str, path: Path) -> None:
+    """Start a transaction in what has the format of a ledger; what SQLite cannot open at all is damaged."""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISREG(mode):
-            return True
-        fault = "is a directory" if stat.S_ISDIR(mode) else "is not a regular file"
-    except FileNotFoundError:
-        if is_creating and path.parent.is_dir():
-            return False
-        fault = f"cannot be made: there is no directory {path.parent}" if is_creating else "does not exist"
-        hint = None if is_creating else "'bosket budget create' makes one."
-    except OSError as error:
-        fault = f"cannot be opened ({error.strerror or 'the operating system refused'})"
-    except ValueError:
-        fault = "cannot have such a name"  # a NUL character
-    raise _error(path, fault, hint)
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+        connection.execute(f"BEGIN {kind}")
+        _check_format(connection, path)
+    except UnicodeDecodeError:  # SQLite quotes, in what it says, names that it could not read
+        raise refusal(path, *_FAULTS["CORRUPT"]) from None
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname != "SQLITE_ERROR":
+            raise
+        raise refusal(path, *_FAULTS["CORRUPT"]) from None
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+        raise refusal(path, *WRITE_AHEAD)
+    if 0 < path.stat().st_size < _pragma(connection, "page_count") * _pragma(connection, "page_size"):
+        raise refusal(path, *_FAULTS["CORRUPT"])  # a part of the last page is missing
 
 
 def _is_blank(connection: sqlite3.Connection) -> bool:
@@ -185,19 +199,19 @@ def _is_blank(connection: sqlite3.Connection) -> bool:
 def _read(connection: sqlite3.Connection, path: Path) -> list[Account]:
     """All accounts by their numbers in the file, with everything checked that can be."""
     if _is_blank(connection):
-        raise _error(path, "is empty", "'bosket budget create' puts a budget into it.")
+        raise refusal(path, "is empty: it may have been truncated", _TAKE_UP)
     if _pragma(connection, "application_id") != APPLICATION:
-        raise _error(path, "is not a ledger of budgets")
+        raise refusal(path, "is not a ledger of budgets")
     version = _pragma(connection, "user_version")
     if version not in VERSIONS:
-        raise _error(path, f"is of version {version}, which this bosket cannot read: it knows up to {VERSIONS[-1]}")
+        raise refusal(path, f"is of version {version}, which this bosket cannot read: it knows up to {VERSIONS[-1]}")
     if _schema(connection) != _own_schema(version):
-        raise _error(path, "has lost its protection against changes", _DISTRUST)
+        raise refusal(path, "has lost its protection against changes", _DISTRUST)
     with contextlib.suppress(TypeError, ValueError):  # rows that hold what they cannot
         result = _accounts(connection, _columns(version))
         if result is not None and all(account.adds_up() for account in result):
             return result
-    raise _error(path, "was altered: its entries do not add up", _DISTRUST)
+    raise refusal(path, "was altered: its entries do not add up", _DISTRUST)
 
 
 def _columns(version: int) -> tuple[str, ...]:
@@ -232,7 +246,7 @@ def _insert(connection: sqlite3.Connection, table: str, row: tuple[Any, ...], co
 def _place(found: list[Account], name: str, path: Path) -> int:
     names = [account.name for account in found]
     if name not in names:
-        raise _error(path, f"has no budget named {name!r}", f"It has {', '.join(map(repr, names))}.")
+        raise refusal(path, f"has no budget named {name!r}", f"It has {', '.join(map(repr, names))}.")
     return names.index(name)
 
 
@@ -254,7 +268,3 @@ def _own_schema(version: int) -> list[tuple[str, ...]]:
         for statement in (*_SCHEMA, *(_UPGRADE if version == VERSIONS[1] else ())):
             connection.execute(statement)
         return _schema(connection)
-
-
-def _error(path: Path, fault: str, hint: str | None = None) -> DataError:
-    return DataError(f"The ledger {path} {fault}.", path=path, hint=hint)
