@@ -34,9 +34,9 @@ def test_version(run: Run) -> None:
     assert run("--version") == (0, f"bosket {bk.__version__}\n", "")
 
 
-def test_the_console_script_is_main() -> None:
+def test_the_console_script_is_the_program() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["project"]["scripts"] == {"bosket": "bosket.cli:main"}
+    assert project["project"]["scripts"] == {"bosket": "bosket.cli:program"}
 
 
 @pytest.mark.parametrize(

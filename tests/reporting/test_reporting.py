@@ -16,7 +16,7 @@ import pytest
 import bosket as bk
 from bosket.reporting import pictures
 from bosket.reporting.comparison import Comparison, compare, true_rules, true_supports
-from bosket.reporting.page import Card, Page, Paragraph, Section, Table, Warning
+from bosket.reporting.page import Card, Page, Paragraph, Picture, Section, Table, Tiles, Warning
 from bosket.reporting.study import itemsets_page, rules_page, simulation_page
 from bosket.reporting.text import (
     count_text,
@@ -27,6 +27,7 @@ from bosket.reporting.text import (
     label_text,
     number,
     rule_text,
+    visible,
 )
 
 NASTY = ["<script>alert(1)</script>", "$x^2$", "$open", "a\"b'c", "&amp;", "\x1b[31m\x00", "日本", "#21302a", 'id="x']
@@ -323,10 +324,52 @@ def test_blocks_escape_what_they_are_given() -> None:
     assert read.text.count(bad) >= 10
 
 
+HIDDEN = "\x1b\x07\x9b\x7f\x00\r\t\u202e\u2066\u200b\u200d\ufeff\u2028\u2029\x85\ud83c\U000e0041\u00ad\ue000"
+
+
+def test_nothing_stays_hidden() -> None:
+    """Controls of terminals, turned writing, signs of no width, half a pair, ends of lines, tags."""
+    shown = visible(HIDDEN)
+    assert shown.isprintable()
+    assert shown.startswith(r"\x1b\x07\x9b\x7f\x00\x0d\x09\u202e\u2066\u200b")
+    assert shown.endswith(r"\U000e0041\xad\ue000")
+    assert visible("a\nb") == r"a\x0ab"
+    assert visible("a\nb\r\x1b[2J", lines=True) == "a\nb" + r"\x0d\x1b[2J"
+
+
+def test_letters_of_every_script_stay() -> None:
+    for text in (
+        "milk & <b>",
+        "été",
+        "молоко",
+        "牛乳　パン",
+        "חלב",
+        "حليب",
+        "दूध",
+        "นม",
+        "ሚልክ",
+        "🥛",
+        "a\u00a0b",
+        "e\u0301",
+    ):
+        assert visible(text) == text
+
+
+def test_pages_hide_nothing() -> None:
+    bad = f"<b>{HIDDEN}"
+    page = Page(bad, bad, [Warning(bad), Card(f"{bad}\n  item {bad}\n  note: {bad}"), Tiles([(bad, bad)])], [
+        Section(bad, [Paragraph(bad), Table(bad, [bad], [[bad]]), Picture("<svg></svg>", bad)])
+    ])  # fmt: skip
+    written = page.html()
+    assert not set(HIDDEN) & set(written.replace("\t", ""))
+    assert written.count(r"&lt;b&gt;\x1b\x07") >= 10
+    written.encode()
+
+
 def test_labels_as_text() -> None:
     assert label_text("milk") == "milk"
     assert label_text(7) == "7"
-    assert label_text("a\nb\x1b") == "a\ufffdb\ufffd"
+    assert label_text("a\nb\x1b") == r"a\x0ab\x1b"
     assert len(label_text("x" * 500)) == 60
     assert in_order({3, 1, 2}) == [1, 2, 3]
     assert in_order({"b", 1, "a"}) == [1, "a", "b"]

@@ -1,5 +1,5 @@
 """The command line: one module per subcommand, no mathematics."""
 
-from bosket.cli.app import main
+from bosket.cli.app import main, program
 
-__all__ = ["main"]
+__all__ = ["main", "program"]

@@ -2,6 +2,6 @@
 
 import sys
 
-from bosket.cli import main
+from bosket.cli import program
 
-sys.exit(main())
+sys.exit(program())

@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from types import TracebackType
 from typing import NoReturn
 
 from bosket._version import __version__
 from bosket.cli import audit, bench, budget, curate, demo, generate, mine, randomize, reproduce, rules
-from bosket.cli.console import logged, say, warned
+from bosket.cli.console import logged, say, say_lines, warned
 from bosket.errors import BosketError, ParameterError
 
 _INTERRUPTED = 130
@@ -46,6 +48,12 @@ def parser() -> Parser:
     return whole
 
 
+def program() -> int:
+    """The command line as a process of its own: what a bug says is shown like everything else, with nothing hidden."""
+    sys.excepthook = _tell_bug
+    return main()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
@@ -70,6 +78,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more as it ends
         return _PIPE_CLOSED
     return 0
+
+
+def _tell_bug(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    say_lines("".join(traceback.format_exception(kind, error, where)).rstrip("\n"))
 
 
 def _failed(error: BosketError, code: int) -> int:

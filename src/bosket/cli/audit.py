@@ -11,7 +11,7 @@ from bosket.cli.files import STANDARD_INPUT, read_reports, say_reports
 from bosket.cli.options import Commands, add_command, add_input, add_result, fraction, whole
 from bosket.cli.raw import check_kind, read_raw
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
-from bosket.cli.tables import standard_output
+from bosket.cli.tables import print_lines
 from bosket.reporting.export import BREACHES
 from bosket.reporting.text import count_text
 
@@ -70,8 +70,7 @@ def run(options: argparse.Namespace) -> None:
     found = _breaches(options, Work(options))
     say("note: this is counted in raw data and is not private: keep it with whoever holds them.")
     if is_table(options):
-        with standard_output() as stream:
-            stream.write(f"{found}\n")
+        print_lines(str(found))
     else:
         write_result(found.table, BREACHES, options)
         pairs = count_text(found.left_out, "pair")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from bosket.errors import ExposedLedgerWarning
+from bosket.reporting.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
-    print(text, file=sys.stderr, flush=True)
+    """A line on standard error, with nothing hidden in it: names and labels come from files that others made."""
+    print(visible(text), file=sys.stderr, flush=True)
+
+
+def say_lines(text: str) -> None:
+    """Several of them."""
+    for line in text.split("\n"):
+        say(line)
 
 
 @contextlib.contextmanager
@@ -74,7 +81,7 @@ class _Handler(logging.Handler):
         if Work.running is None:
             say(self.format(record))
         else:
-            Work.running.print(self.format(record), markup=False, highlight=False, soft_wrap=True)
+            Work.running.print(visible(self.format(record)), markup=False, highlight=False, soft_wrap=True)
 
 
 class Work:
@@ -95,7 +102,7 @@ class Work:
         """Something of unknown length."""
         with self._progress() as progress:
             if progress is not None:
-                progress.add_task(text, total=None)
+                progress.add_task(visible(text), total=None)
             yield
 
     @contextlib.contextmanager
@@ -105,7 +112,7 @@ class Work:
             if progress is None:
                 yield None
                 return
-            task = progress.add_task(text, total=total)
+            task = progress.add_task(visible(text), total=total)
             yield lambda done: progress.update(task, completed=done)
 
     @contextlib.contextmanager
@@ -115,14 +122,15 @@ class Work:
             if progress is None:
                 yield None
                 return
-            task = progress.add_task(text, total=None)
+            shown = visible(text)
+            task = progress.add_task(shown, total=None)
             size = -1
 
             def update(state: LevelProgress) -> None:
                 nonlocal size
                 if state.size != size:
                     size = state.size
-                    progress.reset(task, description=f"{text}, size {size}" if size else text)
+                    progress.reset(task, description=f"{shown}, size {size}" if size else shown)
                 progress.update(task, completed=state.done, total=state.total)
 
             yield update

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bosket.cli.console import Work, say
 from bosket.cli.files import make_directory, write_text
 from bosket.cli.options import Commands, add_command, add_seed, whole
-from bosket.cli.tables import print_table
+from bosket.cli.tables import print_lines, print_table
 from bosket.reporting.text import decimals_for, interval_text, number, rule_text
 
 if TYPE_CHECKING:
@@ -79,15 +79,13 @@ def run(options: argparse.Namespace) -> None:
     _show_sizes(comparison)
     _show_rules(shown)
     note = _about_rules(rules, shown)
-    print(note)
-    print()
-    print(plan.guarantee.card())
-    print("  this run is a simulation with a seed: it shows the figures, and protects nobody")
+    print_lines(f"{note}\n")
+    print_lines(plan.guarantee.card())
+    print_lines("  this run is a simulation with a seed: it shows the figures, and protects nobody")
     with _told(work, "drawing the page"):
         _write_page(options, plan, comparison, shown, note, found)
-    print()
     seconds = time.perf_counter() - started
-    print(f"Wrote {options.output / 'report.html'}, reports.parquet and plan.json in {seconds:.0f} seconds.")
+    print_lines(f"\nWrote {options.output / 'report.html'}, reports.parquet and plan.json in {seconds:.0f} seconds.")
 
 
 @contextmanager

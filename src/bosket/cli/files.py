@@ -78,7 +78,7 @@ def say_reports(reports: Reports, shown: str) -> None:
     )
     for what in reports.guarantee.reveals:
         say(f"  in the clear: {what}")
-    for line in reports.guarantee.card().splitlines():
+    for line in reports.guarantee.card().split("\n"):
         if line.split()[0] in ("item", "record"):
             say(f"  privacy of one {' '.join(line.split())}")
     limit = reports.plan.max_size

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bosket.cli.attributes import add_table, check_table
-from bosket.cli.console import Work, say
+from bosket.cli.console import Work, say, say_lines
 from bosket.cli.files import STANDARD_INPUT, check_output, domain_text, write_text
 from bosket.cli.mechanisms import add_mechanism, check_mechanism, make_mechanism, settled
 from bosket.cli.options import Commands, add_command, add_input, add_seed, clash, whole
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
     with work.step(f"writing {options.output}"):
         reports.write(options.output)
     say(f"wrote {count_text(reports.n_records, 'report')} over {domain_text(plan.domain)} to {options.output}")
-    say(card)
+    say_lines(card)
 
 
 def _check(options: argparse.Namespace) -> None:

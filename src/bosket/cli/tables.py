@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from bosket.cli.console import say
 from bosket.errors import DataError
 from bosket.reporting.export import ESCAPE, Kind, write_text
+from bosket.reporting.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,10 +47,17 @@ def standard_output(*, encoding: str | None = None) -> Iterator[TextIO]:
                 stream.reconfigure(encoding=before[0], errors=before[1])
 
 
+def print_lines(text: str) -> None:
+    """Text to look at on standard output, with nothing hidden in it."""
+    with standard_output() as stream:
+        stream.write(visible(text, lines=True) + "\n")
+
+
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
     """A table on standard output, as wide as it must be where that is not a terminal.
 
     On a narrow one the columns that do not fit are left out from the right, and that is said; no number is cut.
+    Nothing is hidden in it: see :func:`bosket.reporting.text.visible`.
     """
     from rich import box
     from rich.cells import cell_len
@@ -57,6 +65,7 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     from rich.table import Table
     from rich.text import Text
 
+    title, headings, rows = visible(title), list(map(visible, headings)), [list(map(visible, row)) for row in rows]
     knows_lines = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     table = Table(
         title=Text(title, "bold"),

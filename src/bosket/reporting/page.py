@@ -1,6 +1,7 @@
 """One self-contained HTML page: no scripts, nothing loaded from anywhere, light and dark.
 
-A page is a title and sections of blocks; every text is escaped here and nowhere else.  Pictures come as SVG from
+A page is a title and sections of blocks; every text is escaped here and nowhere else: what HTML would read as a tag,
+and signs that are not seen, such as those that turn the direction of writing.  Pictures come as SVG from
 :mod:`bosket.reporting.pictures`, which escapes what it draws.
 """
 
@@ -15,6 +16,7 @@ from typing import Protocol
 
 from bosket._version import __version__
 from bosket.data.atomic import atomic_path
+from bosket.reporting.text import visible
 
 
 class Block(Protocol):
@@ -28,7 +30,7 @@ class Paragraph:
     text: str
 
     def html(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
+        return f"<p>{_escape(self.text)}</p>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Warning:
     text: str
 
     def html(self) -> str:
-        return f'<p class="warning" role="note">{escape(self.text)}</p>'
+        return f'<p class="warning" role="note">{_escape(self.text)}</p>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Tiles:
     figures: Sequence[tuple[str, str]]
 
     def html(self) -> str:
-        tiles = (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in self.figures)
+        tiles = (f"<div><dt>{_escape(name)}</dt><dd>{_escape(value)}</dd></div>" for name, value in self.figures)
         return f'<dl class="tiles">{"".join(tiles)}</dl>'
 
 
@@ -64,12 +66,12 @@ class Table:
     def html(self) -> str:
         def cells(row: Sequence[str], tag: str) -> str:
             sides = ("" if at < self.text_columns else ' class="number"' for at in range(len(row)))
-            return "".join(f"<{tag}{side}>{escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
+            return "".join(f"<{tag}{side}>{_escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
 
         body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
         return (
-            f'<div class="table" role="region" tabindex="0" aria-label="{escape(self.caption)}"><table>'
-            f"<caption>{escape(self.caption)}</caption><thead><tr>{cells(self.headings, 'th')}</tr></thead>"
+            f'<div class="table" role="region" tabindex="0" aria-label="{_escape(self.caption)}"><table>'
+            f"<caption>{_escape(self.caption)}</caption><thead><tr>{cells(self.headings, 'th')}</tr></thead>"
             f"<tbody>\n{body}\n</tbody></table></div>"
         )
 
@@ -82,7 +84,7 @@ class Picture:
     caption: str
 
     def html(self) -> str:
-        return f"<figure>{self.svg}<figcaption>{escape(self.caption)}</figcaption></figure>"
+        return f"<figure>{self.svg}<figcaption>{_escape(self.caption)}</figcaption></figure>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +94,22 @@ class Card:
     text: str
 
     def html(self) -> str:
-        head, *lines = self.text.splitlines()
-        return f'<div class="card"><h3>{escape(head)}</h3><ul>{"".join(map(_card_line, lines))}</ul></div>'
+        head, *lines = self.text.split("\n")
+        return f'<div class="card"><h3>{_escape(head)}</h3><ul>{"".join(map(_card_line, lines))}</ul></div>'
+
+
+def _escape(text: str) -> str:
+    return escape(visible(text))
 
 
 def _card_line(line: str) -> str:
     word, _, rest = line.strip().partition(" ")
     if word == "note:":
-        return f'<li class="aside">{escape(rest)}</li>'
+        return f'<li class="aside">{_escape(rest)}</li>'
     if word in ("item", "record", "person"):
         numbers, _, unit = rest.strip().partition(": ")
-        return f"<li><b>{escape(word)}</b> {escape(numbers)}<br><span>{escape(unit)}</span></li>"
-    return f"<li>{escape(line.strip())}</li>"
+        return f"<li><b>{_escape(word)}</b> {_escape(numbers)}<br><span>{_escape(unit)}</span></li>"
+    return f"<li>{_escape(line.strip())}</li>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ class Section:
 
     def html(self) -> str:
         inner = "\n".join(block.html() for block in self.blocks)
-        return f"<section>\n<h2>{escape(self.heading)}</h2>\n{inner}\n</section>"
+        return f"<section>\n<h2>{_escape(self.heading)}</h2>\n{inner}\n</section>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +146,21 @@ class Page:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="generator" content="bosket {escape(__version__)}">
-<title>{escape(self.title)}</title>
+<meta name="generator" content="bosket {_escape(__version__)}">
+<title>{_escape(self.title)}</title>
 <style>
 {style}</style>
 </head>
 <body>
 <header>
-<h1>{escape(self.title)}</h1>
-<p class="lede">{escape(self.lede)}</p>
+<h1>{_escape(self.title)}</h1>
+<p class="lede">{_escape(self.lede)}</p>
 </header>
 <main>
 {opening}
 {sections}
 </main>
-<footer>{escape(written)}</footer>
+<footer>{_escape(written)}</footer>
 </body>
 </html>
 """

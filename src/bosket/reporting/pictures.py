@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bosket.estimates import Floats
-from bosket.reporting.text import label_text, rule_text
+from bosket.reporting.text import label_text, rule_text, visible
 
 COLOURS = {
     "ink": "#21302a",
@@ -89,7 +89,7 @@ def _svg(figure: Figure, name: str, alt: str) -> str:
     result = text.getvalue()
     result = result[result.index("<svg") :]
     result = re.sub("<[^>]*>", lambda tag: _themed(tag.group(), name), result)  # tags alone: labels stay as they are
-    return result.replace("<svg", f'<svg role="img" aria-label="{html.escape(alt)}"', 1)
+    return result.replace("<svg", f'<svg role="img" aria-label="{html.escape(visible(alt))}"', 1)
 
 
 def _themed(tag: str, name: str) -> str:

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Hashable, Iterable
 
 _LONGEST = 60
 
 
+def visible(text: str, *, lines: bool = False) -> str:
+    """Text that does nothing to who shows it: signs that are not seen become escapes, ``\\x1b`` or ``\\u202e``.
+
+    These are control signs (among them what terminals obey), format signs (those that turn the direction of writing,
+    and those of no width), halves of surrogate pairs, ends of lines and paragraphs, and what Unicode has not assigned.
+    Letters of every script stay.  With ``lines`` a line feed ends a line; else it is made visible too.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_seen(sign) if not (lines and sign == "\n") else sign for sign in text)
+
+
+def _seen(sign: str) -> str:
+    if sign.isprintable() or unicodedata.category(sign) == "Zs":
+        return sign
+    code = ord(sign)
+    return f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+
+
 def label_text(label: Hashable) -> str:
-    """A label on one line; what cannot be printed, escape codes of terminals among it, becomes a replacement sign."""
-    text = label if isinstance(label, str) else str(label)
-    text = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """A label on one line, not too long, with nothing hidden in it."""
+    text = visible(label if isinstance(label, str) else str(label))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
