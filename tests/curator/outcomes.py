@@ -128,5 +128,3 @@ def _entries(budget: Budget) -> tuple[tuple[str, int | None, str], ...]:
 def _masked(text: str) -> str:
     """Without the numbers, which are paid for, and the form of words that goes with them."""
     return _NUMBER.sub("#", text).replace("itemsets", "itemset")
-
-

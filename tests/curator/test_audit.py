@@ -501,7 +501,9 @@ def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
         released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED)),
         records,
         fewer,
-        lambda release: release is not None and release.plan.min_count == curate._BELOW * kth_support(pool_of(records), 2),
+        lambda release: (
+            release is not None and release.plan.min_count == curate._BELOW * kth_support(pool_of(records), 2)
+        ),
         trials=110,
     )
     assert found.epsilon > 1
@@ -526,7 +528,9 @@ def test_a_long_record_does_not_end_the_run() -> None:
     """Few data may well have a noisy limit near 1; then one person's long record tells of itself by ending the run."""
     baskets = of([[0]] * 50 + [list(range(60))], n_items=60)
     settings = Settings(longest=3, clear=0.0)
-    prepare(baskets, lambda lengths, pool: 1.0, lengths=0.5, cardinality=0.5, counts=1.0, settings=settings, per_person=1)
+    prepare(
+        baskets, lambda lengths, pool: 1.0, lengths=0.5, cardinality=0.5, counts=1.0, settings=settings, per_person=1
+    )
 
 
 def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.curator import miner
+from bosket.curator import miner, noise
 from bosket.curator.lengths import Lengths, noisy_lengths
 from bosket.curator.noise import Counts, composed, noisy
+from bosket.curator.rivals.base import noisy_top
 
 pytest.importorskip("opendp")
 
@@ -84,3 +87,66 @@ except KeyboardInterrupt:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert 0.4 < float(done.stdout) < 5, done.stderr
     assert time.monotonic() - start < 30
+
+
+@pytest.fixture
+def features() -> Iterator[set[str]]:
+    """The features of OpenDP, as a program has them that never heard of bosket; restored for other tests."""
+    from opendp.mod import GLOBAL_FEATURES
+
+    before = set(GLOBAL_FEATURES)
+    for made in (noise._counts, noise._records, noise._measurement):
+        made.cache_clear()
+    GLOBAL_FEATURES.clear()
+    yield GLOBAL_FEATURES
+    GLOBAL_FEATURES.clear()
+    GLOBAL_FEATURES.update(before)
+
+
+@pytest.mark.parametrize("own", [set(), {"contrib"}, {"honest-but-curious", "idealized-numerics"}])
+def test_features_of_the_process_stay_what_they_were(features: set[str], own: set[str]) -> None:
+    """Whoever did not allow what is not vetted, or their own word for a sensitivity, has not allowed it afterwards."""
+    features.update(own)
+    baskets = bk.Baskets([["milk", "bread"]] * 400 + [["beer"]] * 100, items=["beer", "bread", "milk"])
+    bk.curator.mine(baskets, epsilon=2.0, min_support=0.2)
+    assert features == own
+    noisy_top([5, 1, 9], 2, epsilon=0.7, is_monotone=True)
+    assert features == own
+    with composed(1.0), pytest.raises(bk.BudgetExceeded):
+        noisy([1], epsilon=2.0, sensitivity=1)
+    assert features == own
+
+
+def test_features_are_off_again_after_an_error(features: set[str]) -> None:
+    with noise.allowed("contrib"):
+        assert features == {"contrib"}
+    with pytest.raises(ZeroDivisionError), noise.allowed("contrib"):
+        _ = 1 / 0
+    assert features == set()
+
+
+def test_threads_do_not_take_features_from_each_other(features: set[str]) -> None:
+    """Each makes measurements of its own while others switch the features off."""
+
+    def draw(at: int) -> int:
+        return int(noisy([at], epsilon=1000.0 + at, sensitivity=1)[0])
+
+    patience = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(draw, range(200))) == list(range(200))
+    finally:
+        sys.setswitchinterval(patience)
+    assert features == set()
+
+
+def test_importing_and_asking_switches_nothing_on() -> None:
+    program = (
+        "import bosket, bosket.curator\n"
+        "from bosket.curator.noise import opendp\n"
+        "opendp()\n"
+        "from opendp.mod import GLOBAL_FEATURES\n"
+        "assert not GLOBAL_FEATURES, GLOBAL_FEATURES\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

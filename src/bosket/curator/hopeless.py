@@ -30,9 +30,7 @@ class HopelessError(BosketError):
         self.spent = spent
 
 
-def check_hope(
-    plan: Plan, n_items: int, epsilon: float, *, per_person: int, lengths: float, spent: float
-) -> float:
+def check_hope(plan: Plan, n_items: int, epsilon: float, *, per_person: int, lengths: float, spent: float) -> float:
     """The smallest count of an item that noise alone hardly reaches; refused where the limit is within the noise.
 
     ``epsilon`` is there for the counts, ``lengths`` was paid for the lengths, ``spent`` in all.  Everything follows

@@ -125,9 +125,7 @@ def prepare(
     for now.  Work and memory follow from settings, vocabulary, records and what has been released.
     """
     longest = min(settings.longest, baskets.n_items)  # no record has more than there are
-    found = noisy_lengths(
-        baskets.sizes, epsilon=lengths, longest=longest, most=baskets.n_items, per_person=per_person
-    )
+    found = noisy_lengths(baskets.sizes, epsilon=lengths, longest=longest, most=baskets.n_items, per_person=per_person)
     of_ranking, of_comparisons = parts(cardinality)
     max_size = found.cut(settings.whole)
     pool = ranked_pool(baskets, max_size, found.total, epsilon=of_ranking, per_person=per_person)

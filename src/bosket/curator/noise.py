@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +28,12 @@ T = TypeVar("T")
 Counts = npt.NDArray[np.int64]
 
 _PATIENCE = 0.2  # seconds
+CONTRIB = "contrib"
+"""The feature of OpenDP that lets what is not yet vetted be used: nearly all of it."""
+_OUR_WORD = "honest-but-curious"
+"""The feature that lets us state sensitivities of our own."""
+_FEATURES = RLock()
+
 _MARGIN = 1 - 1e-12  # a budget is kept in decimals, and parts of it are rounded: no part may cost a hair more
 
 
@@ -48,22 +54,40 @@ def opendp() -> Any:
         import opendp.prelude as dp
     except ImportError:
         raise BosketError("OpenDP is not installed.", hint="pip install 'bosket[dp]'") from None
-    dp.enable_features("contrib", "honest-but-curious")  # the latter to state sensitivities of our own
     return dp
+
+
+@contextmanager
+def allowed(*features: str) -> Iterator[Any]:
+    """The library with these of its features on; afterwards those are off again that were off before.
+
+    OpenDP keeps its features for the whole process and asks for them when something is made, not when it is used.  So
+    they are on for moments, one thread at a time; what the rest of the program may do stays its own decision.
+    """
+    dp = opendp()
+    from opendp.mod import GLOBAL_FEATURES
+
+    with _FEATURES:
+        missing = [feature for feature in features if feature not in GLOBAL_FEATURES]
+        dp.enable_features(*missing)
+        try:
+            yield dp
+        finally:
+            dp.disable_features(*missing)
 
 
 @lru_cache(maxsize=1)
 def _counts() -> Any:
     """Vectors of counts, and how far apart two of them are."""
-    dp = opendp()
-    return dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    with allowed(CONTRIB) as dp:
+        return dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
 
 
 @lru_cache(maxsize=1)
 def _records() -> Any:
     """Data sets, and how far apart two of them are: 1 if they are neighbours."""
-    dp = opendp()
-    return dp.user_domain("records", lambda value: True), dp.user_distance("steps from neighbour to neighbour")
+    with allowed(_OUR_WORD) as dp:
+        return dp.user_domain("records", lambda value: True), dp.user_distance("steps from neighbour to neighbour")
 
 
 @contextmanager
@@ -72,9 +96,9 @@ def composed(epsilon: float) -> Iterator[None]:
 
     Rogers, Roth, Ullman and Vadhan (2016): what is asked next, and for how much, may depend on what was answered.
     """
-    dp = opendp()
-    odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
-    admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=check_positive("epsilon", epsilon))
+    with allowed(CONTRIB) as dp:
+        odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
+        admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=check_positive("epsilon", epsilon))
     token = _composition.set(_Composition(admit(None), epsilon))
     try:
         yield
@@ -85,12 +109,12 @@ def composed(epsilon: float) -> Iterator[None]:
 @lru_cache(maxsize=64)
 def _measurement(epsilon: float, sensitivity: int) -> tuple[Any, float]:
     """A measurement of vectors of counts and its scale."""
-    dp, space = opendp(), _counts()
     scale = sensitivity / (epsilon * _MARGIN)
-    measurement = dp.m.make_laplace(*space, scale=scale)
-    while measurement.map(sensitivity) > epsilon * _MARGIN:
-        scale = math.nextafter(scale, math.inf)
-        measurement = dp.m.make_laplace(*space, scale=scale)
+    with allowed(CONTRIB) as dp:
+        measurement = dp.m.make_laplace(*_counts(), scale=scale)
+        while measurement.map(sensitivity) > epsilon * _MARGIN:
+            scale = math.nextafter(scale, math.inf)
+            measurement = dp.m.make_laplace(*_counts(), scale=scale)
     return measurement, scale
 
 
@@ -137,13 +161,14 @@ def _drawn(counts: Counts, measurement: Any, sensitivity: int) -> Any:
     composition = _composition.get()
     if composition is None:
         return measurement(counts)
-    dp = opendp()
-    count = dp.t.make_user_transformation(
-        *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
-    )
+    with allowed(CONTRIB, _OUR_WORD) as dp:
+        count = dp.t.make_user_transformation(
+            *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
+        )
+        query = count >> measurement
     asked = measurement.map(sensitivity)
     try:
-        result = composition.admit(count >> measurement)
+        result = composition.admit(query)
     except dp.OpenDPException as problem:  # what it says is about budgets, never about counts
         raise BudgetExceeded(
             "What was to be looked at next costs more than is left of the epsilon that was declared.",

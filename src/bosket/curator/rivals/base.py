@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bosket.checks import check_integer, check_positive
 from bosket.counting.base import ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
-from bosket.curator.noise import Counts, opendp
+from bosket.curator.noise import CONTRIB, Counts, allowed
 from bosket.data import Baskets
 from bosket.errors import BudgetExceeded, TooManyCandidatesError
 from bosket.estimates import Floats
@@ -80,13 +80,13 @@ class Purse:
 
 @lru_cache(maxsize=64)
 def _selection(k: int, epsilon: float, is_monotone: bool) -> Any:
-    dp = opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=is_monotone)
     scale = k * (1 if is_monotone else 2) / (epsilon * _MARGIN)
-    selection = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)
-    while selection.map(1) > epsilon * _MARGIN:
-        scale = math.nextafter(scale, math.inf)
+    with allowed(CONTRIB) as dp:
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=is_monotone)
         selection = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)
+        while selection.map(1) > epsilon * _MARGIN:
+            scale = math.nextafter(scale, math.inf)
+            selection = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)
     return selection
 
 
