@@ -23,7 +23,7 @@ KTH_SIZES = 4
 
 
 def kth_support(pool: Pool, k: int) -> int:
-    """The k-th largest support of itemsets of up to four items in the pool, 0 if there are fewer.  Exact: not for release.
+    """The k-th largest support of up to four items in the pool, 0 if there are fewer.  Exact: not for release.
 
     Every support moves by at most one when a record comes or goes, so does the k-th largest.
     """

@@ -56,7 +56,7 @@ def mine(
     epsilon      all that this costs, every look at the data included
     budget       where it is paid from, before the look; without one it is kept in memory, and forgotten
     vocabulary   the items that are asked about, which are public; all others are left out of the records, without a
-                 word, since to say so would tell of one record.  Not needed where the domain of the baskets was declared
+                 word, since to say so would tell of one record.  Not needed where the domain was declared
     neighbours   "add-remove" (the default, or what the budget says) or "replace"
     settings     what the curator decides without looking at the data
     on_progress  called with the size of itemsets at work and the largest
@@ -168,7 +168,7 @@ def _curate(
     share = round(settings.share_of_lengths + settings.share_of_cardinality + of_limit, 12)
     first, rest = _split(epsilon, share)
     what = ", ".join(f"{name} {value:g}" for name, value in asked.items())
-    # All of it is paid before the first look, at one time: digests are published, and must not tell how long a look took.
+    # All is paid before the first look, at one time: digests are published, and must not tell how long a look took.
     entries = budget.spend_together(
         [(first, f"curate ({what}): lengths, limit and largest itemsets"), (rest, f"curate ({what}): counts")]
     )

@@ -52,6 +52,7 @@ def check_hope(plan: Plan, n_items: int, epsilon: float, *, per_person: int, len
     if is_counted:
         more = _MARGIN * max(1.0, WITHIN * scale / (plan.min_count * left))
         hint += f"  This limit takes some {more * (epsilon + spent):.2g}."
+    whole = epsilon + spent
     useful, never = _useful(plan, n_items, per_person)
     raise HopelessError(
         f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise, which has a scale of "
@@ -59,7 +60,7 @@ def check_hope(plan: Plan, n_items: int, epsilon: float, *, per_person: int, len
         f"chance.  An epsilon of {spent:g} was spent to find that out.",
         discoverable=least / total if is_counted else math.inf,
         spent=spent,
-        hint=f"{hint}  (Single items are ({_RIGHT}, {_TIMES})-useful from {useful * (epsilon + spent) / epsilon:.2g} on; "
+        hint=f"{hint}  (Single items are ({_RIGHT}, {_TIMES})-useful from {useful * whole / epsilon:.2g} on; "
         f"itemsets of any size, in records of any length, by no method below {never:.2g}.)",
     )
 

@@ -125,7 +125,7 @@ def choose(rows: Any, scores: Any, found: Any, number: int, limit: int, weight: 
 
 @compiled
 def foremost(record: Any, length: int, rank: Any, most: int) -> int:
-    """Leave in a record the items with the lowest ranks, ``most`` of them at most, in their order; how many are left."""
+    """Leave in a record the ``most`` items with the lowest ranks at most, in their order; how many are left."""
     if length <= most:
         return length
     ranks = np.empty(length, rank.dtype)
