@@ -10,8 +10,10 @@ against it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +23,8 @@ from bosket.counting.base import ItemsetRows, Words
 from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, SingularChannelError
-from bosket.privacy import LocalGuarantee
+from bosket.privacy import Influence, LocalGuarantee
+from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ Floats = npt.NDArray[np.float64]
 Strata = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int64]
 """Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
+
+
+_ENUMERATED = 1 << 20  # patterns of itemsets: beyond, a channel without a closed form does not say its influence
 
 
 class Channel(ABC):
@@ -112,6 +118,20 @@ class Channel(ABC):
     @abstractmethod
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """The smallest variance that one record can bring to each itemset's estimate, whatever it truly shows."""
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None:
+        """The weights that a report which somebody picks can have in the support count of k items, the worst itemset.
+
+        ``max_size`` is the largest size that a report may state, where sizes are sent.  None where no itemset of k
+        items can be estimated, or where weights are not known before there are reports.  Here by enumeration, where
+        there are few enough itemsets; closed forms are tested against it.
+        """
+        n = len(self.domain)
+        if k > n or math.comb(n, k) << k > _ENUMERATED:
+            return None
+        weights = self.weights(np.array(list(combinations(range(n), k)), np.int32))
+        low, high = weights.min(axis=1), weights.max(axis=1)
+        return Influence(k, low=float(low.min()), high=float(high.max()), width=float((high - low).max()))
 
     def recovers(self, k: int, strata: Iterable[int]) -> bool:
         """Whether itemsets of k items can be estimated from reports of these strata."""
@@ -199,6 +219,9 @@ class Mechanism(ABC):
     needs_curator: ClassVar[bool] = False
     """Whether someone has to see raw records to randomize them: then nobody can do it for themselves."""
 
+    sends_sizes: ClassVar[bool] = False
+    """Whether a report states the true size of its record, as it is."""
+
     @property
     def record_sizes(self) -> frozenset[int] | None:
         """The sizes of records that the mechanism takes; None for all."""
@@ -213,6 +236,20 @@ class Mechanism(ABC):
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         """The promise to a person whose records have at most ``max_size`` items and who sends ``reports`` of them."""
+
+    def influence(
+        self,
+        domain: Domain | Records | Iterable[Hashable],
+        *,
+        max_size: int | None = None,
+        sizes: Iterable[int] = CARD_SIZES,
+    ) -> tuple[Influence, ...]:
+        """What one dishonest report can do to supports of itemsets of these ``sizes``; those that it cannot are left
+        out.
+        """
+        channel = self.channel(as_domain(domain))
+        found = (channel.influence(k, max_size) for k in sizes)
+        return tuple(part for part in found if part is not None)
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ and itemsets of k items can be recovered when none of d_1 .. d_k is 0.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -33,6 +33,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
+from bosket.privacy import Influence
 from bosket.random_kernels import row_sizes
 
 Matrix = list[list[Fraction]]
@@ -55,7 +56,10 @@ class ExchangeableChannel(RecordChannel):
         self._outcomes: dict[tuple[int, int, int, int, int], float] = {}
 
     def takes(self, size: int) -> bool:
-        """Whether records of this size can be randomized."""
+        """Whether records of this size can be randomized; those of a table have one value of each attribute."""
+        groups = self.domain.groups
+        if groups is not None and size != int(groups[-1]) + 1:
+            return False
         return 0 <= size <= len(self.domain) and (self.record_sizes is None or size in self.record_sizes)
 
     @abstractmethod
@@ -290,6 +294,32 @@ class ExchangeableChannel(RecordChannel):
                     variances[l] = second - (l == k)
                 self._by_size[key] = np.array(q, float), variances
         return self._by_size[key]
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None:
+        """The largest and smallest q[k <- l'] of any size that a report may state; records below k items weigh 0.
+
+        Whoever picks a report picks the size that it states too, so the two may be of different sizes.
+        """
+        most = len(self.domain) if max_size is None else min(max_size, len(self.domain))
+        known = range(k, most + 1) if self.record_sizes is None else sorted(self.record_sizes)
+        sizes = [size for size in known if k <= size <= most and self.takes(size)]
+        low, high, at = 0.0, 0.0, None
+        for size in self.telling_sizes(k, sizes):
+            if not self.recovers(k, [size]):
+                continue
+            weights = [float(self.exact_partial_inverse(k, size)[k][shown]) for shown in self.showable(k, size)]
+            if max(*weights, -min(weights)) > max(high, -low):
+                at = size
+            low, high = min(low, *weights), max(high, *weights)
+        return None if at is None else Influence(k, low=low, high=high, width=high - low, record_size=at)
+
+    def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
+        """Of these record sizes, those among which the extreme weights of k items are."""
+        return sizes
+
+    def showable(self, k: int, size: int) -> range:
+        """How many of k items a report that states this size can show; one with more or fewer is refused."""
+        return range(k + 1)
 
     def check_strata(self, strata: Strata | None) -> None:
         if strata is None:

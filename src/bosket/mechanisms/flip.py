@@ -28,8 +28,9 @@ from bosket.data.domain import label_to_json, labels_from_json
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.moment_kernels import product_weights, square_products
-from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
+from bosket.privacy.influence import product_influence
 from bosket.privacy.product import outward, worst_exchange, worst_log_ratio
 from bosket.randomness import Randomness, Thresholds
 
@@ -157,6 +158,7 @@ class Flip(Mechanism):
             about_an_item=_ITEM
             if domain.groups is None
             else "the value of one attribute that had 5%, knowing all others,",
+            influence=self.influence(domain),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -268,6 +270,14 @@ class FlipChannel(RecordChannel):
 
     def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
         return 1 - self.present[items], self.absent[items]
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None:
+        """Products of (x' - r) / (p - r); erased items are left out, since nothing is estimated about them."""
+        kept = np.flatnonzero(np.abs(self.present - self.absent) >= SINGULAR).astype(np.int32)
+        if not len(kept):
+            return None
+        hidden, shown = self._factors(kept[:, None])
+        return product_influence(shown[kept], hidden[kept], k)
 
     def _factors(self, itemsets: ItemsetRows) -> tuple[Floats, Floats]:
         """The weight of each item that a report hides, or shows; those of erased items are not finite."""

@@ -39,7 +39,7 @@ from bosket.data import Domain, Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.mechanisms.gamma_kernels import keep_or_replace_block
-from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward
 from bosket.random_kernels import PRECISION
@@ -125,6 +125,7 @@ class GammaDiagonal(Mechanism):
             reports=reports,
             assumptions=tuple(notes),
             about_an_item="the value of one attribute that had 5%, knowing all the others,",
+            influence=self.influence(channel.domain),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -257,6 +258,17 @@ class GammaDiagonalChannel(RecordChannel):
         if itemsets.shape[1] > 1:
             weights[self._clashes(itemsets)] = 0.0
         return weights
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None:
+        """(1 - b) / kappa for a report that shows all, -b / kappa for any other: their difference is 1 / kappa.
+
+        b is smallest for the k attributes with the most values, and largest for those with the fewest.
+        """
+        sizes = sorted(int(size) for size in self.domain.sizes)
+        if k > len(sizes):
+            return None
+        least, most = ((1.0 - self.keep) / math.prod(chosen) for chosen in (sizes[-k:], sizes[:k]))
+        return Influence(k, low=-most / self.keep, high=(1.0 - least) / self.keep, width=1.0 / self.keep)
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """b (1 - b) / kappa^2 for a record without A; with A its weight is (1 - b) / kappa or -b / kappa."""

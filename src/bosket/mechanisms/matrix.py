@@ -18,6 +18,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.data import Table, TableDomain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Floats, Mechanism, RecordChannel
+from bosket.privacy import Influence
 from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness, Secure, check_randomness
 
@@ -176,6 +177,15 @@ class Matrix:
         value: Floats = self.inverse @ y
         covariance: Floats = (self.inverse * y) @ self.inverse.T - np.diag(value)
         return CellEstimates(value, covariance, round(float(y.sum())))
+
+    def influence(self, cells: npt.NDArray[np.bool_]) -> Influence:
+        """The weights that a report which somebody picks can have in the number of records in these cells.
+
+        Sums of rows of the inverse; attributes named in ``marginal_cells`` make an itemset of ``cells``.
+        """
+        weights = np.asarray(cells, float) @ self.inverse
+        low, high = float(weights.min()), float(weights.max())
+        return Influence(1, low=low, high=high, width=high - low)
 
     def variance(self, records: npt.ArrayLike) -> Floats:
         """Covariance of the estimate before any data, if so many records were truly in each cell."""

@@ -33,7 +33,7 @@ from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Channel, Floats, Mechanism, Records, Strata, as_domain
-from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.randomness import Randomness, Thresholds
 
@@ -154,6 +154,10 @@ class MixingChannel(Channel):
         constant = (signs * avoiding - slope * unions).sum(axis=1, keepdims=True)
         result: Floats = constant + _by_subsets(slope, shown)
         return result
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None:
+        """Not known before there are reports; a curator makes them, so that people can lie about their record alone."""
+        return None
 
     def doubts(self, itemsets: ItemsetRows, cells: Cells) -> npt.NDArray[np.bool_] | None:
         """Where the unions that avoid some of the items are less than five standard errors above 0.

@@ -12,12 +12,13 @@ than half the domain cannot be taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import comb
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from math import comb, perm
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from bosket.checks import check_probability
 from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import DataError
-from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
+from bosket.mechanisms.base import Floats, Mechanism, Records, Strata, as_domain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.sizes import same_size_guarantee
 from bosket.privacy import LocalGuarantee
@@ -36,12 +37,15 @@ from bosket.randomness import Randomness, Thresholds
 if TYPE_CHECKING:
     from typing import Self
 
+_FEW = 16  # record sizes whose weights are computed exactly
+
 
 @dataclass(frozen=True, slots=True)
 class Replace(Mechanism):
     """Replace each item, with this ``probability``, by one that the record does not have."""
 
     name = "replace"
+    sends_sizes: ClassVar[bool] = True
 
     probability: float
 
@@ -112,6 +116,27 @@ class ReplaceChannel(ExchangeableChannel):
             Fraction(0),
         )
 
+    def _all_shown(self, size: int, among: int, true: int) -> Fraction:
+        """E of (r)_a / (n - m)_a, where r of the other m - l items go and a items that come are given."""
+        p, absent, others = self.probability, among - true, len(self.domain) - size
+        if absent > others:
+            return Fraction(0)
+        return (1 - p) ** true * p**absent * Fraction(perm(size - true, absent), perm(others, absent))
+
+    def showable(self, k: int, size: int) -> range:
+        """A report has as many items as its record."""
+        return self.possible(k, size)
+
+    def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
+        """The sizes with the largest weights by a quick look at all: exact fractions for each would take long.
+
+        Weights may be largest anywhere: at sizes near n (1 - p) reports hardly depend on the truth.
+        """
+        if len(sizes) <= _FEW:
+            return sizes
+        found = _largest_weights(k, np.array(sizes, float), len(self.domain), float(self.probability))
+        return sorted(sizes[place] for place in np.argsort(-found, kind="stable")[:_FEW].tolist())
+
     def check_reports(self, bits: Words, strata: Strata | None) -> None:
         """A report has as many items as the record."""
         if strata is not None and (np.bitwise_count(bits).sum(axis=1) != strata).any():
@@ -140,3 +165,30 @@ class ReplaceChannel(ExchangeableChannel):
         true = np.arange(size + 1)
         phi = true * math.log1p(-p) + (size - true) * math.log(p) - log_choices[::-1]
         return exchange(phi), amplification(phi, len(self.domain))
+
+
+def _largest_weights(k: int, sizes: Floats, n_items: int, p: float) -> Floats:
+    """The largest |weight| of k items by record size m, in floating point: M w = e_k solved for all sizes at once.
+
+    With (x)_a = x (x - 1) ... of a factors, l true and a absent items are all shown with probability
+    (1 - p)^l p^a (m - l)_a / (n - m)_a; that of showing just some of them follows by inclusion and exclusion.
+    """
+    shown = np.empty((k + 1, k + 1, len(sizes)))
+    for l, a in product(range(k + 1), repeat=2):
+        ratio = [(sizes - l - i) / (n_items - sizes - i) for i in range(a)]
+        shown[l, a] = (1 - p) ** l * p**a * np.prod(ratio, axis=0) if a else (1 - p) ** l
+    matrix = np.zeros((len(sizes), k + 1, k + 1))
+    for l, q in product(range(k + 1), repeat=2):
+        for b in range(k - l + 1):
+            if q <= l:
+                for u, v in product(range(l - q + 1), range(k - l - b + 1)):
+                    ways = comb(l, q) * comb(k - l, b) * comb(l - q, u) * comb(k - l - b, v)
+                    matrix[:, l, q + b] += (-1) ** (u + v) * ways * shown[q + u, b + v]
+    full = np.zeros((len(sizes), k + 1, 1))
+    full[:, k] = 1.0
+    try:
+        solved = np.linalg.solve(matrix, full)
+    except np.linalg.LinAlgError:  # some sizes tell nothing, and were left out unless rounding hid it
+        solved = np.linalg.pinv(matrix) @ full
+    result: Floats = np.abs(solved[:, :, 0]).max(axis=1)
+    return result

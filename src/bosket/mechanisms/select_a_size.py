@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, perm
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,7 @@ _ROWS = 1 << 17  # records randomized at once: bounds the memory for copies
 class SizedMechanism(Mechanism):
     """What the two mechanisms share: record sizes that may be declared, and a guarantee for records of one size."""
 
+    sends_sizes: ClassVar[bool] = True
     insert: float | Mapping[int, float]
 
     @property
@@ -340,6 +341,11 @@ class KeptChannel(SelectASizeChannel):
         ways = sum(p * perm(j, shown) * perm(size - j, true - shown) for j, p in enumerate(self.drawn[size]) if p)
         return Fraction(ways, perm(size, true) * _ONE)
 
+    def _all_shown(self, size: int, among: int, true: int) -> Fraction:
+        """E of C(m - l, j - l) / C(m, j) = j (j - 1) ... / m (m - 1) ..., l factors each, times rho for each other."""
+        kept = sum((p * perm(j, true) for j, p in enumerate(self.realised[size])), Fraction(0))
+        return kept / perm(size, true) * self.rho(size) ** (among - true)
+
     def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> Words:
         keep = np.zeros(len(bits), np.int64)
         for size in np.unique(sizes).tolist():
@@ -394,6 +400,25 @@ class CutAndPasteChannel(SelectASizeChannel):
                 these += (cutoff - size) * perm(size, i)
             total += Fraction(comb(shown, i) * these, (cutoff + 1) * perm(size, true)) * rho ** (shown - i)
         return total * (1 - rho) ** (true - shown)
+
+    def _all_shown(self, size: int, among: int, true: int) -> Fraction:
+        """Of the l true items i were chosen first, with probability c_i for given ones, and the others came back.
+
+        c_i = E of C(J, i) / C(m, i) with J the smaller of m and a uniform number from 0 to K; the sum over J has a
+        closed form, so the cutoff may be as large as it likes.
+        """
+        rho, cutoff = self.rho(size), at(self._cutoff, size)
+        few = min(size, cutoff + 1)  # J is below this, or m
+        total = Fraction(0)
+        for i in range(true + 1):
+            chosen = Fraction(comb(few, i + 1) + (cutoff + 1 - few) * comb(size, i), (cutoff + 1) * comb(size, i))
+            total += comb(true, i) * (1 - rho) ** i * rho ** (true - i) * chosen
+        return total * rho ** (among - true)
+
+    def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
+        """With one pair of parameters the largest: k given items of more are less likely to be all chosen first."""
+        alike = not isinstance(self._cutoff, Mapping) and not isinstance(self._insert, Mapping)
+        return sizes[-1:] if alike else sizes
 
     def _keeps_trace(self, j: int, size: int) -> bool:
         """g_j is positive up to the cutoff and 0 beyond."""

@@ -11,8 +11,9 @@ from bosket.checks import check_integer
 from bosket.data import Domain
 from bosket.data.domain import MOST_ITEMS
 from bosket.errors import DataError, ParameterError
-from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
+from bosket.privacy.influence import CARD_SIZES
 
 Value = TypeVar("Value")
 
@@ -30,6 +31,8 @@ class SizedChannel(Protocol):
     def steps(self, size: int) -> int: ...
 
     def amplification(self, size: int) -> tuple[float, float]: ...
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None: ...
 
 
 def check_size(name: str, size: Any, *, of: str) -> int:
@@ -171,4 +174,5 @@ def same_size_guarantee(
         reveals=("the number of items in the record",) if n_attributes is None else (),
         about_an_item=about_an_item,
         assumptions=tuple(notes),
+        influence=tuple(part for k in CARD_SIZES if (part := channel.influence(k, max_size)) is not None),
     )

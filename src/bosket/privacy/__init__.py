@@ -1,5 +1,6 @@
 """Guarantees as values: what an observer of reports can learn at most, and about what."""
 
 from bosket.privacy.guarantee import Amplification, LocalGuarantee
+from bosket.privacy.influence import Influence
 
-__all__ = ["Amplification", "LocalGuarantee"]
+__all__ = ["Amplification", "Influence", "LocalGuarantee"]

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from bosket.checks import check_integer, check_probability
+from bosket.privacy.influence import Influence
 
 MOST_REPORTS = 10**9
 """Most reports that one person may send under a plan."""
@@ -67,6 +68,8 @@ class LocalGuarantee:
     """What is sent beside the randomized record, as it is."""
     about_an_item: str = "the presence of one item that had 5%, knowing all the others,"
     """What the item's line means for one who had 5%, in words for the card."""
+    influence: tuple[Influence, ...] = ()
+    """What one dishonest report can do, by size of itemset; empty where that is not known before there are reports."""
 
     @property
     def epsilon(self) -> float:
@@ -112,6 +115,7 @@ class LocalGuarantee:
         whole, single = _percent_up(self.posterior(0.05)), _percent_up(item.posterior(0.05))
         lines.append(f"  who sees {seen} may come to believe any property of a record that had 5% with up to {whole},")
         lines.append(f"  and {self.about_an_item} with up to {single}")
+        lines += _influence_lines(self.influence)
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
@@ -131,8 +135,25 @@ class LocalGuarantee:
                 for name, part in (("item", self.item), ("record", self.record), ("person", self.person))
             },
             "reveals": list(self.reveals),
+            "influence": [part.to_json() for part in self.influence],
             "assumptions": list(self.assumptions),
         }
+
+
+def _influence_lines(parts: tuple[Influence, ...]) -> list[str]:
+    """What dishonest people can do, in two lines; rounded up, towards more that they can do."""
+    if not parts:
+        return []
+    sizes = ", ".join(str(part.size) for part in parts) + (
+        " item" if [part.size for part in parts] == [1] else " items"
+    )
+    weights = ", ".join(_up(part.largest) for part in parts)
+    widths = ", ".join(_up(part.width) for part in parts)
+    at = "" if parts[-1].record_size is None else f" (worst at size {parts[-1].record_size})"
+    return [
+        f"  weight  one report counts for up to {weights} people in the support of {sizes}{at};",
+        f"  dishonest people, a fraction f of all, can move such a support by up to f times {widths}",
+    ]
 
 
 def _json_number(value: float) -> float | str:
