@@ -301,6 +301,54 @@ class TestSizePolicy:
             with pytest.raises(bk.DataError):
                 bk.Reports(plan, np.zeros((2, 1), np.uint64), strata=strata, randomness="secure")
 
+    @pytest.mark.parametrize("mechanism", [bk.CutAndPaste(3, 0.2), bk.Replace(0.3)], ids=str)
+    def test_a_plan_that_sends_sizes_must_declare_the_largest(self, mechanism: bk.Mechanism) -> None:
+        """Or anybody could state a record of all items, the weight of which is that of thousands."""
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.Plan(self.BASKETS.domain, mechanism)
+        assert (caught.value.parameter, caught.value.value) == ("max_size", None)
+        assert caught.value.hint is not None
+        assert "PrivacyUnit(max_size=20)" in caught.value.hint
+        written = bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(max_size=2)).json
+        with pytest.raises(bk.BosketError, match="max_size"):
+            bk.Plan.from_json(written.replace('"max_size":2', '"max_size":null'))
+
+    def test_the_mechanism_or_the_table_may_say_which_sizes_there_are(self) -> None:
+        assert bk.Plan(self.BASKETS.domain, bk.CutAndPaste({1: 3, 2: 3}, 0.2)).max_size == 2
+        assert bk.Plan(self.BASKETS.domain, bk.SelectASize({1: [0.5, 0.5]}, 0.2)).max_size == 1
+        table = bk.TableDomain([bk.Attribute("a", [1, 2]), bk.Attribute("b", [1, 2, 3])])
+        plan = bk.Plan(table, bk.CutAndPaste(2, 0.2))
+        for size in (1, 3, 5):
+            with pytest.raises(bk.DataError, match="record size"):  # a record of this table has two values
+                bk.Reports(plan, np.zeros((1, 1), np.uint64), strata=np.array([size], np.int32), randomness="secure")
+
+    def test_the_largest_record_may_be_read_off_the_data_by_who_holds_them_all(self) -> None:
+        mechanism = bk.CutAndPaste(3, 0.2)
+        plan = mechanism.randomize(self.BASKETS, rng=bk.Seeded(1)).plan
+        assert (plan.max_size, plan.unit.is_declared) == (4, False)
+        assert "the largest record, 4 items, was read off the data" in plan.guarantee.card()
+        assert bk.Plan.from_json(plan.json) == plan
+        declared = mechanism.randomize(self.BASKETS, max_size=5, rng=bk.Seeded(1)).plan
+        assert declared == bk.Plan(self.BASKETS.domain, mechanism, bk.PrivacyUnit(max_size=5))
+        assert "is_declared" not in declared.json
+        assert "read off" not in declared.guarantee.card()
+        with pytest.raises(bk.DataError, match="more items than the 2"):
+            mechanism.randomize(self.BASKETS, max_size=2)
+        assert bk.Flip(keep=0.9).randomize(self.BASKETS).plan.unit == bk.PrivacyUnit()
+        assert mechanism.randomize(bk.Baskets([[], []], items=["a", "b"])).plan.max_size == 1
+        for unit in ({"is_declared": False}, {"max_size": 3, "is_declared": "no"}):
+            with pytest.raises(bk.ParameterError):
+                bk.PrivacyUnit(**unit)  # type: ignore[arg-type]
+
+    def test_a_file_whose_reports_state_more_than_the_plan_allows_is_refused(self, tmp_path: Path) -> None:
+        reports = bk.CutAndPaste(3, 0.2).randomize(self.BASKETS, max_size=4, rng=bk.Seeded(1))
+        reports.write(tmp_path / "r.parquet")
+        table = pq.read_table(tmp_path / "r.parquet")
+        forged = table.set_column(1, table.schema.field("stratum"), pa.array([1, 5, 2], pa.int32()))
+        pq.write_table(forged, tmp_path / "forged.parquet", write_page_checksum=True)
+        with pytest.raises(bk.DataError, match="more items than the 4"):
+            bk.Reports.read(tmp_path / "forged.parquet")
+
     def test_a_plan_that_takes_nobody_is_refused(self) -> None:
         with pytest.raises(bk.ParameterError):
             bk.Plan(bk.Domain(range(3)), bk.CutAndPaste({5: 3}, {5: 0.1}))

@@ -36,6 +36,10 @@ class PrivacyUnit:
 
     ``reports`` is at most ``MOST_REPORTS``, a thousand million, and ``max_size`` at most 2**31 - 1.
 
+    A mechanism that sends sizes needs a ``max_size``: the weight of a report grows with the size that it states, so
+    that a report which claims a long record could outweigh all others.  ``is_declared`` is False where it was read off
+    the data.
+
     ``longer`` says what happens to a record with more items: ``"refuse"`` it, or ``"sample"`` max_size of its items,
     each choice equally likely, before it is randomized.  Supports are then those of the records as sampled.
     """
@@ -43,6 +47,7 @@ class PrivacyUnit:
     max_size: int | None = None
     reports: int = 1
     longer: Literal["refuse", "sample"] = "refuse"
+    is_declared: bool = True
 
     def __post_init__(self) -> None:
         if self.max_size is not None:
@@ -51,6 +56,30 @@ class PrivacyUnit:
         reports = check_integer("reports", self.reports, least=1, most=MOST_REPORTS, of="PrivacyUnit")
         object.__setattr__(self, "reports", reports)
         check_choice("longer", self.longer, ("refuse", "sample"), of="PrivacyUnit")
+        if not isinstance(self.is_declared, bool) or not (self.is_declared or self.max_size is not None):
+            raise ParameterError(
+                "The 'is_declared' parameter of PrivacyUnit must be True, or False beside a 'max_size' that was read "
+                "off the data.",
+                parameter="is_declared",
+                value=self.is_declared,
+            )
+
+
+def unit_for(
+    mechanism: Mechanism,
+    domain: Domain,
+    data: Records,
+    *,
+    max_size: int | None = None,
+    longer: Literal["refuse", "sample"] = "refuse",
+) -> PrivacyUnit:
+    """The unit of whoever holds all records: where a largest size must be given and is not, that of these records.
+
+    They tell it anyway, since sizes are sent; but a limit that depends on the data is none for those who send later.
+    """
+    if max_size is None and longer == "refuse" and mechanism.needs_max_size(domain):
+        return PrivacyUnit(max_size=max(1, int(data.sizes.max(initial=0))), is_declared=False)
+    return PrivacyUnit(max_size=max_size, longer=longer)
 
 
 @dataclass(frozen=True)
@@ -100,6 +129,15 @@ class Plan:
                 parameter="longer",
                 value=self.unit.longer,
             )
+        if most is None and self.mechanism.needs_max_size(self.domain):
+            raise ParameterError(
+                f"The 'max_size' parameter of PrivacyUnit must be given for {self.mechanism}, which sends the size of "
+                "a record: a report that states a long one outweighs all others.",
+                parameter="max_size",
+                value=None,
+                hint="Write PrivacyUnit(max_size=20), with the largest record there can be; longer='sample' samples "
+                "longer ones down.",
+            )
 
     @cached_property
     def channel(self) -> Channel:
@@ -121,6 +159,10 @@ class Plan:
             )
         elif self.max_size is not None and self.max_size < len(self.domain):
             promise = promise.noting(f"records of more than {self.max_size} items are refused")
+        if not self.unit.is_declared:
+            promise = promise.noting(
+                f"the largest record, {self.unit.max_size} items, was read off the data: declare it"
+            )
         if not self.domain.is_declared:
             promise = promise.noting(
                 "the domain was read off the data, so the plan tells which items occur: declare it"
@@ -138,6 +180,8 @@ class Plan:
         }
         if self.unit.longer != "refuse":
             value["unit"]["longer"] = self.unit.longer
+        if not self.unit.is_declared:
+            value["unit"]["is_declared"] = False
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
     @cached_property
@@ -218,10 +262,11 @@ def _mechanism(value: Any) -> Mechanism:
 
 def _unit(value: Any) -> PrivacyUnit:
     of = "the unit of a plan"
-    known = strict_json.fields(value, of=of, required=("max_size", "reports"), optional=("longer",))
+    known = strict_json.fields(value, of=of, required=("max_size", "reports"), optional=("longer", "is_declared"))
     most = known["max_size"]
     return PrivacyUnit(
         max_size=None if most is None else strict_json.whole(most, "max_size", of=of),
         reports=strict_json.whole(known["reports"], "reports", of=of),
         longer=strict_json.text(known.get("longer", "refuse"), "longer", of=of),  # type: ignore[arg-type]  # checked there
+        is_declared=strict_json.truth(known.get("is_declared", True), "is_declared", of=of),
     )

@@ -46,7 +46,9 @@ def test_options_make_the_mechanism(
     result = run("randomize", study.baskets, "-o", out, *options, "--items", items, "--seed", 5, "--write-plan", plan)
     assert (result.code, result.out) == (0, "")
     assert f"Privacy of {mechanism}" in result.err
-    assert bk.Reports.read(out) == bk.Plan(bk.Domain(labels), mechanism).randomize(baskets, rng=bk.Seeded(5))
+    assert bk.Reports.read(out) == mechanism.randomize(baskets, domain=bk.Domain(labels), rng=bk.Seeded(5))
+    read_off = f"the largest, {baskets.sizes.max()} items, was read off the data: --max-size declares it"
+    assert (read_off in result.err) == mechanism.sends_sizes
     again = tmp_path / "again.parquet"
     assert run("randomize", study.baskets, "-o", again, "--plan", plan, "--seed", 5).code == 0
     assert bk.Reports.read(again) == bk.Reports.read(out)

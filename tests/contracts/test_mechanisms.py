@@ -152,7 +152,7 @@ def test_items_are_apart_where_the_channel_says_so(mechanism: bk.Mechanism) -> N
 @pytest.mark.parametrize("mechanism", ALONE, ids=str)
 def test_reports_follow_the_channel(mechanism: bk.Mechanism) -> None:
     """For each true record, 400 000 reports against the stated law; a row with 0.01 moved would be caught."""
-    plan = bk.Plan(bk.Domain(ITEMS), mechanism)
+    plan = bk.Plan(bk.Domain(ITEMS), mechanism, bk.PrivacyUnit(max_size=3))
     channel = record_channel(mechanism)
     n = 400_000
     for truth in range(8):

@@ -237,7 +237,7 @@ def test_reports_that_are_no_records_are_refused(tmp_path: Path) -> None:
     honest = Reports(plan, np.array([[0b01001]], np.uint64), randomness="secure")
     honest.write(tmp_path / "r.parquet")
     assert bk.Reports.read(tmp_path / "r.parquet") == honest
-    short = bk.Plan(bk.Domain(range(10)), bk.Replace(0.5))
+    short = bk.Plan(bk.Domain(range(10)), bk.Replace(0.5), bk.PrivacyUnit(max_size=5))
     with pytest.raises(bk.DataError, match="as many items"):
         Reports(short, np.array([[0b111]], np.uint64), strata=np.array([2], np.int32), randomness="secure")
 

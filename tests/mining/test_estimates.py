@@ -85,7 +85,7 @@ def test_every_outcome_where_sizes_are_strata(
 
     An itemset of three items, which no record can hold, has estimate and error 0.
     """
-    plan = bk.Plan(bk.Domain(range(4)), mechanism)
+    plan = bk.Plan(bk.Domain(range(4)), mechanism, bk.PrivacyUnit(max_size=2))
     sizes = np.array([len(t) for t in truth], np.int32)
     subsets = [(0,), (1,), (0, 1), (1, 2), (0, 1, 2)]
     support = np.array([sum(t >= set(a) for t in truth) / 2 for a in subsets])

@@ -120,7 +120,7 @@ def _declared(options: argparse.Namespace) -> Domain | None:
 
 
 def _make_plan(options: argparse.Namespace, raw: Records) -> Plan:
-    from bosket.plan import Plan, PrivacyUnit
+    from bosket.plan import Plan, unit_for
 
     domain = raw.domain
     if options.table and not domain.is_declared:
@@ -134,8 +134,14 @@ def _make_plan(options: argparse.Namespace, raw: Records) -> Plan:
         raise DataError(
             "There are no items to randomize: all records are empty.", hint="Declare the domain with --items."
         )
-    unit = PrivacyUnit(max_size=options.max_size, longer=options.longer or "refuse")
-    return Plan(domain, make_mechanism(options, domain), unit)
+    mechanism = make_mechanism(options, domain)
+    unit = unit_for(mechanism, domain, raw, max_size=options.max_size, longer=options.longer or "refuse")
+    if not unit.is_declared:
+        say(
+            f"note: reports state the size of their record; the largest, {count_text(unit.max_size or 0, 'item')}, was "
+            "read off the data: --max-size declares it beforehand."
+        )
+    return Plan(domain, mechanism, unit)
 
 
 def _say_sampled(raw: Records, plan: Plan) -> None:

@@ -227,6 +227,13 @@ class Mechanism(ABC):
         """The sizes of records that the mechanism takes; None for all."""
         return None
 
+    def needs_max_size(self, domain: Domain) -> bool:
+        """Whether a plan must declare the largest record: sizes are sent, and nothing else says which there can be.
+
+        The weight of a report grows with the size that it states.  Records of a table all have one size.
+        """
+        return self.sends_sizes and self.record_sizes is None and domain.groups is None
+
     @abstractmethod
     def channel(self, domain: Domain) -> Channel:
         """This mechanism on a domain; checks that the parameters fit it."""
@@ -264,16 +271,20 @@ class Mechanism(ABC):
         data: Records,
         *,
         domain: Domain | Iterable[Hashable] | None = None,
+        max_size: int | None = None,
         rng: Randomness | None = None,
     ) -> Reports:
         """Randomize every record, with secure chance unless ``rng=Seeded(...)`` is given; then the reports say so.
 
         Without ``domain`` the plan's domain is that of the data.  Declare it where it must not tell which items occur.
+        Without ``max_size``, a mechanism that sends sizes takes the largest record of the data, and the plan says so:
+        two batches then have two plans, and cannot be put together, unless it is declared.
         """
-        from bosket.plan import Plan  # the one call up the house: a plan is this mechanism with a domain
+        from bosket.plan import Plan, unit_for  # the one call up the house: a plan is this mechanism with a domain
 
         check_records(data)
-        return Plan(as_domain(data if domain is None else domain), self).randomize(data, rng=rng)
+        settled = as_domain(data if domain is None else domain)
+        return Plan(settled, self, unit_for(self, settled, data, max_size=max_size)).randomize(data, rng=rng)
 
 
 def check_records(data: object) -> None:
