@@ -6,6 +6,7 @@
     ├── ParameterError (also a ValueError)      an argument outside its range
     ├── DataError                               a file, frame or record that cannot be what it should be
     ├── PlanMismatchError (a DataError)         reports that belong to another plan
+    ├── DuplicateReportsError (a DataError)     a batch of reports that was given twice
     ├── SingularChannelError                    a channel that randomizes but cannot be inverted
     ├── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
     ├── TooManyRulesError                       likewise of rules
@@ -58,6 +59,16 @@ class DataError(BosketError):
 
 class PlanMismatchError(DataError):
     """Reports that were made under another plan than the one given."""
+
+
+class DuplicateReportsError(DataError):
+    """A batch of reports that was given twice; ``parts`` are the numbers of the two, from 1."""
+
+    def __init__(
+        self, message: str, *, parts: tuple[int, int], path: Path | str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, path=path, hint=hint)
+        self.parts = parts
 
 
 class SingularChannelError(BosketError):

@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 
 from bosket.counting.base import Words
 from bosket.counting.bitmaps import Bitmaps
+from bosket.counting.duplicates import fingerprint, is_given_twice
 from bosket.data import Domain
 from bosket.data.atomic import atomic_path
-from bosket.errors import DataError, PlanMismatchError
+from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError
 from bosket.mechanisms.base import Channel, Strata
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
@@ -75,8 +76,13 @@ class Reports:
                 array.flags.writeable = False
 
     @classmethod
-    def concat(cls, parts: Iterable[Reports]) -> Reports:
-        """Reports of one plan put together, as a collector does; those of another plan are refused."""
+    def concat(cls, parts: Iterable[Reports], *, allow_duplicates: bool = False) -> Reports:
+        """Reports of one plan put together, as a collector does; those of another plan are refused.
+
+        So is a batch that is given twice, in whatever order its reports stand, unless ``allow_duplicates``: that does
+        not happen by chance, but for a few reports or where nearly all are alike.  Batches that overlap in part are
+        not noticed.
+        """
         parts = list(parts)
         if not parts:
             raise DataError("There are no reports to put together.")
@@ -87,7 +93,12 @@ class Reports:
                 raise PlanMismatchError(
                     f"Reports of plan {part.plan.digest[:12]} cannot be put together with those of plan "
                     f"{parts[0].plan.digest[:12]}.",
+                    hint=None
+                    if part.plan.unit.is_declared
+                    else "Randomize all with the same max_size: theirs was read off the data.",
                 )
+        if not allow_duplicates:
+            _refuse_duplicates(parts)
         strata = [part.strata for part in parts if part.strata is not None]
         simulated = [part.randomness for part in parts if part.is_simulation]
         return cls(
@@ -211,3 +222,18 @@ def _whole_batch(plan: Plan) -> DataError:
         "apart.",
         hint="Mix all records at once.",
     )
+
+
+def _refuse_duplicates(parts: list[Reports]) -> None:
+    """Refuse a batch that stands twice among these."""
+    seen: dict[tuple[int, int], int] = {}
+    for number, part in enumerate(parts, 1):
+        earlier = seen.setdefault(fingerprint(part.bits, part.strata), number)
+        other = parts[earlier - 1]
+        if earlier < number and is_given_twice((other.bits, other.strata), (part.bits, part.strata)):
+            raise DuplicateReportsError(
+                f"Batch {number} holds the same {len(part)} reports as batch {earlier}, which does not happen by "
+                "chance: it was given twice.",
+                parts=(earlier, number),
+                hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
+            )

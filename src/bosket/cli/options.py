@@ -141,6 +141,9 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
         "standard input",
     )
     command.add_argument(
+        "--allow-duplicates", action="store_true", help="take a file of reports that is given twice, and count it twice"
+    )
+    command.add_argument(
         "--min-support", type=fraction("min_support"), required=needs_support, metavar="S", help="a fraction in (0, 1]"
     )
     command.add_argument(

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bosket.cli.attributes import Reading, reading_of
@@ -20,7 +21,7 @@ from bosket.cli.files import (
     shown_path,
 )
 from bosket.cli.options import clash
-from bosket.errors import DataError, ParameterError
+from bosket.errors import DataError, DuplicateReportsError, ParameterError
 
 if TYPE_CHECKING:
     from bosket.data import Baskets, Domain, Table
@@ -64,11 +65,31 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Re
             raise clash("table", "come with one file", options)
         return read_raw(paths[0], options, hint="Leave out --table: reports say themselves what they are of.")
     if len(paths) > 1:
-        return Reports.concat(read_reports(path, options) for path in paths)
+        if not options.allow_duplicates:
+            _refuse_same_files(paths)
+        batches = (read_reports(path, options) for path in paths)
+        return Reports.concat(batches, allow_duplicates=options.allow_duplicates)
     path = paths[0]
     if path != STANDARD_INPUT and is_report_file(path):
         return read_reports(path, options)
     return _read_baskets(path, options)
+
+
+def _refuse_same_files(paths: Sequence[str]) -> None:
+    """Refuse one file by two names, or links to it, however few reports it has; copies are known by what they hold."""
+    for number, path in enumerate(paths, 1):
+        for earlier, other in enumerate(paths[: number - 1], 1):
+            try:
+                is_same = path == other or Path(path).samefile(other)
+            except OSError:
+                continue  # there is no such file: said when it is read
+            if is_same:
+                raise DuplicateReportsError(
+                    f"The file {path} is given twice.",
+                    parts=(earlier, number),
+                    path=path,
+                    hint="Leave one out; --allow-duplicates counts both.",
+                )
 
 
 def _read_baskets(

@@ -68,15 +68,19 @@ class ByClassReports:
             )
 
     @classmethod
-    def concat(cls, parts: Iterable[ByClassReports]) -> ByClassReports:
-        """Reports of one study put together, as a collector does."""
+    def concat(cls, parts: Iterable[ByClassReports], *, allow_duplicates: bool = False) -> ByClassReports:
+        """Reports of one study put together, as a collector does; a batch that is given twice is refused."""
         parts = list(parts)
         if not parts:
             raise DataError("There are no reports to put together.")
         label = parts[0].label
         if any(part.label != label for part in parts):
             raise PlanMismatchError("Reports by class can be put together only when they have the same label.")
-        return cls(label, {value: Reports.concat(part.reports[value] for part in parts) for value in label.values})
+        together = {
+            value: Reports.concat((part.reports[value] for part in parts), allow_duplicates=allow_duplicates)
+            for value in label.values
+        }
+        return cls(label, together)
 
     @property
     def classes(self) -> tuple[Hashable, ...]:

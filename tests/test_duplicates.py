@@ -1,0 +1,86 @@
+"""A batch of reports that is given twice is refused, unless that can happen by chance or is asked for."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bosket as bk
+from bosket.counting.duplicates import BY_CHANCE, fingerprint, is_given_twice, log_chance
+
+PEOPLE = bk.Baskets([["a"], ["b", "c"], []], items=list("abcdefgh")).repeat(40)
+PLAN = bk.Plan(PEOPLE.domain, bk.Flip(keep=0.8))
+REPORTS = PLAN.randomize(PEOPLE, rng=bk.Seeded(1))
+OTHERS = PLAN.randomize(PEOPLE, rng=bk.Seeded(2))
+
+
+def test_the_same_batch_twice_is_refused() -> None:
+    with pytest.raises(bk.DuplicateReportsError) as caught:
+        bk.Reports.concat([REPORTS, OTHERS, REPORTS])
+    assert caught.value.parts == (1, 3)
+    assert caught.value.hint is not None
+    assert "allow_duplicates" in caught.value.hint
+    assert len(bk.Reports.concat([REPORTS, OTHERS])) == 240
+    assert len(bk.Reports.concat([REPORTS, REPORTS], allow_duplicates=True)) == 240
+
+
+def test_so_is_a_copy_in_another_order() -> None:
+    shuffled = REPORTS[np.random.default_rng(3).permutation(len(REPORTS))]
+    with pytest.raises(bk.DuplicateReportsError):
+        bk.Reports.concat([REPORTS, shuffled])
+
+
+def test_so_is_one_whose_reports_state_sizes() -> None:
+    sized = bk.CutAndPaste(2, 0.2).randomize(PEOPLE, rng=bk.Seeded(1))
+    with pytest.raises(bk.DuplicateReportsError):
+        bk.Reports.concat([sized, sized])
+    assert sized.strata is not None
+    assert fingerprint(sized.bits, sized.strata) != fingerprint(sized.bits, np.roll(sized.strata, 1))
+
+
+def test_few_reports_and_reports_that_are_all_alike_may_come_twice() -> None:
+    assert len(bk.Reports.concat([REPORTS[:1], REPORTS[:1]])) == 2
+    alike = bk.Flip(keep=1.0).randomize(bk.Baskets([["a"]]).repeat(1000), rng=bk.Seeded(1))
+    assert len(bk.Reports.concat([alike, alike])) == 2000
+    assert len(bk.Reports.concat([REPORTS[:0], REPORTS[:0]])) == 0
+
+
+def test_what_is_not_noticed() -> None:
+    """A batch with one report more is another batch: this stops accidents, not somebody who takes pains."""
+    assert len(bk.Reports.concat([REPORTS, REPORTS[1:]])) == 239
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=5), st.lists(st.floats(0.01, 1), min_size=3, max_size=3))
+def test_chance_is_that_of_the_likeliest_law(batch: list[int], law: list[float]) -> None:
+    """Against the enumeration of all batches of three kinds of reports, under their own law and under any other."""
+    counts = np.bincount(batch, minlength=3)
+    own = counts / counts.sum()
+    any_law = np.array(law) / sum(law)
+    ordered, unordered = (math.exp(log_chance(counts[counts > 0], in_order=flag)) for flag in (True, False))
+    for probabilities in (own, any_law):
+        in_order = math.prod(float(probabilities[y]) for y in batch)
+        in_any = sum(
+            math.prod(float(probabilities[y]) for y in other)
+            for other in product(range(3), repeat=len(batch))
+            if sorted(other) == sorted(batch)
+        )
+        assert in_order <= ordered * (1 + 1e-9)
+        assert in_any <= unordered * (1 + 1e-9)
+        if probabilities is own:
+            assert (in_order, in_any) == pytest.approx((ordered, unordered))
+
+
+def test_ten_different_reports_in_order_are_enough() -> None:
+    bits = np.arange(10, dtype=np.uint64)[:, None]
+    assert is_given_twice((bits, None), (bits, None))
+    assert not is_given_twice((bits[:9], None), (bits[:9], None))
+    assert not is_given_twice((bits, None), (bits[::-1], None)), "10! orders make chance likelier"
+    many = np.arange(30, dtype=np.uint64)[:, None]
+    assert is_given_twice((many, None), (many[::-1], None))
+    assert not is_given_twice((many, None), (many + np.uint64(1), None))
+    assert math.exp(log_chance(np.ones(9, np.int64), in_order=True)) > BY_CHANCE
