@@ -12,7 +12,9 @@
     ├── TooManyRulesError                       likewise of rules
     └── BudgetExceeded                          a release that costs more than is left; nothing was spent
 
-    ExposedLedgerWarning (a UserWarning)        a ledger that others can write was read; spending from it is refused
+    BosketWarning (a UserWarning)
+    ├── ExposedLedgerWarning                    a ledger that others can write was read; spending from it is refused
+    └── InfluenceWarning                        an estimate that a few reports carry
 
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
 need not read prose.  A message about input names the file and the line, never the contents of a record.
@@ -125,5 +127,25 @@ class BudgetExceeded(BosketError):  # noqa: N818 - the name is the design's; it 
         self.remaining = remaining
 
 
-class ExposedLedgerWarning(UserWarning):
+class BosketWarning(UserWarning):
+    """Root of every warning that bosket gives on purpose; the command line prints each as one line."""
+
+
+class ExposedLedgerWarning(BosketWarning):
     """A ledger that others than its owner can write, or replace, was read: what it says may be theirs."""
+
+
+class InfluenceWarning(BosketWarning):
+    """More than half of an estimate's variance comes from a few reports, which one dishonest person could have sent.
+
+    ``itemset`` is the worst case by labels, ``reports`` how many reports carry it, and ``record_size`` the size that
+    they state, where sizes are sent.
+    """
+
+    def __init__(
+        self, message: str, *, itemset: tuple[Any, ...] = (), reports: int = 0, record_size: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.itemset = itemset
+        self.reports = reports
+        self.record_size = record_size

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from bosket.errors import ExposedLedgerWarning
+from bosket.errors import BosketWarning
 from bosket.reporting.text import visible
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def say_lines(text: str) -> None:
 def warned() -> Iterator[None]:
     """Warnings of ours as one line each on standard error while the block runs."""
     with warnings.catch_warnings():
-        warnings.simplefilter("default", ExposedLedgerWarning)
+        warnings.simplefilter("default", BosketWarning)
         show = warnings.showwarning
 
         def tell(
@@ -46,8 +46,8 @@ def warned() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, ExposedLedgerWarning):
-                say(f"warning: {message}")
+            if issubclass(category, BosketWarning):
+                _say_above(f"warning: {message}")
             else:
                 show(message, category, filename, lineno, file, line)
 
@@ -75,13 +75,16 @@ def logged(is_verbose: bool) -> Iterator[None]:
 
 
 class _Handler(logging.Handler):
-    """Lines above the progress bar, where there is one."""
-
     def emit(self, record: logging.LogRecord) -> None:
-        if Work.running is None:
-            say(self.format(record))
-        else:
-            Work.running.print(visible(self.format(record)), markup=False, highlight=False, soft_wrap=True)
+        _say_above(self.format(record))
+
+
+def _say_above(text: str) -> None:
+    """A line above the progress bar, where there is one."""
+    if Work.running is None:
+        say(text)
+    else:
+        Work.running.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
 
 class Work:

@@ -19,6 +19,7 @@ from bosket.estimates import Estimates, Floats, expected_products, variance
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, LevelProgress, Progress, Search, least_count, levelwise
+from bosket.mining.concentration import LOOKED_AT, Concentration, concentrations, warn_of
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.result import FrequentItemsets
 from bosket.mining.support import cells_of, least_variances, moments, product_sums
@@ -46,6 +47,8 @@ def mine(
     max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets)
     items           look at these items only (all, if not given)
     on_progress     called with a LevelProgress as the work goes on
+
+    An :class:`InfluenceWarning` says where a few reports, which one dishonest person could have sent, carry a support.
 
     Of many noisy estimates those above a limit are the luckier ones: among reported itemsets near min_support,
     estimates are too high on average and intervals cover less often than they say.  :func:`estimate` on itemsets named
@@ -75,7 +78,27 @@ def mine(
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
     counter = data.counter()
-    return mine_counter(counter, data.channel, search, about=_about_reports(data, search))
+    found = mine_counter(counter, data.channel, search, about=_about_reports(data, search))
+    _look_for_few(found)
+    return found
+
+
+def _look_for_few(found: FrequentItemsets) -> None:
+    """Warn, and note in ``about``, where a few reports carry the supports that are reported."""
+    carried, looked_at = [], 0
+    for level in found.levels:
+        keep = found.reported(level)
+        if not keep.any():
+            continue
+        second = np.where(keep, level.second.astype(float), -1.0)
+        chosen = np.argsort(-second, kind="stable")[: min(LOOKED_AT, int(keep.sum()))]
+        rows = np.ascontiguousarray(level.items[chosen])
+        cells = cells_of(found.table.subset_supports(rows))
+        carried += concentrations(found.channel, found.strata, rows, cells, second[chosen])
+        looked_at += len(rows)
+    note = warn_of(carried, found.domain, looked_at=looked_at)
+    if note is not None:
+        found.about["influence"] = note
 
 
 def mine_counter(counter: Counter, channel: Channel, search: Search, *, about: dict[str, Any]) -> FrequentItemsets:
@@ -155,7 +178,7 @@ def estimate(data: Reports | Records, itemsets: Iterable[Iterable[Hashable]], *,
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
     ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing
-    people too.
+    people too.  An :class:`InfluenceWarning` says where a few reports carry a support.
     """
     data = as_baskets(data)
     if not isinstance(data, Reports | Baskets):
@@ -198,12 +221,20 @@ def _estimates(
     n = counter.n_records
     records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
     value, second, least = (np.empty(len(wanted)) for _ in range(3))
+    carried: list[Concentration] = []
+    looked_at = 0
     for size in {len(itemset) for itemset in wanted}:
         places = [place for place, itemset in enumerate(wanted) if len(itemset) == size]
         rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)
-        found = moments(channel, counter.strata, rows, cells_of(count_subsets(counter, rows)))
+        cells = cells_of(count_subsets(counter, rows))
+        found = moments(channel, counter.strata, rows, cells)
         value[places], second[places] = found.value, found.second
+        if randomness is not None:
+            carried += concentrations(channel, counter.strata, rows, cells, found.second)
+            looked_at += min(len(rows), LOOKED_AT)
         least[places] = least_variances(channel, counter.strata, records, rows)
+
+    warn_of(carried, channel.domain, looked_at=looked_at)
 
     def covariance() -> Floats:
         """Pair by pair: the product of two weights is a function of what a report shows of the union."""

@@ -1,0 +1,141 @@
+"""Whether a few reports carry an estimate: what a few dishonest people could have sent.
+
+The variance of a support is made of squared weights.  A few carry it where more than half of their sum comes from
+
+- one stratum with less than a hundredth of the reports, each of which may count for ten people or more: the estimate
+  says what these few say, and its interval may be narrow around it;
+- at most three reports, one of which alone moves the support by a tenth of everybody.  The standard error is then as
+  large as the support, and says so; this says why.
+
+Forged reports that state long records look like this, and so do honest long records where little is inserted
+(cut-and-paste 10/.01 on groceries, of which intervals for four items cover 59%).  docs/theory/poisoning.md says where
+honest data stay clear of it.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows
+from bosket.data import Domain
+from bosket.errors import InfluenceWarning
+from bosket.estimates import Floats
+from bosket.mechanisms.base import Channel
+from bosket.mining.support import StratumCells
+
+HALF = 0.5
+"""The share of the sum of squared weights that is too much for a few."""
+FEW_REPORTS = 3
+FEW = 0.01
+"""The share of the reports, of those that have a weight at all, below which they are a few."""
+MANY_PEOPLE = 10.0
+"""The weight from which a report counts for many: below, those who carry an estimate are the people who have it."""
+LARGE_SHIFT = 0.1
+"""The change of a support, by one report, from which at most three reports are worth a word."""
+LOOKED_AT = 64
+"""Itemsets of one size that are looked at: those with the largest sums of squared weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """``share`` of the sum of squared weights of an itemset comes from so many reports, of up to this ``weight``."""
+
+    itemset: tuple[int, ...]
+    reports: int
+    of: int
+    share: float
+    weight: float
+    record_size: int | None
+    """The size that they state, where sizes are sent and they state one."""
+
+
+def concentrations(
+    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells, second: Floats
+) -> list[Concentration]:
+    """Those of the itemsets (the ``LOOKED_AT`` with the largest ``second`` moments) that few reports carry.
+
+    ``cells`` counts the reports of each stratum by pattern: shape (n_strata, n, 2**k).
+    """
+    found = []
+    for row in np.argsort(-second, kind="stable")[:LOOKED_AT].tolist():
+        itemset = np.ascontiguousarray(itemsets[row : row + 1])
+        counts = cells[:, row]
+        weights = np.concatenate(
+            [channel.weights(itemset, stratum, counts[at : at + 1]) for at, stratum in enumerate(strata)]
+        )
+        one = _in_one_stratum(weights, counts, strata) or _in_few_reports(weights, counts, strata)
+        if one is not None:
+            found.append(Concentration(tuple(itemset[0].tolist()), *one))
+    return found
+
+
+_Found = tuple[int, int, float, float, int | None]
+
+
+def _in_one_stratum(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequence[int]) -> _Found | None:
+    """One stratum with few of the reports and most of the squares."""
+    squares = (counts * weights**2).sum(axis=1)
+    top = int(np.argmax(squares))
+    few, of = int(counts[top].sum()), _with_a_say(weights, counts)
+    share = _share(squares[top], squares.sum())
+    weight = float(np.abs(weights[top][counts[top] > 0]).max(initial=0.0))
+    if share <= HALF or not FEW_REPORTS < few < FEW * of or weight < MANY_PEOPLE:
+        return None
+    return few, of, share, weight, strata[top] or None
+
+
+def _in_few_reports(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequence[int]) -> _Found | None:
+    """The reports with the largest weights, as few as have most of the squares."""
+    squares, numbers = (weights**2).ravel(), counts.ravel()
+    order = np.argsort(-squares, kind="stable")
+    order = order[numbers[order] > 0]
+    few, carried, total = 0, 0.0, float((squares * numbers).sum())
+    sizes = set()
+    for place in order[:FEW_REPORTS].tolist():
+        taken = min(int(numbers[place]), FEW_REPORTS - few)
+        while taken and carried <= HALF * total:
+            few, carried, taken = few + 1, carried + float(squares[place]), taken - 1
+            sizes.add(strata[place // weights.shape[1]])
+    of = _with_a_say(weights, counts)
+    if carried <= HALF * total or few >= FEW * of:
+        return None
+    weight = math.sqrt(squares[order[0]])
+    if weight < max(MANY_PEOPLE, LARGE_SHIFT * int(numbers.sum())):
+        return None
+    return few, of, _share(carried, total), weight, (sizes.pop() or None) if len(sizes) == 1 else None
+
+
+def _with_a_say(weights: Floats, counts: npt.NDArray[np.int64]) -> int:
+    """The reports of strata that have weights: records shorter than the itemset have none."""
+    return int(counts[(weights != 0).any(axis=1)].sum())
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else 0.0
+
+
+def warn_of(found: Sequence[Concentration], domain: Domain, *, looked_at: int) -> str | None:
+    """Warn of the worst of these, if there are any, and return the sentence; for the public calls, two frames up."""
+    if not found:
+        return None
+    worst = max(found, key=lambda one: (one.share, one.weight))
+    labels = [domain.labels[item] for item in worst.itemset]
+    many = "1 report" if worst.reports == 1 else f"{worst.reports} reports"
+    states = "" if worst.record_size is None else f" from records of {worst.record_size} items"
+    each = "counts" if worst.reports == 1 else "each counts"
+    sentence = (
+        f"A few reports carry {len(found)} of {looked_at} supports looked at: {worst.share:.0%} of the variance of "
+        f"{', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, of which {each} for up to "
+        f"{worst.weight:.4g} people."
+    )
+    warnings.warn(
+        InfluenceWarning(sentence, itemset=tuple(labels), reports=worst.reports, record_size=worst.record_size),
+        stacklevel=4,
+    )
+    return sentence

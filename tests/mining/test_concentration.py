@@ -1,0 +1,91 @@
+"""Estimates that a few reports carry come with a warning; honest data that estimates hold for come without."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.counting.table import count_subsets
+from bosket.mining.concentration import FEW, HALF, MANY_PEOPLE, concentrations
+from bosket.mining.support import cells_of, moments
+from tests.poison import sent
+
+ITEMS = list(range(60))
+PEOPLE = bk.quest(records=3000, mean_size=4, items=60, patterns=20, seed=3).with_domain(bk.Domain(ITEMS))
+PEOPLE = PEOPLE[PEOPLE.sizes <= 8]
+PLAN = bk.Plan(bk.Domain(ITEMS), bk.CutAndPaste(3, 0.1), bk.PrivacyUnit(max_size=50))
+HONEST = PLAN.randomize(PEOPLE, rng=bk.Seeded(1))
+
+
+def forged(number: int, size: int) -> bk.Reports:
+    """Honest reports, and so many that show the first three items and state a record of this size."""
+    return bk.Reports.concat([HONEST, sent(PLAN, [[0, 1, 2]] * number, size=size)])
+
+
+@pytest.mark.parametrize(("number", "size"), [(1, 50), (3, 40), (20, 50)])
+def test_forged_reports_that_outweigh_all_others_are_told_of(number: int, size: int) -> None:
+    """A single one, and a stratum of them that is below a hundredth of all."""
+    with pytest.warns(bk.InfluenceWarning) as caught:
+        bk.estimate(forged(number, size), [{0, 1}])
+    warning = caught[0].message
+    assert isinstance(warning, bk.InfluenceWarning)
+    assert (warning.itemset, warning.record_size) == ((0, 1), size)
+    assert warning.reports <= number
+    assert caught[0].filename == __file__, "it points at the call"
+
+
+def test_mining_says_so_and_notes_it() -> None:
+    with pytest.warns(bk.InfluenceWarning, match="from records of 50 items"):
+        found = bk.mine(forged(5, 50), min_support=0.05, max_size=2)
+    assert "records of 50 items" in found.about["influence"]
+    assert "records of 50 items" in found.to_frame().attrs["about"]["influence"]
+
+
+def test_honest_reports_come_without() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "influence" not in bk.mine(HONEST, min_support=0.05, max_size=2).about
+        bk.estimate(HONEST, [{0}, {0, 1}])
+        bk.estimate(forged(200, 50), [{0}])  # too many to be a few: a tenth of all could be honest
+        bk.estimate(PEOPLE, [{0, 1, 2}])  # raw records weigh 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for keep in (0.9, 0.7, 0.6):
+            bk.mine(bk.Flip(keep=keep).randomize(PEOPLE, rng=bk.Seeded(2)), min_support=0.05, max_size=3)
+
+
+def test_shares_are_those_of_the_reports_one_by_one() -> None:
+    """Against the weights of every report, listed and sorted."""
+    reports = forged(5, 45)
+    rows = np.array([[0, 1], [0, 2], [4, 5]], np.int32)
+    counter = reports.counter()
+    cells = cells_of(count_subsets(counter, rows))
+    second = moments(reports.channel, counter.strata, rows, cells).second
+    found = {one.itemset: one for one in concentrations(reports.channel, counter.strata, rows, cells, second)}
+    assert reports.strata is not None
+    shown = reports.bits[:, 0][:, None] >> np.arange(60, dtype=np.uint64) & np.uint64(1)
+    for row in rows.tolist():
+        patterns = (shown[:, row[0]] + 2 * shown[:, row[1]]).astype(int)
+        by_size = {m: reports.channel.weights(np.array([row], np.int32), m)[0] for m in set(reports.strata.tolist())}
+        weights = np.array([by_size[m][y] for m, y in zip(reports.strata.tolist(), patterns, strict=True)])
+        squares, of = np.sort(weights**2)[::-1], int((reports.strata >= 2).sum())
+        share = squares[reports.strata[np.argsort(-(weights**2), kind="stable")] == 45].sum() / squares.sum()
+        is_carried = share > HALF and of * FEW > 5 and abs(weights[-1]) >= MANY_PEOPLE
+        assert (tuple(row) in found) == is_carried
+        if is_carried:
+            one = found[tuple(row)]
+            assert (one.reports, one.of, one.record_size) == (5, of, 45)
+            assert one.share == pytest.approx(share)
+            assert one.weight == pytest.approx(abs(weights[-1]))
+
+
+def test_three_reports_of_different_strata_are_a_few_too() -> None:
+    parts = [HONEST, *(sent(PLAN, [[0, 1, 2]], size=size) for size in (48, 49, 50))]
+    with pytest.warns(bk.InfluenceWarning) as caught:
+        bk.estimate(bk.Reports.concat(parts), [{0, 1}])
+    warning = caught[0].message
+    assert isinstance(warning, bk.InfluenceWarning)
+    assert (warning.reports, warning.record_size) == (2, None)
