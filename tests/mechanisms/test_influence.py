@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -37,6 +38,7 @@ MORE = [
 CASES = [(mechanism, domain_for(mechanism), None) for mechanism in LOCAL] + MORE
 
 
+@lru_cache(maxsize=64)
 def legal_reports(plan: bk.Plan) -> list[tuple[int, int]]:
     """Every pattern of bits and stratum that a collector takes."""
     n = len(plan.domain)
@@ -148,19 +150,19 @@ def test_a_quick_look_finds_the_worst_record_size_of_replacement(probability: fl
         assert found.low == min(min(row) for row in weights.values())
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.integers(1, 8), st.sampled_from([0.05, 0.35, 0.8]), st.integers(1, 4))
 def test_with_one_pair_of_parameters_the_largest_record_is_the_worst(cutoff: int, insert: float, k: int) -> None:
     channel = bk.CutAndPaste(cutoff, insert).channel(bk.Domain(range(30)))
     if k > cutoff:
         assert channel.influence(k) is None
         return
-    reach = [max(abs(float(q)) for q in channel.exact_partial_inverse(k, size)[k]) for size in range(k, 31)]
+    reach = [max(abs(float(q)) for q in channel.exact_partial_inverse(k, size)[k]) for size in (k, 5, 9, 20, 30)]
     assert reach == sorted(reach)
     found = channel.influence(k, 20)
     assert found is not None
     assert found.record_size == 20
-    assert found.largest == reach[20 - k]
+    assert found.largest == reach[3]
 
 
 def test_matrix_has_the_influence_of_the_mechanism_that_it_is_of() -> None:

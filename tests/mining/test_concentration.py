@@ -9,7 +9,7 @@ import pytest
 
 import bosket as bk
 from bosket.counting.table import count_subsets
-from bosket.mining.concentration import FEW, HALF, MANY_PEOPLE, concentrations
+from bosket.mining.concentration import FEW, HALF, LARGE_SHIFT, concentrations
 from bosket.mining.support import cells_of, moments
 from tests.poison import sent
 
@@ -73,7 +73,7 @@ def test_shares_are_those_of_the_reports_one_by_one() -> None:
         weights = np.array([by_size[m][y] for m, y in zip(reports.strata.tolist(), patterns, strict=True)])
         squares, of = np.sort(weights**2)[::-1], int((reports.strata >= 2).sum())
         share = squares[reports.strata[np.argsort(-(weights**2), kind="stable")] == 45].sum() / squares.sum()
-        is_carried = share > HALF and of * FEW > 5 and abs(weights[-1]) >= MANY_PEOPLE
+        is_carried = share > HALF and of * FEW > 5 and 5 * abs(weights[-1]) >= LARGE_SHIFT * len(reports)
         assert (tuple(row) in found) == is_carried
         if is_carried:
             one = found[tuple(row)]

@@ -133,6 +133,13 @@ class Channel(ABC):
         low, high = weights.min(axis=1), weights.max(axis=1)
         return Influence(k, low=float(low.min()), high=float(high.max()), width=float((high - low).max()))
 
+    def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
+        """The largest ln E exp(tilt T) over records of at most ``max_size`` items, T the number of items shown.
+
+        None where all reports show as many items, or where this is not known.
+        """
+        return None
+
     def recovers(self, k: int, strata: Iterable[int]) -> bool:
         """Whether itemsets of k items can be estimated from reports of these strata."""
         return True

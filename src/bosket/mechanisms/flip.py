@@ -279,6 +279,20 @@ class FlipChannel(RecordChannel):
         hidden, shown = self._factors(kept[:, None])
         return product_influence(shown[kept], hidden[kept], k)
 
+    def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
+        """Items are apart, so that of a record is a sum over items, and the worst record has the largest gains.
+
+        A record of a table has one value of each attribute, whatever that gains.
+        """
+        gain = np.log1p(self.present * math.expm1(tilt)) - np.log1p(self.absent * math.expm1(tilt))
+        nobody = float(np.log1p(self.absent * math.expm1(tilt)).sum())
+        if self.domain.groups is not None:
+            best = np.full(int(self.domain.groups[-1]) + 1, -np.inf)
+            np.maximum.at(best, self.domain.groups, gain)
+            return nobody + float(best.sum())
+        most = len(gain) if max_size is None else min(max_size, len(gain))
+        return nobody + float(np.maximum(np.sort(gain)[len(gain) - most :], 0.0).sum())
+
     def _factors(self, itemsets: ItemsetRows) -> tuple[Floats, Floats]:
         """The weight of each item that a report hides, or shows; those of erased items are not finite."""
         used = np.unique(itemsets)

@@ -30,6 +30,7 @@ from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
+from bosket.mechanisms.chosen import all_shown, log_moment_of_shown
 from bosket.mechanisms.cut_kernels import worst_gain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.laws import OnDemand, check_law, cumulative
@@ -301,6 +302,15 @@ class SelectASizeChannel(ExchangeableChannel):
     def amplification(self, size: int) -> tuple[float, float]:
         """epsilon for one item exchanged, and for any two records of this size."""
 
+    @abstractmethod
+    def log_moment_of_true(self, tilt: float, size: int) -> float:
+        """ln E exp(tilt T) where T is the number of items of the record that a report shows."""
+
+    def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
+        size = self._size(stratum)
+        false = (len(self.domain) - size) * math.log1p(float(self.rho(size)) * math.expm1(tilt))
+        return self.log_moment_of_true(tilt, size) + false
+
     def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
         rho = self.rho(size)
         return self.only_shown(size, true, shown) * rho**inserted * (1 - rho) ** (absent - inserted)
@@ -355,6 +365,10 @@ class KeptChannel(SelectASizeChannel):
         rng.keep_subset(kept, keep)
         return bits ^ kept
 
+    def log_moment_of_true(self, tilt: float, size: int) -> float:
+        terms = [math.log(p / _ONE) + tilt * j for j, p in enumerate(self.drawn[size]) if p]
+        return float(np.logaddexp.reduce(terms))
+
     def steps(self, size: int) -> int:
         return 150 * size
 
@@ -402,23 +416,16 @@ class CutAndPasteChannel(SelectASizeChannel):
         return total * (1 - rho) ** (true - shown)
 
     def _all_shown(self, size: int, among: int, true: int) -> Fraction:
-        """Of the l true items i were chosen first, with probability c_i for given ones, and the others came back.
-
-        c_i = E of C(J, i) / C(m, i) with J the smaller of m and a uniform number from 0 to K; the sum over J has a
-        closed form, so the cutoff may be as large as it likes.
-        """
-        rho, cutoff = self.rho(size), at(self._cutoff, size)
-        few = min(size, cutoff + 1)  # J is below this, or m
-        total = Fraction(0)
-        for i in range(true + 1):
-            chosen = Fraction(comb(few, i + 1) + (cutoff + 1 - few) * comb(size, i), (cutoff + 1) * comb(size, i))
-            total += comb(true, i) * (1 - rho) ** i * rho ** (true - i) * chosen
-        return total * rho ** (among - true)
+        rho = self.rho(size)
+        return all_shown(size, at(self._cutoff, size), rho, true) * rho ** (among - true)
 
     def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
         """With one pair of parameters the largest: k given items of more are less likely to be all chosen first."""
         alike = not isinstance(self._cutoff, Mapping) and not isinstance(self._insert, Mapping)
         return sizes[-1:] if alike else sizes
+
+    def log_moment_of_true(self, tilt: float, size: int) -> float:
+        return log_moment_of_shown(size, at(self._cutoff, size), float(self.rho(size)), tilt)
 
     def _keeps_trace(self, j: int, size: int) -> bool:
         """g_j is positive up to the cutoff and 0 beyond."""

@@ -2,8 +2,8 @@
 
 The variance of a support is made of squared weights.  A few carry it where more than half of their sum comes from
 
-- one stratum with less than a hundredth of the reports, each of which may count for ten people or more: the estimate
-  says what these few say, and its interval may be narrow around it;
+- one stratum with less than a hundredth of the reports, which together can move the support by a tenth of everybody:
+  the estimate says what these few say, and its interval may be narrow around it;
 - at most three reports, one of which alone moves the support by a tenth of everybody.  The standard error is then as
   large as the support, and says so; this says why.
 
@@ -34,10 +34,8 @@ HALF = 0.5
 FEW_REPORTS = 3
 FEW = 0.01
 """The share of the reports, of those that have a weight at all, below which they are a few."""
-MANY_PEOPLE = 10.0
-"""The weight from which a report counts for many: below, those who carry an estimate are the people who have it."""
 LARGE_SHIFT = 0.1
-"""The change of a support, by one report, from which at most three reports are worth a word."""
+"""The change of a support that is worth a word.  Below, those who carry an estimate may just be those who have it."""
 LOOKED_AT = 64
 """Itemsets of one size that are looked at: those with the largest sums of squared weights."""
 
@@ -85,7 +83,7 @@ def _in_one_stratum(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequ
     few, of = int(counts[top].sum()), _with_a_say(weights, counts)
     share = _share(squares[top], squares.sum())
     weight = float(np.abs(weights[top][counts[top] > 0]).max(initial=0.0))
-    if share <= HALF or not FEW_REPORTS < few < FEW * of or weight < MANY_PEOPLE:
+    if share <= HALF or not FEW_REPORTS < few < FEW * of or few * weight < LARGE_SHIFT * int(counts.sum()):
         return None
     return few, of, share, weight, strata[top] or None
 
@@ -106,7 +104,7 @@ def _in_few_reports(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequ
     if carried <= HALF * total or few >= FEW * of:
         return None
     weight = math.sqrt(squares[order[0]])
-    if weight < max(MANY_PEOPLE, LARGE_SHIFT * int(numbers.sum())):
+    if weight < LARGE_SHIFT * int(numbers.sum()):
         return None
     return few, of, _share(carried, total), weight, (sizes.pop() or None) if len(sizes) == 1 else None
 
@@ -128,10 +126,10 @@ def warn_of(found: Sequence[Concentration], domain: Domain, *, looked_at: int) -
     labels = [domain.labels[item] for item in worst.itemset]
     many = "1 report" if worst.reports == 1 else f"{worst.reports} reports"
     states = "" if worst.record_size is None else f" from records of {worst.record_size} items"
-    each = "counts" if worst.reports == 1 else "each counts"
+    each = "which" if worst.reports == 1 else "each of which"
     sentence = (
         f"A few reports carry {len(found)} of {looked_at} supports looked at: {worst.share:.0%} of the variance of "
-        f"{', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, of which {each} for up to "
+        f"{', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, {each} counts for up to "
         f"{worst.weight:.4g} people."
     )
     warnings.warn(
