@@ -94,6 +94,26 @@ class TestBound:
             bk.audit.poisoning(bk.Flip(keep=0.9))  # type: ignore[arg-type]
 
 
+FOUR_VALUES = [bk.Attribute(name, [1, 2, 3, 4]) for name in "abcdef"]
+PAGE = [
+    (bk.Plan(bk.Domain(range(100)), bk.Flip(keep=0.9)), [0.0125, 0.0141, 0.0158, 0.0200]),
+    (bk.Plan(bk.Domain(range(100)), bk.Flip(keep=0.6)), [0.05, 0.15, 0.45, 4.05]),
+    (bk.Plan(bk.Domain(range(100)), bk.Flip(keep=0.5, keep_absent=0.97)), [0.0213, 0.0439, 0.0906, 0.386]),
+    (bk.Plan(bk.Domain(range(100)), bk.CutAndPaste(7, 0.35), bk.PrivacyUnit(max_size=5)), [0.025, 0.031, 0.035, 0.041]),
+    (bk.Plan(bk.Domain(range(100)), bk.CutAndPaste(7, 0.35), bk.PrivacyUnit(max_size=10)), [0.044, 0.099, 0.211, 1.11]),
+    (bk.Plan(bk.Domain(range(100)), bk.CutAndPaste(7, 0.35), bk.PrivacyUnit(max_size=20)), [0.088, 0.418, 2.00, 68.1]),
+    (bk.Plan(bk.TableDomain(FOUR_VALUES[:3]), bk.GammaDiagonal(19)), [0.0456, 0.0456, 0.0456]),
+    (bk.Plan(bk.TableDomain(FOUR_VALUES), bk.GammaDiagonal(19)), [2.29, 2.29, 2.29, 2.29]),
+]
+
+
+@pytest.mark.parametrize(("plan", "shifts"), PAGE, ids=lambda value: str(value)[:50])
+def test_the_table_on_the_page(plan: bk.Plan, shifts: list[float]) -> None:
+    """What 1% of dishonest people can do to supports of 1, 2, 3 and 5 items."""
+    found = bk.audit.poisoning(plan, fraction=0.01, sizes=[1, 2, 3, 5])
+    assert found["shift"].tolist() == pytest.approx(shifts, rel=0.02)
+
+
 class TestFacts:
     """The two attacks that were found, with fixed seeds."""
 

@@ -11,6 +11,7 @@ import bosket as bk
 from bosket.counting.table import count_subsets
 from bosket.mining.concentration import FEW, HALF, LARGE_SHIFT, concentrations
 from bosket.mining.support import cells_of, moments
+from tests.files import benchmark_file
 from tests.poison import sent
 
 ITEMS = list(range(60))
@@ -89,3 +90,31 @@ def test_three_reports_of_different_strata_are_a_few_too() -> None:
     warning = caught[0].message
     assert isinstance(warning, bk.InfluenceWarning)
     assert (warning.reports, warning.record_size) == (2, None)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["groceries.dat.gz", "retail.dat.gz"])
+@pytest.mark.parametrize(
+    "mechanism", [bk.Flip(keep=0.9), bk.Flip(keep=0.7), bk.CutAndPaste(7, 0.35), bk.CutAndPaste(7, 0.1)], ids=str
+)
+def test_real_baskets_come_without(name: str, mechanism: bk.Mechanism) -> None:
+    raw = bk.Baskets.read(benchmark_file(name))
+    reports = mechanism.randomize(raw, rng=bk.Seeded(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bk.mine(reports, min_support=0.05, max_size=3)
+        bk.mine(reports, min_support=0.01, max_size=1)
+
+
+@pytest.mark.data
+def test_one_honest_record_may_be_too_long_for_the_mechanism() -> None:
+    """In groceries a record of 32 items counts for twice as many people as there are, for triples at cutoff 3."""
+    raw = bk.Baskets.read(benchmark_file("groceries.dat.gz"))
+    reports = bk.CutAndPaste(3, 0.2).randomize(raw, rng=bk.Seeded(1))
+    with pytest.warns(bk.InfluenceWarning, match="records of 32 items"):
+        bk.mine(reports, min_support=0.05, max_size=3)
+    sampled = bk.Plan(raw.domain, bk.CutAndPaste(3, 0.2), bk.PrivacyUnit(max_size=10, longer="sample"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bk.mine(sampled.randomize(raw, rng=bk.Seeded(1)), min_support=0.05, max_size=3)
