@@ -11,6 +11,6 @@ import bosket as bk
 
 def sent(plan: bk.Plan, reports: Sequence[Iterable[object]], *, size: int | None = None) -> bk.Reports:
     """Reports that show these items; with ``size``, they state it as that of their record."""
-    shown = bk.Baskets([list(report) for report in reports], items=plan.domain.labels)  # type: ignore[arg-type]
+    shown = bk.Baskets([list(report) for report in reports], items=plan.domain.labels)
     strata = None if size is None else np.full(len(shown), size, np.int32)
     return bk.Reports(plan, shown.to_bits(), strata=strata, randomness="secure")

@@ -338,7 +338,7 @@ class TestSizePolicy:
         assert mechanism.randomize(bk.Baskets([[], []], items=["a", "b"])).plan.max_size == 1
         for unit in ({"is_declared": False}, {"max_size": 3, "is_declared": "no"}):
             with pytest.raises(bk.ParameterError):
-                bk.PrivacyUnit(**unit)  # type: ignore[arg-type]
+                bk.PrivacyUnit(**unit)
 
     def test_a_file_whose_reports_state_more_than_the_plan_allows_is_refused(self, tmp_path: Path) -> None:
         reports = bk.CutAndPaste(3, 0.2).randomize(self.BASKETS, max_size=4, rng=bk.Seeded(1))

@@ -60,15 +60,12 @@ def enumerated(plan: bk.Plan, k: int) -> tuple[float, float, float] | None:
     channel, legal = plan.channel, legal_reports(plan)
     found = []
     for itemset in combinations(range(len(plan.domain)), k):
-        groups = plan.domain.groups
-        if isinstance(plan.mechanism, bk.GammaDiagonal) and len({int(groups[item]) for item in itemset}) < k:
-            continue  # two values of one attribute: the weight is 0
         rows, weights = np.array([itemset], np.int32), []
         for bits, stratum in legal:
             if channel.recovers(k, [stratum]):
                 shown = sum((bits >> item & 1) << place for place, item in enumerate(itemset))
                 weights.append(float(channel.weights(rows, stratum)[0, shown]))
-        if weights and any(weights):
+        if any(weights):  # not where two values of one attribute make them all 0
             found.append((min(weights), max(weights)))
     if not found:
         return None
