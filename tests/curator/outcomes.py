@@ -117,7 +117,7 @@ def of_file(path: Path, capsys: pytest.CaptureFixture[str], *options: str, items
     said = capsys.readouterr()
     kind = "release" if code == 0 else "refusal" if "within the noise" in said.err else "error"
     lines = said.err.replace(str(path), "FILE").replace(path.name, "FILE").splitlines()
-    text = "\n".join(line for line in lines if not line.startswith("note:"))  # which notes there are follows from noise
+    text = "\n".join(line for line in lines if not line.startswith(("note:", "about:")))  # these follow from noise
     return Outcome(kind, _masked(text), code, _entries(Budget.open(ledger, "all")), clock.work, 0)
 
 

@@ -497,13 +497,12 @@ def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
     """top_k with the exact k-th support: it is in the release for all to see."""
     monkeypatch.setattr(curate, "noisy", lambda counts, *, epsilon, sensitivity: counts)
     records, fewer = of([*MANY, [0, 1]], n_items=3), of(MANY, n_items=3)
+    exact = curate._BELOW * kth_support(pool_of(records), 2)
     found = distinguish(
         released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED)),
         records,
         fewer,
-        lambda release: (
-            release is not None and release.plan.min_count == curate._BELOW * kth_support(pool_of(records), 2)
-        ),
+        lambda release: release is not None and release.plan.min_count == exact,
         trials=110,
     )
     assert found.epsilon > 1

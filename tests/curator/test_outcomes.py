@@ -1,4 +1,4 @@
-"""Neighbouring data sets, chosen by who knows the code, look alike from outside; for each a mistake that would tell them.
+"""Neighbouring data sets, chosen by who knows the code, look alike from outside; for each a mistake that tells them.
 
 The other half, of files, is in ``test_outcomes_of_files``.
 """
@@ -97,7 +97,7 @@ class Construction:
 
 LISTING = patched(miner, "ranked_pool", broken.ranked_listing_pool)
 CONSTRUCTIONS = [
-    Construction("copies of a record at the floor", SHORT + [list(range(14))] * 19, list(range(14)), mine_deep, LISTING),
+    Construction("copies at the floor", SHORT + [list(range(14))] * 19, list(range(14)), mine_deep, LISTING),
     Construction(
         "copies of a long record among many items", SHORT + [list(range(18))] * 19, list(range(18)), mine_deep, LISTING,
         items=range(40_000),

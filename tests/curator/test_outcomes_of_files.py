@@ -1,4 +1,4 @@
-"""Files that differ in one record, chosen by who knows the readers, look alike from outside; so do not for a strict one.
+"""Files that differ in one record, chosen by who knows the readers, look alike from outside.
 
 A strict reader refuses what was not declared, or reads by what the data hold; it serves as the mistake.
 """

@@ -15,9 +15,7 @@ _OF_TOTAL = 0.4
 _GROWTH = 7, 6  # a bin starts a sixth beyond the one before: long records are few, and each bin has noise of its own
 _FAR = 2  # and a bin beyond the longest that are told apart starts at twice the one before
 _CLEAR = 3.0  # standard deviations
-_CLEAR_FAR = (
-    6.0  # likewise of lengths beyond those told apart: one in ten thousand is noise, and would outweigh all others
-)
+_CLEAR_FAR = 6.0  # likewise beyond the lengths told apart: noise there would outweigh all records
 
 
 @dataclass(frozen=True)

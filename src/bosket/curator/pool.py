@@ -4,7 +4,8 @@ To find the largest or the k-th largest support among *all* itemsets takes a sea
 data: one record more took it from one second to a minute.  Here the family is settled beforehand.  Items are ranked by
 noisy supports, which are paid for, and the itemsets of i items are those among the first M_i of the ranking, where
 
-    M_i = the largest M with C(M, j) <= min(ITEMSETS, WORK / W) for j = 2 .. i,    W = ceil(noisy number of records / 64)
+    M_i = the largest M with C(M, j) <= min(ITEMSETS, WORK / W) for j = 2 .. i
+    W   = ceil(noisy number of records / 64)
 
 All of them are counted in bitmaps, without pruning: time and memory follow from these numbers and the true number of
 records.  Pools are nested, so supports do not grow with the size.
@@ -50,7 +51,7 @@ class Pool:
     """Exact supports of itemsets of the most frequent items: for whoever adds noise to what is made of them."""
 
     def __init__(self, baskets: Baskets, ranked: ItemIds, n_records: int) -> None:
-        """``ranked`` are all items, the likely most frequent first, and ``n_records`` is the noisy number of records."""
+        """``ranked`` are all items, the likely most frequent first; ``n_records`` is the noisy number of records."""
         self._baskets = baskets
         self._ranked = ranked
         self._n_records = n_records
