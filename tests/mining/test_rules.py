@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from scipy import stats
 
 import bosket as bk
-from bosket.measures import CATALOGUE, MLXTEND, Contingency, Measure
+from bosket.measures import CATALOGUE, MLXTEND, Contingency, Measure, catalogue
 from bosket.measures.inference import Covariance, Tables
 from bosket.measures.measure import Scale
 from tests.oracles import Floats
@@ -480,6 +481,24 @@ def test_bias_is_that_of_repetitions() -> None:
     bias = np.mean(values) - exact
     assert abs(bias - np.mean(stated)) < 6 * error
     assert bias > 6 * error, "there is a bias to be seen"
+
+
+def test_cautions_of_more_measures_than_a_word_has_bits(
+    found: bk.FrequentItemsets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred measures by turns like one that is doubtful here and one that is not; names alone differ."""
+    known = [CATALOGUE["odds_ratio"], CATALOGUE["lift"], CATALOGUE["conviction"]]
+    many = {f"more{at}": replace(known[at % 3], name=f"more{at}", aliases=(), arules=None) for at in range(200)}
+    for name, record in many.items():
+        monkeypatch.setitem(catalogue._BY_KEY, name, record)
+    names = [record.name for record in known]
+    frame = found.rules(min_threshold=0.3, measures=[*names, *many])
+    cautions = frame["caution"].str.split(", ").tolist()
+    assert len({tuple(row) for row in cautions}) > 1
+    for row in cautions:
+        doubted = [name for name in names if name in row]
+        expected = [f"more{at}" for at in range(200) if names[at % 3] in doubted]
+        assert [name for name in row if name.startswith("more")] == expected
 
 
 def test_cautions_name_what_is_not_sure(found: bk.FrequentItemsets) -> None:

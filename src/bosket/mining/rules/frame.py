@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _WIDENED = "intervals are widened for having been selected (false coverage rate); estimates are not corrected"
 _CHUNK = 1 << 15  # rules evaluated at once: their arrays stay in the processor's cache
+_WORD = 64  # measures to a word of doubts
 
 
 def association_rules(  # what users of such functions expect to write
@@ -181,7 +182,7 @@ def _columns(source: Source, query: Query, rules: Rules, level: float) -> dict[s
     for measure in chosen:
         for part in ("stderr", "low", "high", *(["bias"] if query.bias else [])):
             columns[f"{measure.name}_{part}"] = np.zeros(m) if part in ("stderr", "bias") else np.empty(m)
-    doubts = np.zeros(m, np.uint64)
+    doubts = np.zeros((-(-len(chosen) // _WORD), m), np.uint64)  # a bit per measure, in as many words as it takes
 
     def chunk(part: tuple[int, int]) -> None:
         piece = slice(*part)
@@ -194,13 +195,14 @@ def _columns(source: Source, query: Query, rules: Rules, level: float) -> dict[s
                 for name in ("", "_low", "_high"):
                     columns[measure.name + name][piece] = value
             return
-        for bit, measure in enumerate(chosen):
+        for at, measure in enumerate(chosen):
             inferred = tables.infer(measure, level=level, interval=query.interval)
             for name, values in zip(("", "_stderr", "_low", "_high"), inferred[:4], strict=True):
                 columns[measure.name + name][piece] = values
             if query.bias:
                 columns[f"{measure.name}_bias"][piece] = tables.bias(measure)
-            doubts[piece] |= np.where(inferred.is_trusted, 0, np.uint64(1) << np.uint64(bit)).astype(np.uint64)
+            bit = np.uint64(1) << np.uint64(at % _WORD)
+            doubts[at // _WORD, piece] |= np.where(inferred.is_trusted, np.uint64(0), bit)
 
     parallel_map(chunk, list(slices(m, _CHUNK)))
     columns["caution"] = _cautions(doubts, [measure.name for measure in chosen])
@@ -208,7 +210,11 @@ def _columns(source: Source, query: Query, rules: Rules, level: float) -> dict[s
 
 
 def _cautions(doubts: npt.NDArray[np.uint64], names: list[str]) -> pd.Categorical[Any]:
-    """Sets of doubtful measures as text, a category each."""
-    kinds, codes = np.unique(doubts, return_inverse=True)
-    texts = [", ".join(name for bit, name in enumerate(names) if int(kind) >> bit & 1) for kind in kinds]
+    """Sets of doubtful measures as text, a category each; ``doubts`` has a row for every 64 measures."""
+    kinds, codes = [0], np.zeros(doubts.shape[1], np.int64)
+    for row, word in enumerate(doubts):
+        more, places = np.unique(word, return_inverse=True)
+        pairs, codes = np.unique(codes * len(more) + places, return_inverse=True)
+        kinds = [kinds[pair // len(more)] | int(more[pair % len(more)]) << _WORD * row for pair in pairs.tolist()]
+    texts = [", ".join(name for at, name in enumerate(names) if kind >> at & 1) for kind in kinds]
     return pd.Categorical.from_codes(codes, pd.Index(texts))
