@@ -103,3 +103,67 @@ def test_no_prints_outside_the_command_line() -> None:
         if room_of(path) != "cli":
             calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
             assert not [call for call in calls if getattr(call.func, "id", "") == "print"], path
+
+
+SIMULATIONS = {
+    "audit/coverage.py",
+    "benchmarks/local.py",
+    "benchmarks/tables.py",
+    "data/quest.py",
+    "data/quest_kernels.py",
+    "reproduce/esag_data.py",
+    "reproduce/re.py",
+}
+"""Modules that make up data, or repeat a study, from a seed that they are given: what they draw protects nobody."""
+OTHER_CHANCE = {"numpy.random", "random", "scipy.stats.qmc", "uuid"}
+
+
+def chance_of(path: Path) -> Iterator[ast.AST]:
+    """Every place where a module reaches for chance that is not bosket.randomness."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import) and {alias.name for alias in node.names} & OTHER_CHANCE:
+            yield node
+        elif isinstance(node, ast.ImportFrom):
+            names = {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            if names & OTHER_CHANCE:
+                yield node
+        elif isinstance(node, ast.Attribute) and (
+            node.attr in ("rvs", "urandom")
+            or (node.attr == "random" and getattr(node.value, "id", "") in ("np", "numpy"))
+        ):
+            yield node
+
+
+def test_chance_comes_from_one_place() -> None:
+    users = {path.relative_to(ROOT).as_posix() for path in modules() if any(chance_of(path))}
+    assert users == SIMULATIONS | {"randomness.py"}, "which takes its key from the operating system"
+
+
+def test_simulations_are_told_their_seed() -> None:
+    """A generator without one would be seeded by the system, silently, and still protect nobody."""
+    calls = 0
+    for name in sorted(SIMULATIONS):
+        for node in ast.walk(ast.parse((ROOT / name).read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
+                "default_rng",
+                "PCG64",
+                "SeedSequence",
+            ):
+                calls += 1
+                assert node.args, f"{name}, line {node.lineno}"
+                assert not (isinstance(node.args[0], ast.Constant) and node.args[0].value is None)
+    assert calls > 5
+
+
+def test_the_search_for_other_chance_finds_it(tmp_path: Path) -> None:
+    for line in (
+        "import numpy as np\nrng = np.random.default_rng(1)",
+        "import random",
+        "from numpy import random",
+        "from numpy.random import default_rng",
+        "from scipy import stats\nstats.norm.rvs(3)",
+        "import os\nos.urandom(3)",
+    ):
+        path = tmp_path / "module.py"
+        path.write_text(line)
+        assert any(chance_of(path)), line

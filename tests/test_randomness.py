@@ -423,3 +423,44 @@ class TestSubsets:
     def test_copies_are_refused(self) -> None:
         with pytest.raises(ValueError, match="contiguous"):
             Seeded(1).keep_subset(np.zeros((4, 4), np.uint64)[:, ::2], np.zeros(4, np.int64))
+
+
+class TestMultinomial:
+    @pytest.mark.parametrize(
+        ("total", "p"),
+        [(20, 0.4), (100_000, 1e-5), (100, 0.1), (3000, 0.02), (1_000_000, 0.3), (1000, 0.97), (21, 0.5)],
+    )
+    def test_a_cell_is_binomial(self, total: int, p: float) -> None:
+        """By inversion where few are expected, else by rejection; p off by a fiftieth of an error is caught."""
+        n = 400_000
+        drawn = Seeded(7).multinomial(total, [p, 1 - p], n)
+        assert (drawn.sum(axis=1) == total).all()
+        law = stats.binom(total, p)
+        edges = np.unique(law.ppf(np.linspace(0.002, 0.998, 60)))
+        observed = np.bincount(np.searchsorted(edges, drawn[:, 0]), minlength=len(edges) + 1)
+        assert_plausible(chi_square(observed, np.diff([0.0, *law.cdf(edges), 1.0])))
+        wrong = stats.binom(total, p + 0.02 * law.std() / total)
+        assert_rejected(chi_square(observed, np.diff([0.0, *wrong.cdf(edges), 1.0])))
+
+    def test_cells_together(self) -> None:
+        """All outcomes of six things in three cells against the multinomial law."""
+        law, n = [0.2, 0.5, 0.3], 200_000
+        drawn = Seeded(8).multinomial(6, law, n)
+        outcomes = [(a, b, 6 - a - b) for a in range(7) for b in range(7 - a)]
+        observed = [int((drawn == outcome).all(axis=1).sum()) for outcome in outcomes]
+        assert_plausible(chi_square(observed, [stats.multinomial(6, law).pmf(outcome) for outcome in outcomes]))
+        wrong = [stats.multinomial(6, [0.21, 0.5, 0.29]).pmf(outcome) for outcome in outcomes]
+        assert_rejected(chi_square(observed, wrong))
+
+    def test_edges(self) -> None:
+        rng = Seeded(1)
+        assert (rng.multinomial(1000, [0, 3, 0], 5) == [0, 1000, 0]).all()
+        assert (rng.multinomial(0, [1, 3], 5) == 0).all()
+        assert rng.multinomial(10, [1.0], 0).shape == (0, 1)
+        assert rng.multinomial(10**12, [1.0, 1.0, 1e-300], 50)[:, 2].max() == 0
+
+    def test_it_repeats_by_its_seed_alone(self) -> None:
+        """More words than one buffer: where one runs out, the draw goes on."""
+        one, same, other = (Seeded(seed).multinomial(10_000, [1, 2, 3, 4], 5000) for seed in (1, 1, 2))
+        assert (one == same).all()
+        assert not (one == other).all()

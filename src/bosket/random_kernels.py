@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -186,3 +187,78 @@ def row_sizes(bits: Any, sizes: Any) -> None:
         for word in bits[row]:
             total += popcount(word)
         sizes[row] = total
+
+
+@compiled
+def binomial_by_inversion(n: int, p: float, word: Any) -> int:
+    """The number whose distribution function first passes one uniform number; for n p below 10 and p up to 1/2."""
+    left = (np.float64(word >> np.uint64(11)) + 0.5) / 9007199254740992.0
+    mass = math.exp(n * math.log1p(-p))
+    k = 0
+    while left > mass and k < n and mass > 0.0:
+        left -= mass
+        k += 1
+        mass *= (n - k + 1) / k * (p / (1.0 - p))
+    return k
+
+
+@compiled
+def binomial_by_rejection(n: int, p: float, random: Any, used: int) -> tuple[int, int]:
+    """A binomial number for n p of at least 10 and p up to 1/2, and how many random words are used then; -1 when they
+    run out, and the draw goes on with fresh ones: what was rejected has no part in it.
+
+    Hoermann (1993), "The generation of binomial random variates", algorithm BTRS: transformed rejection, exact up to
+    rounding.
+    """
+    spread = math.sqrt(n * p * (1.0 - p))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * spread
+    mode = math.floor((n + 1) * p)
+    at_mode = math.lgamma(mode + 1.0) + math.lgamma(n - mode + 1.0)
+    log_odds = math.log(p / (1.0 - p))
+    while used + 2 <= random.size:
+        u = (np.float64(random[used] >> np.uint64(11)) + 0.5) / 9007199254740992.0 - 0.5
+        v = (np.float64(random[used + 1] >> np.uint64(11)) + 0.5) / 9007199254740992.0
+        used += 2
+        near = 0.5 - abs(u)
+        k = math.floor((2.0 * a / near + b) * u + n * p + 0.5)
+        if 0.0 <= k <= n:
+            if near >= 0.07 and v <= 0.92 - 4.2 / b:
+                return int(k), used
+            log_ratio = at_mode - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0) + (k - mode) * log_odds
+            if math.log(v * alpha / (a / (near * near) + b)) <= log_ratio:
+                return int(k), used
+    return -1, used
+
+
+@compiled
+def multinomial_block(counts: Any, total: int, conditional: Any, done: int, random: Any) -> int:
+    """Fill the cells of ``counts`` from number ``done`` on, row by row, until the random words run out.
+
+    Cell j of a row is binomial among what the cells before it have left, with probability conditional[j].  Returns the
+    number of cells that are filled.
+    """
+    n_rows, n_cells = counts.shape
+    cell, used = done, 0
+    while cell < n_rows * n_cells:
+        row, column = cell // n_cells, cell % n_cells
+        left = total
+        for before in range(column):
+            left -= counts[row, before]
+        p = min(conditional[column], 1.0 - conditional[column])
+        k = 0
+        if p <= 0.0 or left == 0:
+            k = 0
+        elif left * p < 10.0:
+            if used >= random.size:
+                return cell
+            k = binomial_by_inversion(left, p, random[used])
+            used += 1
+        else:
+            k, used = binomial_by_rejection(left, p, random, used)
+            if k < 0:
+                return cell
+        counts[row, column] = k if conditional[column] <= 0.5 else left - k
+        cell += 1
+    return cell

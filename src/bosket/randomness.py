@@ -36,6 +36,7 @@ from bosket.random_kernels import (
     RUN,
     insert_lanes_block,
     keep_subset_block,
+    multinomial_block,
     xor_bernoulli_block,
 )
 from bosket.threads import parallel_map, slices
@@ -164,6 +165,21 @@ class Randomness(ABC):
         """
         drawn = self.stream().words(n) >> np.uint64(64 - PRECISION)
         return np.searchsorted(cumulative, drawn, side="right").astype(np.int64)
+
+    def multinomial(self, total: int, law: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+        """``n`` independent rows: how ``total`` things fall into cells with probabilities in proportion to ``law``.
+
+        Cell by cell, each binomial among what is left: by inversion where few are expected, else by Hoermann's
+        transformed rejection (1993).  Exact up to the rounding of doubles: for simulation, not for what is released.
+        """
+        weights = np.asarray(law, float)
+        tails = np.cumsum(weights[::-1])[::-1]
+        conditional = np.divide(weights, tails, out=np.zeros_like(weights), where=tails > 0)
+        counts = np.zeros((n, len(weights)), np.int64)
+        stream, done = self.stream(), 0
+        while done < counts.size:
+            done = multinomial_block(counts, total, conditional, done, stream.words(_BUFFER_WORDS // 16))
+        return counts
 
     def keep_subset(self, bits: Words, keep: npt.NDArray[np.int64]) -> None:
         """Of the set bits of every row keep so many, each choice of them equally likely, and clear the rest, in place.

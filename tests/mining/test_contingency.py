@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,7 +104,7 @@ def test_delta_method_is_the_bootstraps(mechanism: bk.Mechanism, sampling: bool)
             continue
         n_rules += 1
         assert n_rules < 200, compared
-        replicates = found.replicates(20_000, seed=n_rules)
+        replicates = found.replicates(20_000, rng=bk.Seeded(n_rules))
         for name in (name for name in SMOOTH if compared[name] < 50):
             estimate = found.measure(name)
             if not estimate.is_trusted or np.isinf(estimate.value):
@@ -116,9 +117,23 @@ def test_bootstrap_intervals_are_near_the_default_ones() -> None:
     found = bk.contingency(reports_of(MECHANISMS[0]), {0}, {1}, sampling=True)
     for name in ("lift", "confidence", "correlation", "odds_ratio", "chi_squared"):
         estimate = found.measure(name)
-        low, high = found.bootstrap(name, replicates=20_000, seed=1).interval()
+        low, high = found.bootstrap(name, replicates=20_000, rng=bk.Seeded(1)).interval()
         assert low == pytest.approx(estimate.low, abs=0.1 * (estimate.high - estimate.low))
         assert high == pytest.approx(estimate.high, abs=0.1 * (estimate.high - estimate.low))
+
+
+def test_the_bootstrap_draws_from_our_randomness() -> None:
+    """The same tables for the same seed, others from the secure source, and from nothing else."""
+    found = bk.contingency(reports_of(MECHANISMS[0]), {0}, {1})
+    for sampling in (False, True):
+        found = bk.contingency(reports_of(MECHANISMS[0]), {0}, {1}, sampling=sampling)
+        one, same = (found.replicates(50, rng=bk.Seeded(3)).counts for _ in range(2))
+        assert (one == same).all()
+        assert not (found.replicates(50).counts == found.replicates(50).counts).all()
+    wrong: Any = np.random.default_rng(1)
+    with pytest.raises(bk.ParameterError) as caught:
+        found.bootstrap("lift", rng=wrong)
+    assert caught.value.parameter == "rng"
 
 
 class TestManyWay:
@@ -176,7 +191,7 @@ class TestManyWay:
         sides = [{labels[0]}, {labels[3]}, {labels[-1]}]
         for sampling in (False, True):
             found = bk.contingency(reports, *sides, sampling=sampling)
-            replicates = found.replicates(10_000, seed=2)
+            replicates = found.replicates(10_000, rng=bk.Seeded(2))
             for name in MANY_WAY:
                 estimate = found.measure(name)
                 if estimate.is_trusted:

@@ -23,6 +23,7 @@ from bosket.measures import measure
 from bosket.mechanisms.base import RecordChannel
 from bosket.mining.contingency import cell_weights, two_by_two
 from bosket.mining.itemset_measures import many_way
+from bosket.randomness import Randomness, Secure, check_randomness
 
 if TYPE_CHECKING:
     from bosket.mining.contingency import ContingencyTable
@@ -67,23 +68,23 @@ class Replicates:
         return Bootstrap(np.asarray(measure(name)(two_by_two(self.counts, self.n_records)), float))
 
 
-def replicates(table: ContingencyTable, number: int = 2000, *, seed: int = 0) -> Replicates:
-    """So many tables; the same for the same seed."""
+def replicates(table: ContingencyTable, number: int = 2000, *, rng: Randomness | None = None) -> Replicates:
+    """Draws ``number`` tables; ``Seeded`` makes the draw repeatable."""
     check_integer("replicates", number, least=2)
-    rng = np.random.default_rng(check_integer("seed", seed, least=0))
+    rng = Secure() if rng is None else check_randomness(rng)
     draws = _redraw(table, number, rng) if table.sampling else _toss_again(table, number, rng)
     counts = sum(draw @ weights.T for draw, weights in zip(draws, table.weights, strict=True))
     return Replicates(np.asarray(counts, float), table.n_records)
 
 
-def _redraw(table: ContingencyTable, number: int, rng: np.random.Generator) -> list[Draws]:
+def _redraw(table: ContingencyTable, number: int, rng: Randomness) -> list[Draws]:
     """Reports of other people, by stratum."""
     law = table.reports.ravel() / table.n_records
-    draws = rng.multinomial(table.n_records, law / law.sum(), size=number)
+    draws = rng.multinomial(table.n_records, law, number)
     return np.split(draws, len(table.strata), axis=1)
 
 
-def _toss_again(table: ContingencyTable, number: int, rng: np.random.Generator) -> list[Draws]:
+def _toss_again(table: ContingencyTable, number: int, rng: Randomness) -> list[Draws]:
     """Reports of the same people, by stratum."""
     people = _people(table)
     return [
@@ -92,12 +93,12 @@ def _toss_again(table: ContingencyTable, number: int, rng: np.random.Generator) 
     ]
 
 
-def _toss(people: Floats, total: int, transition: Floats, number: int, rng: np.random.Generator) -> Draws:
+def _toss(people: Floats, total: int, transition: Floats, number: int, rng: Randomness) -> Draws:
     """Reports of these people, by the coins of the channel."""
     result = np.zeros((number, len(transition)), np.int64)
     for pattern, many in enumerate(_whole(people, total).tolist()):
         if many:
-            result += rng.multinomial(many, transition[pattern] / transition[pattern].sum(), size=number)
+            result += rng.multinomial(many, transition[pattern], number)
     return result
 
 

@@ -37,6 +37,7 @@ from bosket.reports import Reports
 
 if TYPE_CHECKING:
     from bosket.mining.bootstrap import Bootstrap, Replicates
+    from bosket.randomness import Randomness
 
 LARGEST = 10
 """Items that the sides may have together."""
@@ -129,15 +130,18 @@ class ContingencyTable:
         """Several by name."""
         return {found.name: found for found in (self.measure(name, level=level) for name in names)}
 
-    def bootstrap(self, name: str, *, replicates: int = 2000, seed: int = 0) -> Bootstrap:
+    def bootstrap(self, name: str, *, replicates: int = 2000, rng: Randomness | None = None) -> Bootstrap:
         """The measure of tables drawn again from what was estimated: :meth:`replicates`, of one measure."""
-        return self.replicates(replicates, seed=seed).of(name)
+        return self.replicates(replicates, rng=rng).of(name)
 
-    def replicates(self, number: int = 2000, *, seed: int = 0) -> Replicates:
-        """Tables drawn again from what was estimated: see :mod:`bosket.mining.bootstrap`."""
+    def replicates(self, number: int = 2000, *, rng: Randomness | None = None) -> Replicates:
+        """Tables drawn again from what was estimated: see :mod:`bosket.mining.bootstrap`.
+
+        ``rng=Seeded(7)`` gives the same ones every time.
+        """
         from bosket.mining.bootstrap import replicates
 
-        return replicates(self, number, seed=seed)
+        return replicates(self, number, rng=rng)
 
     def _by_side(self, cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Cells by pattern, first side in the lowest bit, as an array with an axis per side."""
