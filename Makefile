@@ -1,9 +1,12 @@
-# One Makefile; `make help` lists the targets.  Everything happens in .venv, made on first use.
+# One Makefile; `make help` lists the targets.  Everything happens in .venv, made on first use, from the ranges of
+# pyproject.toml; `make locked` makes it from requirements/ci.lock instead, as CI does.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow check lint types bench clean
+TOOLS := .tools
+LOCK := requirements/ci.lock
+.PHONY: help demo test slow check lint types bench locked lock audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*## "} {printf "  make %-8s %s\n", $$1, $$2}'
@@ -13,6 +16,24 @@ $(VENV)/.dev: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+# hashes for every file, nothing built from source, nothing asked for beyond the lock
+locked: ## the environment that CI tests in: just what requirements/ci.lock names
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $(VENV)/.dev
+
+$(TOOLS)/bin/uv:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv
+
+lock: $(TOOLS)/bin/uv ## renew requirements/ci.lock: the newest versions that pyproject.toml allows, for Python 3.11 and later
+	$(TOOLS)/bin/uv pip compile pyproject.toml requirements/build.in --extra dev --universal --python-version 3.11 \
+	  --upgrade --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file $(LOCK)
+
+audit: ## look up the locked packages in a database of known faults; skipped where none can be reached
+	PYTHON='$(PYTHON)' .ci/audit $(LOCK) $(TOOLS)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
@@ -40,4 +61,4 @@ bench: $(VENV)/.bench ## benchmarks against peers and the machine's limit; one J
 	$(BIN)/bosket bench --output out/bench.json
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) demo out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) demo out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
