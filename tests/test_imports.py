@@ -13,7 +13,7 @@ import bosket
 ROOT = Path(bosket.__file__).parent
 HOUSE = [
     ["errors", "_version"],
-    ["checks", "compiled", "threads"],
+    ["checks", "limits", "compiled", "threads"],
     ["strict_json"],
     ["random_kernels", "randomness", "moment_kernels", "estimates", "ratio"],
     ["data"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets, Domain
 from bosket.errors import ParameterError, TooManyCandidatesError
-from bosket.mining.apriori import least_count
+from bosket.limits import least_count
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.mine import not_a_string
 
@@ -45,7 +44,7 @@ def frequent_itemsets(raw: Baskets, *, min_support: float, max_size: int, top: i
     """
     if max_size == 0:
         return []
-    min_count = max(1, math.ceil(least_count(min_support, raw.n_records)))
+    min_count = least_count(min_support, raw.n_records)
     chosen = [np.unique(items, axis=0) for items, _ in _mine(raw, min_count, max_size, _MOST_FREQUENT)]
     bounds = _Bounds(none_at=min_count)
     for size in range(len(chosen) + 1, max_size + 1):

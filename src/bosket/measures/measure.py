@@ -80,10 +80,16 @@ class Measure:
     is_symmetric: bool = False
     """Whether A => C and C => A have the same value."""
 
+    @property
+    def is_rounded_once(self) -> bool:
+        """Whether the float of a table of counts is the one nearest to the exact value."""
+        return self.ratio is not None
+
     def __call__(self, table: Contingency) -> Array:
         """The measure of each table; conventions at degenerate ones included."""
         with np.errstate(all="ignore"):
-            result = np.array(self.value(table) + np.zeros_like(table.pi11))
+            value = self.value(table) if self.ratio is None or table.counts is None else table.ratio(*self.ratio)
+            result = np.array(value + np.zeros_like(table.pi11))
         decided = np.zeros(result.shape, bool)
         for place, constant in self.degenerate.items():
             here = getattr(table, place) == 0

@@ -15,7 +15,7 @@ from bosket.measures.of_dependence import covariance
 from bosket.measures.of_support import geometric_mean
 from bosket.measures.table import FORMS, Contingency, Form
 
-EXCESS: Form = (2.0, -1.0, 0.0, 0.0)
+EXCESS: Form = (2, -1, 0, 0)
 """Examples less exceptions: pi11 - pi10 = 2 x - a."""
 
 
@@ -113,7 +113,7 @@ casual_confidence = Measure(
     name="casual_confidence",
     title="mean of the confidences of A => C and of its contrapositive, not C => not A",
     formula="(x / a + pi00 / (1 - c)) / 2; arules 1.7 has 1 - pi10 (1 / a + 1 / c) / n",
-    value=lambda t: 0.5 * t.pi11 / t.a + 0.5 * t.pi00 / t.not_c,
+    value=lambda t: (t.pi11 / t.a + t.pi00 / t.not_c) / 2,
     gradient=_casual_confidence_gradient,
     range=(0.0, 1.0),
     reference="Kodratoff (2001), causal confidence, as in Huynh, Guillet and Briand (2005)",

@@ -200,7 +200,7 @@ gini = Measure(
 
 def _avoided(t: Contingency) -> tuple[Array, Array, Array]:
     """The sign of c - 1/2, and in either row how many more have what is rarer in C as a whole, if there are more."""
-    sign = np.where(t.c.real >= t.not_c.real, 1.0, -1.0)
+    sign = np.where(t.c.real >= t.not_c.real, 1, -1)
     with_a, without = sign * (t.pi10 - t.pi11), sign * (t.pi00 - t.pi01)
     return sign, np.where(with_a.real > 0, with_a, 0), np.where(without.real > 0, without, 0)
 

@@ -110,7 +110,7 @@ kulczynski = Measure(
     name="kulczynski",
     title="mean of the confidences of A => C and C => A",
     formula="x (1 / a + 1 / c) / 2",
-    value=lambda t: t.pi11 * (0.5 / t.a + 0.5 / t.c),
+    value=lambda t: t.pi11 * (1 / t.a + 1 / t.c) / 2,
     gradient=lambda t: (0.5 / t.a + 0.5 / t.c, -0.5 * t.pi11 / t.a**2, -0.5 * t.pi11 / t.c**2),
     range=(0.0, 1.0),
     reference="Kulczynski (1927); Wu, Chen and Han (2010)",

@@ -38,6 +38,8 @@ class Contingency:
     c: Array
     not_a: Array
     not_c: Array
+    counts: tuple[Array, Array, Array] | None = None
+    """The support counts of both sides together, of A and of C, where the table was made of them."""
 
     @classmethod
     def of_counts(cls, x: npt.ArrayLike, a: npt.ArrayLike, c: npt.ArrayLike, n: float) -> Contingency:
@@ -53,6 +55,7 @@ class Contingency:
             c=c / n,
             not_a=(n - a) / n,
             not_c=(n - c) / n,
+            counts=(x, a, c),
         )
 
     def shifted(self, x: Any, a: Any, c: Any) -> Contingency:
@@ -72,12 +75,22 @@ class Contingency:
     def __getitem__(self, rules: Any) -> Contingency:
         """Some of the rules."""
         parts = (self.pi11, self.pi10, self.pi01, self.pi00, self.a, self.c, self.not_a, self.not_c)
-        return Contingency(self.n, *(part[rules] for part in parts))
+        counts = None if self.counts is None else (self.counts[0][rules], self.counts[1][rules], self.counts[2][rules])
+        return Contingency(self.n, *(part[rules] for part in parts), counts=counts)
 
     def at(self, form: Form) -> Array:
         """A linear function of each table."""
         x, a, c, one = form
         result: Array = x * self.pi11 + a * self.a + c * self.c + one
+        return result
+
+    def ratio(self, over: Form, under: Form) -> Array:
+        """Of two linear functions of each table; of counts, where there are some, so that it is rounded once."""
+        top, bottom = self.at(over), self.at(under)
+        if self.counts is not None:
+            x, a, c = self.counts
+            top, bottom = (form[0] * x + form[1] * a + form[2] * c + form[3] * self.n for form in (over, under))
+        result: Array = top / bottom
         return result
 
     def __len__(self) -> int:

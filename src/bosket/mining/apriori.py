@@ -23,6 +23,7 @@ from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.table import SupportTable
 from bosket.errors import TooManyCandidatesError
 from bosket.estimates import Floats, standard_error, variance
+from bosket.limits import reaches
 from bosket.mechanisms.base import Channel
 from bosket.mining.candidates import next_candidates
 from bosket.mining.support import Moments, cells_of, least_variances, moments
@@ -72,13 +73,6 @@ class Search:
     on_progress: Progress | None = None
 
 
-def least_count(min_support: float, n_records: int) -> float:
-    """The smallest count that is frequent; a hair below the product, so that 0.1 of 30 records is 3 and not
-    3.0000000000000004.
-    """
-    return min_support * n_records * (1 - 1e-12)
-
-
 def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]:
     """The itemsets to extend, size by size; those at or above min_support are the frequent ones."""
     table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
@@ -91,7 +85,7 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
         observed = counter.supports(candidates, on_progress=_at_size(search.on_progress, size, len(candidates)))
         counted = time.perf_counter()
         estimate, error = _estimate(channel, counter, candidates, observed, table)
-        keep = estimate.value >= least_count(search.min_support, counter.n_records) - search.slack * error
+        keep = reaches(estimate.value + search.slack * error, search.min_support * counter.n_records)
         level = Level(candidates[keep], observed[:, keep], estimate.value[keep], estimate.second[keep])
         log.info(
             "size %d: %d candidates, %d kept, %.2f s counting, %.2f s estimating",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -16,9 +15,10 @@ from bosket.counting.table import count_subsets
 from bosket.data import Baskets, Table
 from bosket.errors import DataError, ParameterError
 from bosket.estimates import Estimates, Floats, expected_products, variance
+from bosket.limits import least_count
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.apriori import Level, LevelProgress, Progress, Search, least_count, levelwise
+from bosket.mining.apriori import Level, LevelProgress, Progress, Search, levelwise
 from bosket.mining.concentration import LOOKED_AT, Concentration, concentrations, warn_of
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.result import FrequentItemsets
@@ -132,7 +132,7 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
         indptr,
         indices,
         baskets.n_items,
-        min_count=max(1, math.ceil(least_count(search.min_support, n))),
+        min_count=least_count(search.min_support, n),
         max_size=search.max_size,
         max_itemsets=search.max_candidates,
         on_progress=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0)),

@@ -15,6 +15,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
+from bosket.limits import keeps_to
 from bosket.measures import Contingency, Measure, Monotone
 from bosket.measures import measures as by_names
 from bosket.measures.independence import Counts, chi_squares, correlation_at_least, independence
@@ -94,11 +95,11 @@ def frame_of(pairs: Pairs, how: Criteria, tests: int, about: dict[str, Any]) -> 
     chi_squared = chi_squares(*pairs.counts)
     order = np.lexsort((pairs.rows[:, 1], pairs.rows[:, 0], -chi_squared, p))
     if how.max_p is not None:
-        order = order[p_adjusted[order] <= how.max_p]
+        order = order[keeps_to(p_adjusted[order], how.max_p)]
     pairs, p = pairs[order], p[order]
     labels = [frozenset([label]) for label in pairs.domain.labels]
     table = Contingency.of_counts(*pairs.counts)
-    at_least = np.where(p <= 1 - how.level, correlation_at_least(*pairs.counts, level=how.level), 0.0)
+    at_least = np.where(keeps_to(p, 1 - how.level), correlation_at_least(*pairs.counts, level=how.level), 0.0)
     frame = pd.DataFrame(
         {
             "antecedents": as_objects([labels[item] for item in pairs.rows[:, 0].tolist()]),

@@ -15,9 +15,10 @@ from bosket.counting.table import SupportTable
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.estimates import Floats, normal_quantile, standard_error, variance
+from bosket.limits import least_count, reaches
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.apriori import Level, least_count
+from bosket.mining.apriori import Level
 from bosket.mining.support import least_variances
 
 
@@ -66,14 +67,20 @@ class FrequentItemsets:
 
     def above(self, level: Level) -> npt.NDArray[np.bool_]:
         """Which itemsets of a level have an estimate of at least ``min_support`` themselves."""
-        result: npt.NDArray[np.bool_] = level.value >= least_count(self.min_support, self.n_records)
+        result: npt.NDArray[np.bool_] = reaches(level.value, self.min_support * self.n_records)
+        if self._is_exact:
+            result = level.value >= least_count(self.min_support, self.n_records)
         return result
+
+    @property
+    def _is_exact(self) -> bool:
+        return isinstance(self.channel, IdentityChannel)
 
     @cached_property
     def _frequent(self) -> list[npt.NDArray[np.bool_]]:
         """By size: above the limit, or part of a frequent itemset that is one larger."""
         frequent = [self.above(level) for level in self.levels]
-        if isinstance(self.channel, IdentityChannel):
+        if self._is_exact:
             return frequent  # supports do not grow with size
         for size in range(len(self.levels) - 1, 0, -1):
             larger = np.ascontiguousarray(self.levels[size].items[frequent[size]])
@@ -208,7 +215,7 @@ class FrequentItemsets:
         """What standard errors cover, in words."""
         if sampling:
             return "coins and sampling"
-        return "none: the data are exact" if isinstance(self.channel, IdentityChannel) else "coins alone"
+        return "none: the data are exact" if self._is_exact else "coins alone"
 
     def rules(self, *, metric: str = "confidence", min_threshold: float = 0.8, **options: Any) -> pd.DataFrame:
         """Association rules among the frequent itemsets, with errors; see :func:`bosket.association_rules`."""

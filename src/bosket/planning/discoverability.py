@@ -17,6 +17,7 @@ from scipy.stats import binom
 
 from bosket.checks import check_between, check_fraction, check_integer
 from bosket.errors import ParameterError, SingularChannelError
+from bosket.limits import keeps_to
 from bosket.mechanisms import ExchangeableChannel, Mechanism
 from bosket.planning.maximal import planning_channel
 from bosket.privacy.breaches import Floats
@@ -58,7 +59,7 @@ def support_stderr(mechanism: Mechanism, itemset_size: int, *, support: float, r
     records = _checked(records)
     n = sum(records.values())
     able = sum(number for size, number in records.items() if size >= k)
-    if not 0 <= support * n <= able * (1 + 1e-12):
+    if not (support >= 0 and keeps_to(support * n, able)):
         raise ParameterError(
             f"The 'support' parameter must be at most the {able / n:.4g} of records that have {k} items or more, got "
             f"{support:g}.",

@@ -18,6 +18,7 @@ import numpy as np
 from bosket._version import __version__
 from bosket.data import Baskets, Domain, quest
 from bosket.errors import DataError
+from bosket.limits import reaches
 from bosket.mechanisms import Flip
 from bosket.mining import FrequentItemsets, mine
 from bosket.randomness import Seeded
@@ -95,8 +96,8 @@ def quality(truth: FrequentItemsets, found: FrequentItemsets, largest: int) -> l
 
     As in the papers an itemset counts as found when its own estimate reaches the limit.
     """
-    limit = found.min_support * (1 - 1e-12)
-    real, estimated = dict(truth), {itemset: value for itemset, value in found if value >= limit}
+    limit = found.min_support
+    real, estimated = dict(truth), {itemset: value for itemset, value in found if reaches(value, limit)}
     rows = []
     for size in [*range(1, largest + 1), 0]:
         frequent = {itemset for itemset in real if size in (0, len(itemset))}

@@ -19,7 +19,6 @@ of epsilon.  The rows say so.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,8 +29,8 @@ from bosket.curator import AS_PUBLISHED, NAIVE, Heuristics, HopelessError, Relea
 from bosket.curator.rivals import Rival, bhaskar, diffpart, privbasis, untruncated
 from bosket.data import Baskets
 from bosket.errors import DataError
+from bosket.limits import least_count
 from bosket.mining import mine as exact
-from bosket.mining.apriori import least_count
 from bosket.reproduce.datasets import find
 from bosket.reproduce.zeng_figures import BHASKAR, PAIRS, figures
 
@@ -106,7 +105,7 @@ def _told_k(baskets: Baskets, limit: float, number: int) -> Answer:
 
 def _by_count(baskets: Baskets, limit: float, number: int) -> Answer:
     """The count that exact mining asks for, of sanitized records."""
-    min_count = max(1, math.ceil(least_count(limit, baskets.n_records)))
+    min_count = least_count(limit, baskets.n_records)
     return _sanitized(baskets, diffpart.frequent(baskets, epsilon=EPSILON, min_count=min_count, **DIFFPART))
 
 

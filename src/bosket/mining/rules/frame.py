@@ -15,6 +15,7 @@ import pandas as pd
 
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
+from bosket.limits import keeps_to
 from bosket.measures.multiple import adjust as adjusted
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.rules.generate import generate, tables_of
@@ -121,7 +122,7 @@ def association_rules(  # what users of such functions expect to write
         p_adjusted = adjusted(passed.p_value, query.adjust, tests=family)
     order = passed.order
     if query.alpha is not None:
-        order = order[p_adjusted[order] <= query.alpha]
+        order = order[keeps_to(p_adjusted[order], query.alpha)]
     number = passed.number if query.alpha is None else len(order)
     order = order[: query.top]
     each = 1 - (1 - level) * min(max(len(order), 1) / family, 1.0) if query.fcr else level

@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from bosket.errors import TooManyRulesError
 from bosket.estimates import Floats
+from bosket.limits import reaches, without_rounding
 from bosket.measures.inference import Covariance, Tables, present
-from bosket.mining.rules.kernels import improving
+from bosket.measures.selection import passes as passes_exactly
+from bosket.mining.rules.improvement import improvements
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import p_values
 from bosket.mining.rules.splits import Family, Places, Rules, Source
@@ -36,8 +38,8 @@ class Passed(NamedTuple):
 
     @property
     def order(self) -> Places:
-        """By the key, highest first; equals keep their order."""
-        return np.lexsort((-self.key, ~self.is_sure))
+        """By the key, highest first; those equal but for rounding keep their order."""
+        return np.lexsort((-without_rounding(self.key), ~self.is_sure))
 
 
 def generate(source: Source, query: Query, shape: Shape) -> Passed:
@@ -84,8 +86,7 @@ def _piece(family: Family, query: Query, shape: Shape) -> Passed:
     n = family.found.n_records
     rows, antecedents = _splits(family, query, shape)
     if query.min_improvement is not None:
-        improves = np.empty(len(rows), bool)
-        improving(family.values, rows, antecedents, query.min_improvement, improves)
+        improves = improvements(family, rows, antecedents, query.min_improvement)
         rows, antecedents = rows[improves], antecedents[improves]
     rules = family.rules(rows, antecedents)
     which = np.arange(len(rows))
@@ -99,7 +100,7 @@ def _piece(family: Family, query: Query, shape: Shape) -> Passed:
             value, key, is_sure = inferred.value, inferred.low, inferred.is_trusted
         else:
             value = key = tables.values(query.by)
-        defined = value >= query.min_threshold  # the denominators that are not sure made it NaN
+        defined = ~np.isnan(value)  # it is where a denominator is not sure
         if not defined.all():
             rules, key, is_sure, which = rules.take(defined), key[defined], is_sure[defined], which[defined]
     p_value = None
@@ -117,8 +118,10 @@ def _splits(family: Family, query: Query, shape: Shape) -> tuple[Places, Places]
     values, full = family.values, family.full
     x = np.broadcast_to(values[:, full, None], (len(values), len(masks)))
     table = Contingency.of_counts(x, values[:, masks], values[:, full ^ masks], family.found.n_records)
-    value = query.by(table) if family.source.is_exact else present(query.by, table)
-    passes = value >= query.min_threshold
+    if family.source.is_exact:
+        passes = passes_exactly(query.by, table, query.min_threshold)
+    else:
+        passes = reaches(present(query.by, table), query.min_threshold)
     allowed = shape.allowed(family.rows, masks)
     if allowed is not None:
         passes &= allowed
