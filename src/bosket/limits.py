@@ -6,7 +6,8 @@ A confidence of 4 in 5 computed from rounded fractions is 0.7999999999999999, an
     counts      Whole numbers are compared where a limit can be made one.  A ratio of counts reaches a limit when the
                 float nearest to it is at least the limit: k of n reaches both the decimal as written and the float k/n.
     elsewhere   Estimates, p-values and measures with roots or logarithms carry rounding errors of their own: they are
-                compared with a hair, a billionth of the limit (and 1e-12 for a limit of 0).
+                compared with a hair, a billionth of the limit (1e-12 for a measure that must reach 0, nothing for a
+                p-value that must keep to 0).
 
 Neither is for privacy: a budget or a guarantee is never met by a hair.
 """
@@ -22,12 +23,12 @@ import numpy as np
 HAIR = 1e-9
 """The part of a limit by which a computed value may miss it."""
 
-_NEAR_ZERO = 1e-12  # and for limits of 0
+_NEAR_ZERO = 1e-12  # the hair of a limit of 0
 
 
 def hair(limit: Any) -> Any:
     """By how much a computed value may miss the limit, or limits."""
-    return HAIR * np.abs(limit) + _NEAR_ZERO
+    return HAIR * np.abs(limit) + _NEAR_ZERO * (limit == 0)
 
 
 def reaches(value: Any, limit: Any) -> Any:
@@ -40,12 +41,12 @@ def reaches(value: Any, limit: Any) -> Any:
 
 
 def keeps_to(value: Any, limit: Any) -> Any:
-    """Whether each value is at most the limit.
+    """Whether each value is at most the limit, neither being below 0; 1e-13 does not keep to 1e-14, nor to 0.
 
     >>> bool(keeps_to(0.1 + 0.2, 0.3))
     True
     """
-    return np.asarray(value) <= limit + hair(limit)
+    return np.asarray(value) <= limit * (1 + HAIR)
 
 
 def is_near(value: Any, limit: Any) -> Any:

@@ -247,3 +247,18 @@ def test_nothing_found_says_what_to_do(run: Run, study: Study) -> None:
     result = run("rules", study.reports, "--min-support", 0.9, "--min-threshold", 0.99)
     assert result.code == 0
     assert "lower --min-support" in result.err
+
+
+def test_the_hint_names_what_kept_the_rules_back(run: Run, study: Study) -> None:
+    """Where rules pass the threshold and none is significant, alpha must go up; it is no matter of support."""
+    few = ("rules", study.reports, "--min-support", 0.05, "--metric", "lift")
+    result = run(*few, "--alpha", 1e-300)
+    assert "hint: nothing passed; a higher --alpha lets more through." in result.err
+    assert "lower" not in result.err.split("hint:")[1]
+    assert "a lower --min-threshold lets more" in run(*few, "--alpha", 1e-300, "--min-threshold", 1e9).err
+    assert "a higher --alpha" not in run(*few, "--min-threshold", 1e9).err
+    assert "a lower --min-improvement" in run(*few, "--min-threshold", 1.0, "--min-improvement", 1.0).err
+    alone = run("rules", study.reports, "--min-support", 0.05, "--max-size", 1)
+    assert "hint: nothing passed; a lower --min-support lets more through." in alone.err
+    pairs = run("rules", study.reports, "--without-parameters", "--alpha", 1e-300)
+    assert "hint: nothing passed; a higher --alpha lets more through." in pairs.err

@@ -54,7 +54,7 @@ def find_dependence(options: argparse.Namespace) -> None:
     )
     say(f"claim: {about['claim']}")
     say(f"it rests on this: {about['rests_on']}")
-    deliver(pairs, PAIRS, options, show=_show, page=_no_page, by=None)
+    deliver(pairs, PAIRS, options, show=_show, page=_no_page, by=None, more="a higher --alpha")
 
 
 def _no_page() -> Page:

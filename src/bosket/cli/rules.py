@@ -131,7 +131,18 @@ def run(options: argparse.Namespace) -> None:
 
         return rules_page(rules, guarantee=guarantee)
 
-    deliver(rules, kind, options, show=lambda frame: _show(frame, metric.name, measures), page=page, by=None)
+    more = _lets_more_through(found, rules, options)
+    deliver(rules, kind, options, show=lambda frame: _show(frame, metric.name, measures), page=page, by=None, more=more)
+
+
+def _lets_more_through(found: FrequentItemsets, rules: pd.DataFrame, options: argparse.Namespace) -> str:
+    """What to ask for where nothing passed, by what kept it back."""
+    if options.alpha is not None and rules.attrs["about"]["passed"]:
+        return "a higher --alpha"
+    if max(found.sizes, default=0) < 2:
+        return "a lower --min-support"
+    improvement = ", a lower --min-improvement" if options.min_improvement is not None else ""
+    return f"a lower --min-support{improvement} or a lower --min-threshold"
 
 
 def _say(rules: pd.DataFrame, options: argparse.Namespace) -> None:

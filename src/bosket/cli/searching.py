@@ -102,8 +102,12 @@ def deliver(
     show: Callable[[pd.DataFrame], None],
     page: Callable[[], Page],
     by: str | None,
+    more: str = "a lower --min-support",
 ) -> None:
-    """The page, then the file or the text; ``by`` is the column that says which rows are best, None for the first."""
+    """The page, then the file or the text.
+
+    ``by`` is the column that says which rows are best, None for the first; ``more`` is what lets more rows through.
+    """
     if options.report is not None:
         page().write(options.report)
         say(f"wrote {options.report}")
@@ -114,7 +118,7 @@ def deliver(
     else:
         write_result(chosen, kind, options)
     if not len(frame):
-        say("hint: nothing passed; a lower --min-support, or for rules a lower --min-threshold, lets more through.")
+        say(f"hint: nothing passed; {more} lets more through.")
     if len(chosen) < len(frame):
         say(f"{len(frame) - len(chosen):,} more; --top N shows more of them, --format csv or -o FILE all")
 
