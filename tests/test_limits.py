@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.limits import is_near, keeps_to, least_count, reaches, without_rounding
+from bosket.limits import is_near, keeps_to, least_count, reaches
 from bosket.measures import CATALOGUE
 from bosket.measures.selection import exact_values
 
@@ -202,17 +202,6 @@ def test_a_p_value_at_alpha_is_kept() -> None:
     assert len(kept) == (pairs["p_adjusted"] <= p).sum() > 0
 
 
-def test_ties_keep_their_order() -> None:
-    """Lifts that are equal but for rounding are equal in the order: the first of the itemsets' order come first."""
-    records = [frozenset(map(int, str(number))) for number in (12, 12, 34, 34, 56, 56, 78, 78, 9, 9, 9)]
-    found = bk.mine(bk.Baskets(records, items=range(1, 10)), min_support=2 / 11)
-    frame = found.rules(metric="lift", min_threshold=1.0)
-    assert len(frame) == 8
-    for top in range(1, 9):
-        shown = found.rules(metric="lift", min_threshold=1.0, top=top)
-        assert shown["antecedents"].tolist() == frame["antecedents"].tolist()[:top]
-
-
 @settings(max_examples=200)
 @given(limit=st.just(0.0) | st.floats(1e-300, 1e6) | st.floats(-1e6, -1e-300))
 def test_hair(limit: float) -> None:
@@ -224,12 +213,6 @@ def test_hair(limit: float) -> None:
     assert not reaches(limit - off, limit)
     assert not keeps_to(abs(limit) + off, abs(limit))
     assert not reaches(np.nan, limit)
-    assert without_rounding(limit) == pytest.approx(limit, rel=1e-11)
-
-
-def test_without_rounding_leaves_what_is_not_finite() -> None:
-    values = without_rounding(np.array([np.inf, -np.inf, np.nan, 0.0]))
-    np.testing.assert_array_equal(values, [np.inf, -np.inf, np.nan, 0.0])
 
 
 def test_the_rules_of_another_program_decided_by_fractions() -> None:

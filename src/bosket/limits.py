@@ -55,16 +55,6 @@ def is_near(value: Any, limit: Any) -> Any:
         return np.abs(np.asarray(value) - limit) <= hair(limit)
 
 
-def without_rounding(value: Any) -> Any:
-    """Values to 40 bits: those that are equal but for rounding errors become equal, for ties in an order.
-
-    >>> bool(without_rounding(0.1 + 0.2) == without_rounding(0.3))
-    True
-    """
-    mantissa, exponent = np.frexp(value)
-    return np.ldexp(np.round(np.ldexp(mantissa, 40)), exponent - 40)
-
-
 def least_count(fraction: float, n_records: int) -> int:
     """The smallest number of records that is at least this fraction of them, at least 1.
 

@@ -8,12 +8,16 @@ until the whole loop is done.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from threading import Condition, Thread
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+PATIENCE = 0.5
+"""Seconds that running parts are waited for on Ctrl-C."""
 
 
 def n_threads() -> int:
@@ -32,28 +36,86 @@ def parallel_map(
 ) -> list[R]:
     """``[function(part) for part in parts]`` on all cores, in order; ``on_done`` hears how many are finished.
 
-    Parts should take well under a second each: Ctrl-C is answered when the running ones are done.
+    Parts should take well under a second each.  On Ctrl-C no further part is begun, and the running ones are waited for
+    no longer than ``PATIENCE``; what is left of them then runs on unheeded.  An error of a part is raised when the
+    running ones are done.
     """
     workers = min(n_threads(), len(parts))
-    if workers <= 1:
-        results = []
-        for number, part in enumerate(parts, 1):
-            results.append(function(part))
-            if on_done is not None:
-                on_done(number)
-        return results
-    with ThreadPoolExecutor(workers) as pool:
-        futures: list[Future[R]] = [pool.submit(function, part) for part in parts]
-        try:
-            results = []
-            for number, future in enumerate(futures, 1):
-                results.append(future.result())
-                if on_done is not None:
-                    on_done(number)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    if workers > 1:
+        return _Crew(function, parts, workers).results(on_done)
+    results = []
+    for number, part in enumerate(parts, 1):
+        results.append(function(part))
+        if on_done is not None:
+            on_done(number)
     return results
+
+
+def apart(function: Callable[[], R]) -> R:
+    """``function()`` in a thread of its own: for one long call, such as a sort, that nothing can cut into parts.
+
+    Ctrl-C is answered after ``PATIENCE``, and the call runs on unheeded.
+    """
+    return _Crew(lambda _: function(), (None,), 1).results(None)[0]
+
+
+class _Crew(Generic[T, R]):
+    """Threads that take one part after the other.  They do not keep the interpreter from ending."""
+
+    def __init__(self, function: Callable[[T], R], parts: Sequence[T], workers: int) -> None:
+        self._function, self._parts = function, parts
+        self._results: list[R | None] = [None] * len(parts)
+        self._problems: dict[int, BaseException] = {}
+        self._is_done = [False] * len(parts)
+        self._begun = 0
+        self._changed = Condition()
+        self._threads = [Thread(target=self._work, name="bosket", daemon=True) for _ in range(workers)]
+
+    def results(self, on_done: Callable[[int], None] | None) -> list[R]:
+        try:
+            for thread in self._threads:
+                thread.start()
+            for number in range(len(self._parts)):
+                with self._changed:
+                    self._changed.wait_for(lambda number=number: self._is_done[number])  # type: ignore[misc]  # bound here
+                self._check(number)
+                if on_done is not None:
+                    on_done(number + 1)
+        except Exception:
+            self._stop(None)
+            raise
+        except BaseException:  # Ctrl-C, most likely
+            self._stop(PATIENCE)
+            raise
+        return cast(list[R], self._results)
+
+    def _check(self, number: int) -> None:
+        if number in self._problems:
+            raise self._problems[number]
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                number = self._begun
+                if number >= len(self._parts):
+                    return
+                self._begun += 1
+            try:
+                self._results[number] = self._function(self._parts[number])
+            except BaseException as problem:  # noqa: BLE001  # raised again by whoever waits for it
+                self._problems[number] = problem
+            with self._changed:
+                self._is_done[number] = True
+                self._changed.notify_all()
+
+    def _stop(self, seconds: float | None) -> None:
+        """Begin nothing more, and wait so long for what is running (None: to the end)."""
+        with self._changed:
+            self._begun = len(self._parts)
+        until = None if seconds is None else time.monotonic() + seconds
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(None if until is None else max(0.0, until - time.monotonic()))
 
 
 def slices(total: int, size: int) -> Iterable[tuple[int, int]]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import logging
+import time
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +18,9 @@ from bosket.counting import ReferenceCounter
 from bosket.counting.table import ItemsetIndex
 from bosket.mechanisms import IdentityChannel
 from bosket.mining import LevelProgress, Search, mine_counter
-from bosket.mining.candidates import next_candidates
+from bosket.mining.candidates import count_candidates, next_candidates, number_of_pairs, pairs_of
+from bosket.mining.progress import Meter, counting_work
+from bosket.threads import n_threads
 from tests.oracles import brute_force_itemsets, re_recursion
 
 records_of_few_items = st.lists(st.frozensets(st.integers(0, 6)), min_size=1, max_size=40)
@@ -241,3 +246,99 @@ def test_many_items() -> None:
     with pytest.raises(bk.TooManyCandidatesError) as caught:
         bk.mine(reports, min_support=0.01)
     assert caught.value.level == 2
+
+
+def test_too_many_candidates_are_refused_before_they_are_joined() -> None:
+    """Two thousand noisy items: 10^9 triples that were walked one by one, for minutes, before they were refused."""
+    records = [np.random.default_rng(seed).choice(2000, 8, replace=False).tolist() for seed in range(2000)]
+    reports = bk.Flip(keep=0.6).randomize(bk.Baskets(records, items=range(2000)), rng=bk.Seeded(1))
+    seen: list[float] = [time.perf_counter()]
+    started = time.perf_counter()
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=0.001, on_progress=lambda _: seen.append(time.perf_counter()))
+    assert (caught.value.level, caught.value.limit) == (3, 10_000_000)
+    assert 10_000_000 < caught.value.number < 10**9, "counting stopped early"
+    assert "size 3" in str(caught.value)
+    assert time.perf_counter() - started < 30, "it takes one second by itself"
+    assert max(np.diff(seen)) < 10, "and tells how far it is all the while"
+
+
+def test_nothing_large_is_allocated_before_a_level_is_refused() -> None:
+    """The candidates of size 3 would take 120 MB."""
+    items = np.arange(800, dtype=np.int32)
+    rows = np.stack(pairs_of(items, None), axis=1).astype(np.int32)
+    index = ItemsetIndex(rows)
+    next_candidates(ItemsetIndex(rows[:50]), max_candidates=10**6)
+    tracemalloc.start()
+    try:
+        with pytest.raises(bk.TooManyCandidatesError):
+            next_candidates(index, max_candidates=1000)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_values_of_one_attribute_are_no_candidates() -> None:
+    """2 attributes of 300 values: 90 000 pairs, where 180 000 pairs of items there are."""
+    table = bk.Table.from_frame(pd.DataFrame({name: [str(v) for v in range(300)] * 4 for name in ("one", "other")}))
+    reports = bk.GammaDiagonal(gamma=19).randomize(table, rng=bk.Seeded(1))
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=1e-4, slack=1e6, max_candidates=89_999)
+    assert (caught.value.level, caught.value.number) == (2, 90_000)
+    assert bk.mine(reports, min_support=1e-4, slack=1e6, max_candidates=90_000).levels[1].items.shape == (90_000, 2)
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=1e-4, max_candidates=599)
+    assert (caught.value.level, caught.value.number) == (1, 600)
+
+
+@given(st.lists(st.integers(0, 30), unique=True, max_size=12), st.integers(1, 40))
+def test_pairs_of_items_of_different_attributes(items: list[int], width: int) -> None:
+    chosen = np.array(sorted(items), np.int32)
+    groups = np.arange(31) // width
+    left, right = pairs_of(chosen, groups)
+    pairs = [(a, b) for a, b in itertools.combinations(sorted(items), 2) if groups[a] != groups[b]]
+    assert list(zip(chosen[left].tolist(), chosen[right].tolist(), strict=True)) == pairs
+    assert number_of_pairs(chosen, groups) == len(pairs)
+    assert number_of_pairs(chosen, None) == len(items) * (len(items) - 1) // 2
+
+
+@given(st.integers(2, 5), st.sets(st.frozensets(st.integers(0, 9), min_size=2, max_size=5), max_size=150))
+def test_candidates_of_any_size_are_those_with_all_their_subsets(size: int, itemsets: set[frozenset[int]]) -> None:
+    chosen = {itemset for itemset in itemsets if len(itemset) == size}
+    for whole in [itemset for itemset in itemsets if len(itemset) == size + 1]:
+        chosen |= {whole - {item} for item in whole}
+    rows = np.array(sorted(sorted(itemset) for itemset in chosen), np.int32).reshape(-1, size)
+    expected = [
+        list(union)
+        for union in itertools.combinations(range(10), size + 1)
+        if all(frozenset(subset) in chosen for subset in itertools.combinations(union, size))
+    ]
+    index = ItemsetIndex(rows)
+    assert next_candidates(index, max_candidates=1000).tolist() == expected
+    assert count_candidates(index) == len(expected)
+
+
+def test_progress_names_the_stage_and_what_is_ahead() -> None:
+    seen: list[LevelProgress] = []
+    bk.mine(noisy()[1], min_support=0.1, on_progress=seen.append)
+    stages = [stage for (_, stage), _ in itertools.groupby((step.size, step.stage) for step in seen)]
+    assert stages[:5] == ["counting", "estimating", "joining", "counting", "estimating"]
+    assert all(step.seconds is not None and step.seconds >= 0 for step in seen)
+    assert all(step.seconds == 0 for step in seen if step.done == step.total)
+
+
+def test_a_level_that_would_take_hours_says_so_before_it_begins() -> None:
+    """Counting a candidate is slow here; the search is given up at the first word of its length."""
+
+    class Slow(Exception):  # noqa: N818 - stands for whoever gives up
+        pass
+
+    def listen(state: LevelProgress) -> None:
+        if state.seconds is not None and state.seconds > 3600:
+            raise Slow
+
+    meter_of = counting_work(10**7, 10**9)
+    assert meter_of / n_threads() > 3600
+    with pytest.raises(Slow):
+        Meter(listen, 3, "counting", 10**7, work=meter_of)
+    Meter(listen, 3, "counting", 1000, work=counting_work(1000, 10**6)).finish()

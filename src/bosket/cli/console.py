@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from bosket.mining.apriori import LevelProgress
+    from bosket.mining.progress import LevelProgress
+
+
+_LONG = 60.0  # seconds: what takes longer is said
+
+
+def _ahead(seconds: float | None) -> str:
+    """How long the rest will take, where that is long."""
+    if seconds is None or seconds < _LONG:
+        return ""
+    return f", about {seconds / 60:.0f} min" if seconds < 5400 else f", about {seconds / 3600:.0f} h"
 
 
 def say(text: str) -> None:
@@ -127,14 +137,16 @@ class Work:
                 return
             shown = visible(text)
             task = progress.add_task(shown, total=None)
-            size = -1
+            at = (-1, "")
 
             def update(state: LevelProgress) -> None:
-                nonlocal size
-                if state.size != size:
-                    size = state.size
-                    progress.reset(task, description=f"{shown}, size {size}" if size else shown)
-                progress.update(task, completed=state.done, total=state.total)
+                nonlocal at
+                if (state.size, state.stage) != at:
+                    at = state.size, state.stage
+                    progress.reset(task)
+                size = f", size {state.size}" if state.size else ""
+                description = f"{shown}{size}: {state.stage}{_ahead(state.seconds)}"
+                progress.update(task, completed=state.done, total=state.total, description=description)
 
             yield update
 

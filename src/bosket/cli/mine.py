@@ -26,8 +26,10 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     check_options(options, ITEMSETS)
-    found, guarantee = search(options, Work(options))
-    frame = found.to_frame(level=options.level, sampling=options.sampling)
+    work = Work(options)
+    found, guarantee = search(options, work)
+    with work.levels("listing") as on_progress:
+        frame = found.to_frame(level=options.level, sampling=options.sampling, on_progress=on_progress)
 
     def page() -> Page:
         from bosket.reporting.study import itemsets_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bosket.cli.attributes import add_table
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bosket.data import Domain
-    from bosket.mining import FrequentItemsets, RuleTemplate
+    from bosket.mining import FrequentItemsets, LevelProgress, RuleTemplate
     from bosket.reporting.page import Page
 
 RATIOS = ("lift", "conviction", "odds_ratio", "relative_risk", "collective_strength", "sebag")
@@ -122,8 +122,8 @@ def run(options: argparse.Namespace) -> None:
     work = Work(options)
     found, guarantee = search(options, work)
     template = _template(options, found.domain)
-    with work.step("making rules"):
-        rules = _make(found, options, measures, template)
+    with work.levels("rules") as on_progress:
+        rules = _make(found, options, measures, template, on_progress)
     _say(rules, options)
 
     def page() -> Page:
@@ -169,7 +169,11 @@ def _say(rules: pd.DataFrame, options: argparse.Namespace) -> None:
 
 
 def _make(
-    found: FrequentItemsets, options: argparse.Namespace, measures: list[str], template: RuleTemplate
+    found: FrequentItemsets,
+    options: argparse.Namespace,
+    measures: list[str],
+    template: RuleTemplate,
+    on_progress: Callable[[LevelProgress], None] | None,
 ) -> pd.DataFrame:
     return found.rules(
         metric=options.metric,
@@ -187,6 +191,7 @@ def _make(
         adjust=options.adjust,
         alpha=options.alpha,
         alternative=options.alternative,
+        on_progress=on_progress,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from bosket.threads import n_threads, parallel_map, slices
 
 _BLOCK_WORDS = 256  # 2 KiB of a column
 _PAIR_SPAN = 512  # items on a side of one call of the pair kernel
-_CHUNK = 1 << 17  # itemsets in one call of the group kernel: keeps Ctrl-C and progress lively
+_CHUNK = 1 << 17  # itemsets in one call of the group kernel, at most
+_WORK = 1 << 26  # words met in one call of a kernel, some 50 ms: keeps Ctrl-C and progress lively
 _TRANSPOSE_WORDS = 1 << 10
 _SMALL = 1 << 14  # words that are counted sooner than a thread is started
 
@@ -110,27 +112,36 @@ class Bitmaps:
             def count(columns: Words, itemsets: ItemsetRows, *rest: object, groups: object = groups) -> None:
                 kernels.count_groups(columns, itemsets, groups, *rest)
 
-            counts[:, start:stop] = self._count(part, count, stop - start)
-            if on_progress is not None:
-                on_progress(stop)
+            columns = stop - start + (k - 2) * (len(groups) - 1)  # met with each other, a word at a time
+            tell = _between(on_progress, start, stop)
+            counts[:, start:stop] = self._count(part, count, stop - start, columns=columns, tell=tell)
         return counts
 
-    def _count(self, rows: ItemsetRows, kernel: Callable[..., None], *shape: int) -> Counts:
-        """Run a kernel over all blocks on all cores; each core counts its share of the words for itself."""
+    def _count(
+        self,
+        rows: ItemsetRows,
+        kernel: Callable[..., None],
+        *shape: int,
+        columns: int | None = None,
+        tell: Callable[[float], None] | None = None,
+    ) -> Counts:
+        """Run a kernel over all blocks on all cores, in pieces of bounded work; ``tell`` hears which part is done."""
+        total = np.zeros((len(self.strata), *shape), np.int64)
+        adding = Lock()
 
-        def share(part: tuple[int, int]) -> npt.NDArray[np.uint32]:
+        def share(part: tuple[int, int]) -> None:
             lo, hi = part
             counts = np.zeros((len(self.strata), *shape), np.uint32)
             kernel(self.columns, rows, self._starts[lo:hi], self._stops[lo:hi], self._stratum[lo:hi], counts)
-            return counts
+            with adding:
+                np.add(total, counts, out=total)
 
         done = np.concatenate([[0], np.cumsum(self._stops - self._starts)])  # words up to each block
-        n_parts = n_threads() if int(done[-1]) * math.prod(shape) > _SMALL else 1
+        work = int(done[-1]) * (math.prod(shape) if columns is None else columns)
+        n_parts = max(n_threads(), -(-work // _WORK)) if work > _SMALL else 1
         borders = np.searchsorted(done, done[-1] * np.arange(n_parts + 1) / n_parts)
         parts = [(lo, hi) for lo, hi in pairwise(borders.tolist()) if lo < hi]
-        total = np.zeros((len(self.strata), *shape), np.int64)
-        for counts in parallel_map(share, parts):
-            total += counts
+        parallel_map(share, parts, on_done=None if tell is None else lambda number: tell(number / len(parts)))
         return total
 
     def _pairs(
@@ -156,12 +167,16 @@ class Bitmaps:
             ) -> None:
                 kernels.count_pairs(columns, left, others, same, *rest)
 
-            table = self._count(ours, count, len(ours), len(others))
+            tell = _between(on_progress, done, done + len(wanted))
+            table = self._count(ours, count, len(ours), len(others), tell=tell)
             counts[:, wanted] = table[:, left[wanted] - i0, right[wanted] - j0]
             done += len(wanted)
-            if on_progress is not None:
-                on_progress(done)
         return counts
+
+
+def _between(tell: Callable[[int], None] | None, start: int, stop: int) -> Callable[[float], None] | None:
+    """Tells how many itemsets are done from the part that is done of those from ``start`` to ``stop``."""
+    return None if tell is None else lambda part: tell(start + int(part * (stop - start)))
 
 
 def _sorted_by_stratum(

@@ -28,10 +28,10 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @compiled
-def build(rows: Any, slots: Any) -> None:
-    """Enter every row; ``slots`` holds -1 and has a power of two of places, at least twice the rows."""
+def build(rows: Any, slots: Any, start: int, stop: int) -> None:
+    """Enter some rows; ``slots`` holds -1 and has a power of two of places, at least twice the rows."""
     mask = np.uint64(slots.size - 1)
-    for r in range(rows.shape[0]):
+    for r in range(start, stop):
         place = _hash(rows[r]) & mask
         while slots[place] >= 0:
             place = (place + np.uint64(1)) & mask

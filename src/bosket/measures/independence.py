@@ -9,6 +9,8 @@ one true hypothesis in a million is rejected at 1e-7.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,7 +28,13 @@ _HALVINGS = 60
 
 
 def independence(
-    x: Counts, a: Counts, c: Counts, n: int, *, min_expected: float = 5.0
+    x: Counts,
+    a: Counts,
+    c: Counts,
+    n: int,
+    *,
+    min_expected: float = 5.0,
+    on_progress: Callable[[float], None] | None = None,
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Two-sided p-values of independence, and which of them are Fisher's.
 
@@ -35,6 +43,7 @@ def independence(
                   factor above is at most exp(1 / (6 sqrt(min_expected))), or 1.08, at any level; elsewhere Fisher's
                   exact test, which is valid for any counts: its p-values can be larger than need be, never smaller.
                   0 for chi-square everywhere
+    on_progress   hears which part of the exact tests is done
 
     A side that all records have, or none, cannot be tested: its p-value is 1.
     """
@@ -53,7 +62,8 @@ def independence(
         fisher(x[rows], a[rows], c[rows], float(n), own)
         p[rows] = own
 
-    parallel_map(piece, list(slices(len(chosen), _PIECE)))
+    parts = list(slices(len(chosen), _PIECE))
+    parallel_map(piece, parts, on_done=None if on_progress is None else lambda done: on_progress(done / len(parts)))
     return p, is_exact
 
 

@@ -49,7 +49,7 @@ def exact_values(measure: Measure, counts: Array, n: float) -> list[Any]:
     """The measure of each column of counts (x, a, c) as a fraction; as a float where the formula has no exact value."""
     whole = np.array([[Fraction(int(count)) for count in row] for row in counts.tolist()], object)
     try:
-        return list(measure(Contingency.of_counts(*whole, n=Fraction(int(n)))))  # type: ignore[arg-type]  # of fractions
+        return list(measure(_of_fractions(whole, n)))
     except (ZeroDivisionError, TypeError, AttributeError):
         return [_exact_value(measure, column, n) for column in whole.T]
 
@@ -57,7 +57,12 @@ def exact_values(measure: Measure, counts: Array, n: float) -> list[Any]:
 def _exact_value(measure: Measure, counts: Array, n: float) -> Any:
     """Of one table; the conventions of degenerate tables are the float's."""
     try:
-        return measure(Contingency.of_counts(*counts[:, None], n=Fraction(int(n))))[0]  # type: ignore[arg-type]
+        return measure(_of_fractions(counts[:, None], n))[0]
     except (ZeroDivisionError, TypeError, AttributeError):
         x, a, c = (np.array([float(count)]) for count in counts)
         return float(measure(Contingency.of_counts(x, a, c, n))[0])
+
+
+def _of_fractions(counts: Array, n: float) -> Contingency:
+    x, a, c = counts
+    return Contingency.of_counts(x, a, c, Fraction(int(n)))  # type: ignore[arg-type]  # divides as a float does

@@ -75,8 +75,9 @@ class Contingency:
     def __getitem__(self, rules: Any) -> Contingency:
         """Some of the rules."""
         parts = (self.pi11, self.pi10, self.pi01, self.pi00, self.a, self.c, self.not_a, self.not_c)
+        pi11, pi10, pi01, pi00, a, c, not_a, not_c = (part[rules] for part in parts)
         counts = None if self.counts is None else (self.counts[0][rules], self.counts[1][rules], self.counts[2][rules])
-        return Contingency(self.n, *(part[rules] for part in parts), counts=counts)
+        return Contingency(self.n, pi11, pi10, pi01, pi00, a, c, not_a, not_c, counts)
 
     def at(self, form: Form) -> Array:
         """A linear function of each table."""

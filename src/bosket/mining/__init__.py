@@ -1,12 +1,13 @@
 """From counts to itemsets and rules: Apriori over estimates, exact mining, rules."""
 
-from bosket.mining.apriori import LevelProgress, Search
+from bosket.mining.apriori import Search
 from bosket.mining.bootstrap import Bootstrap, Replicates
 from bosket.mining.confidence import Confidence, confidence
 from bosket.mining.contingency import ContingencyTable, MeasureEstimate, contingency
 from bosket.mining.dependence import dependent_pairs
 from bosket.mining.mine import estimate, mine, mine_counter
 from bosket.mining.partial import PartialSupports, partial_supports
+from bosket.mining.progress import LevelProgress
 from bosket.mining.result import FrequentItemsets
 from bosket.mining.rules import RuleTemplate, association_rules
 

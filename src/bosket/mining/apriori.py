@@ -12,8 +12,6 @@ frequent itemsets have subsets well above the limit, for which the risk is nil.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,26 +23,14 @@ from bosket.errors import TooManyCandidatesError
 from bosket.estimates import Floats, standard_error, variance
 from bosket.limits import reaches
 from bosket.mechanisms.base import Channel
-from bosket.mining.candidates import next_candidates
+from bosket.mining.candidates import next_candidates, too_many
+from bosket.mining.progress import Meter, Progress, counting_work, estimating_work
 from bosket.mining.support import Moments, cells_of, least_variances, moments
-from bosket.threads import parallel_map, slices
+from bosket.threads import n_threads, parallel_map, slices
 
 log = logging.getLogger(__name__)
 
 _CELLS = 1 << 17  # cells estimated in one piece: a MiB for each array of them
-
-Progress = Callable[["LevelProgress"], None]
-
-
-@dataclass(frozen=True, slots=True)
-class LevelProgress:
-    """Where a search stands: ``done`` of ``total`` units of work of itemsets of this size.  Never counts from the
-    data.
-    """
-
-    size: int
-    done: float
-    total: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,44 +63,58 @@ def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]
     """The itemsets to extend, size by size; those at or above min_support are the frequent ones."""
     table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
     items = range(len(channel.domain)) if search.items is None else search.items
+    if len(items) > search.max_candidates:
+        raise too_many(1, len(items), search.max_candidates)
     candidates: ItemsetRows = np.array(items, np.int32)[:, None]
     levels: list[Level] = []
     while len(candidates):
         size = candidates.shape[1]
-        started = time.perf_counter()
-        observed = counter.supports(candidates, on_progress=_at_size(search.on_progress, size, len(candidates)))
-        counted = time.perf_counter()
-        estimate, error = _estimate(channel, counter, candidates, observed, table)
-        keep = reaches(estimate.value + search.slack * error, search.min_support * counter.n_records)
-        level = Level(candidates[keep], observed[:, keep], estimate.value[keep], estimate.second[keep])
-        log.info(
-            "size %d: %d candidates, %d kept, %.2f s counting, %.2f s estimating",
-            size, len(candidates), len(level), counted - started, time.perf_counter() - counted,
-        )  # fmt: skip
+        level, typical = _kept(channel, counter, candidates, table, search)
         if not len(level):
             break
         levels.append(level)
-        table.add(level.items, level.observed)
         if size == search.max_size or not channel.recovers(size + 1, counter.strata):
             break
+        joining = Meter(search.on_progress, size + 1, "joining", 1.0)
+        table.add(level.items, level.observed)
+        joining(0.0)
         try:
-            candidates = next_candidates(table.index(size), max_candidates=search.max_candidates)
-            if size == 1 and channel.domain.groups is not None:  # a record has one value of each attribute
-                kind = channel.domain.groups[candidates]
-                candidates = np.ascontiguousarray(candidates[kind[:, 0] != kind[:, 1]])
+            candidates = next_candidates(
+                table.index(size),
+                max_candidates=search.max_candidates,
+                groups=channel.domain.groups,
+                on_progress=joining,
+            )
         except TooManyCandidatesError as problem:
-            typical = float(np.median(error)) / counter.n_records
             problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."
             raise
+        joining.finish()
     return levels
 
 
-def _at_size(tell: Progress | None, size: int, total: int) -> Callable[[int], None] | None:
-    return None if tell is None else lambda done: tell(LevelProgress(size, done, total))
+def _kept(
+    channel: Channel, counter: Counter, candidates: ItemsetRows, table: SupportTable, search: Search
+) -> tuple[Level, float]:
+    """The candidates to extend, counted and estimated; and the standard error that is typical of all, a fraction."""
+    n, size = candidates.shape
+    works = counting_work(n, counter.n_records), estimating_work(n, size, len(counter.strata))
+    log.info("size %d: %d candidates, about %.2g s ahead", size, n, sum(works) / n_threads())
+    counting = Meter(search.on_progress, size, "counting", n, work=works[0])
+    observed = counter.supports(candidates, on_progress=counting)
+    counted = counting.finish()
+    estimating = Meter(search.on_progress, size, "estimating", n, work=works[1])
+    estimate, error = _estimate(channel, counter, candidates, observed, table, estimating)
+    keep = reaches(estimate.value + search.slack * error, search.min_support * counter.n_records)
+    level = Level(candidates[keep], observed[:, keep], estimate.value[keep], estimate.second[keep])
+    log.info(
+        "size %d: %d candidates, %d kept, %.2f s counting, %.2f s estimating",
+        size, n, len(level), counted, estimating.finish(),
+    )  # fmt: skip
+    return level, float(np.median(error)) / counter.n_records
 
 
 def _estimate(
-    channel: Channel, counter: Counter, itemsets: ItemsetRows, observed: Counts, table: SupportTable
+    channel: Channel, counter: Counter, itemsets: ItemsetRows, observed: Counts, table: SupportTable, tell: Meter
 ) -> tuple[Moments, Floats]:
     """Estimates of all candidates of one size and their standard errors, in pieces on all cores."""
     n, k = itemsets.shape
@@ -131,5 +131,6 @@ def _estimate(
         value[start:stop], second[start:stop] = found.value, found.second
         error[start:stop] = standard_error(noise, least)
 
-    parallel_map(piece, list(slices(n, max(1, (_CELLS >> k) // len(counter.strata)))))
+    parts = list(slices(n, max(1, (_CELLS >> k) // len(counter.strata))))
+    parallel_map(piece, parts, on_done=lambda number: tell(parts[number - 1][1]))
     return Moments(value, second), error

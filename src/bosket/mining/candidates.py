@@ -1,8 +1,14 @@
-"""Candidates of the next size: Apriori's join and prune (Agrawal and Srikant, VLDB 1994, section 2.1.1)."""
+"""Candidates of the next size: Apriori's join and prune (Agrawal and Srikant, VLDB 1994, section 2.1.1).
+
+They are counted before they are made.  A count stops as soon as it passes the limit, so that a level which is too large
+is refused before anything of its size is allocated.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,59 +18,115 @@ from bosket.counting.kernels import group_starts
 from bosket.counting.table import ItemsetIndex
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidate_kernels import join
-from bosket.threads import parallel_map
+from bosket.threads import parallel_map, slices
 
-_PAIRS = 1 << 20  # pairs of itemsets joined in one piece, some tens of milliseconds
+_STEPS = 1 << 24  # of the walk through lists in one piece, at most; some tens of milliseconds
+_LOOK_UP = 64  # steps that take as long as finding a list
+_ROUND = 16  # pieces counted until the total is looked at
+
+Items = npt.NDArray[np.int32]
+Groups = npt.NDArray[np.integer[Any]]
+Told = Callable[[float], None]
+"""Hears which part of the work is done."""
 
 
-def count_candidates(index: ItemsetIndex) -> int:
+def count_candidates(index: ItemsetIndex, *, on_progress: Told | None = None) -> int:
     """How many itemsets one larger have all their subsets in ``index`` (of itemsets of two items or more)."""
-    rows = index.rows
-    groups = group_starts(rows)
-    nothing = np.empty((0, rows.shape[1] + 1), np.int32)
-    limit = 1 << 62
-    return sum(parallel_map(lambda part: int(join(rows, index.slots, groups, *part, limit, nothing)), _parts(groups)))
+    return sum(_Join(index).counts(limit=1 << 62, on_progress=on_progress))
 
 
-def next_candidates(index: ItemsetIndex, *, max_candidates: int) -> ItemsetRows:
-    """All itemsets one larger whose subsets are all in ``index``, sorted; its rows must be sorted too."""
-    rows = index.rows
-    size = rows.shape[1] + 1
+def next_candidates(
+    index: ItemsetIndex, *, max_candidates: int, groups: Groups | None = None, on_progress: Told | None = None
+) -> ItemsetRows:
+    """All itemsets one larger whose subsets are all in ``index``, sorted; its rows must be sorted too.
+
+    ``groups`` are the attributes of a table's items: a record has one value of each, so no pair is of one attribute.
+    ``on_progress`` hears which part of the work is done.
+    """
+    size = index.rows.shape[1] + 1
     if size == 2:
-        items = rows[:, 0]
-        number = len(items) * (len(items) - 1) // 2
+        items = index.rows[:, 0]
+        number = number_of_pairs(items, groups)
         if number > max_candidates:
             raise too_many(size, number, max_candidates)
-        left, right = np.triu_indices(len(items), 1)
+        left, right = pairs_of(items, groups)
         return np.stack([items[left], items[right]], axis=1)
-    groups = group_starts(rows)
-    nothing = np.empty((0, size), np.int32)
-
-    def count(part: tuple[int, int]) -> int:
-        return int(join(rows, index.slots, groups, *part, max_candidates, nothing))
-
-    parts = _parts(groups)
-    numbers = parallel_map(count, parts)
-    total = sum(numbers)
-    if total > max_candidates:
-        raise too_many(size, total, max_candidates)
-    candidates = np.empty((total, size), np.int32)
-    starts = np.cumsum([0, *numbers])
-
-    def fill(work: tuple[tuple[int, int], int, int]) -> None:
-        part, start, stop = work
-        join(rows, index.slots, groups, *part, max_candidates, candidates[start:stop])
-
-    parallel_map(fill, list(zip(parts, starts[:-1], starts[1:], strict=True)))
-    return candidates
+    work = _Join(index)
+    numbers = work.counts(limit=max_candidates, on_progress=_part_of(on_progress, 0.0, 0.5))
+    if sum(numbers) > max_candidates:
+        raise too_many(size, sum(numbers), max_candidates)
+    return work.fill(numbers, on_progress=_part_of(on_progress, 0.5, 1.0))
 
 
-def _parts(groups: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut the groups into ranges of about equal work; a group of g itemsets has g (g - 1) / 2 pairs to join."""
-    sizes = np.diff(groups)
-    work = np.cumsum(sizes * (sizes - 1) // 2)
-    cuts = np.unique(np.searchsorted(work, np.arange(_PAIRS, int(work[-1]) if len(work) else 0, _PAIRS)) + 1)
-    return list(pairwise([0, *cuts[cuts < len(sizes)].tolist(), len(sizes)]))
+class _Join:
+    """The join of one level, cut into pieces of bounded work."""
+
+    def __init__(self, index: ItemsetIndex) -> None:
+        self.rows = index.rows
+        self.lasts = np.ascontiguousarray(self.rows[:, -1])
+        self.groups = group_starts(self.rows)
+        self.heads = ItemsetIndex(self.rows[self.groups[:-1], :-1])
+        self.longest = int(np.diff(self.groups).max(initial=1))
+        steps = self.rows.shape[1] * (self.longest + _LOOK_UP)  # for one row, at most
+        self.parts = list(slices(len(self.rows), max(1, _STEPS // steps)))
+
+    def _run(self, part: tuple[int, int], limit: int, out: ItemsetRows) -> int:
+        heads, current = self.heads, np.empty(self.longest, np.int32)
+        return int(join(self.rows, self.lasts, self.groups, heads.rows, heads.slots, current, *part, limit, out))
+
+    def counts(self, *, limit: int, on_progress: Told | None = None) -> list[int]:
+        """Candidates of each piece; not of all pieces, if there are more than ``limit`` before."""
+        nothing = np.empty((0, self.rows.shape[1] + 1), np.int32)
+        numbers: list[int] = []
+        for start, stop in slices(len(self.parts), _ROUND):
+            numbers += parallel_map(lambda part: self._run(part, limit, nothing), self.parts[start:stop])
+            if on_progress is not None:
+                on_progress(stop / len(self.parts))
+            if sum(numbers) > limit:
+                break
+        return numbers
+
+    def fill(self, numbers: list[int], *, on_progress: Told | None = None) -> ItemsetRows:
+        """The candidates themselves, from the numbers of each piece."""
+        candidates = np.empty((sum(numbers), self.rows.shape[1] + 1), np.int32)
+        starts = np.cumsum([0, *numbers])
+
+        def fill(work: tuple[tuple[int, int], int, int]) -> None:
+            part, start, stop = work
+            self._run(part, 1 << 62, candidates[start:stop])
+
+        pieces = list(zip(self.parts, starts[:-1].tolist(), starts[1:].tolist(), strict=True))
+        tell = None if on_progress is None else lambda done: on_progress(done / len(pieces))
+        parallel_map(fill, pieces, on_done=tell)
+        return candidates
+
+
+def _part_of(tell: Told | None, begin: float, end: float) -> Told | None:
+    return None if tell is None else partial(_scaled, tell, begin, end)
+
+
+def _scaled(tell: Told, begin: float, end: float, done: float) -> None:
+    tell(begin + (end - begin) * done)
+
+
+def number_of_pairs(items: Items, groups: Groups | None) -> int:
+    """How many pairs of these items there are; of a table, pairs of values of different attributes."""
+    number = len(items) * (len(items) - 1) // 2
+    if groups is not None:
+        sizes = np.bincount(groups[items]).astype(object)  # whole numbers without end
+        number -= int((sizes * (sizes - 1) // 2).sum())
+    return number
+
+
+def pairs_of(items: Items, groups: Groups | None) -> tuple[Groups, Groups]:
+    """The places of the two items of every such pair, in order; ``items`` increase, and so do their groups."""
+    places = np.arange(len(items))
+    first = places + 1 if groups is None else np.searchsorted(groups[items], groups[items], side="right")
+    numbers = len(items) - first
+    left = np.repeat(places, numbers)
+    begins = np.concatenate([[0], np.cumsum(numbers)[:-1]]) if len(items) else numbers
+    right = np.arange(len(left)) + np.repeat(first - begins, numbers)
+    return left, right
 
 
 def too_many(level: int, number: int, limit: int) -> TooManyCandidatesError:

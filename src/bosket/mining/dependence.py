@@ -26,19 +26,18 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bosket._version import __version__
 from bosket.checks import check_integer
 from bosket.counting.bitmaps import Bitmaps
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets
 from bosket.errors import DataError
 from bosket.mechanisms.base import Channel, Records
-from bosket.mining.apriori import LevelProgress, Progress
-from bosket.mining.candidates import too_many
+from bosket.mining.candidates import number_of_pairs, pairs_of, too_many
 from bosket.mining.mine import as_baskets, not_a_string
 from bosket.mining.pair_tests import MEASURES, Criteria, Pairs, frame_of
+from bosket.mining.progress import Meter, Progress, counting_work
 from bosket.reports import Reports
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def dependent_pairs(
     data = as_baskets(data)
     pairs = pairs_in(data, items=items, max_candidates=max_candidates, on_progress=on_progress)
     about = _about(data)
-    return frame_of(pairs, how, len(pairs), {**about, "rests_on": _rests_on(about)})
+    return frame_of(pairs, how, len(pairs), {**about, "rests_on": _rests_on(about)}, on_progress)
 
 
 def pairs_in(
@@ -124,16 +123,13 @@ def pairs_in(
     if data.n_records == 0:
         raise DataError("There are no records to test.")
     chosen = np.array(range(len(data.domain)) if items is None else data.domain.itemset(not_a_string(items)), np.int32)
-    number = _number_of_pairs(chosen, data.domain)
+    number = number_of_pairs(chosen, data.domain.groups)
     limit = check_integer("max_candidates", max_candidates, least=1)
     if number > limit:
         problem = too_many(2, number, limit)
         problem.hint = "Name the 'items' to look at, or raise max_candidates."
         raise problem
-    left, right = np.triu_indices(len(chosen), 1)
-    if data.domain.groups is not None:
-        apart = data.domain.groups[chosen[left]] != data.domain.groups[chosen[right]]
-        left, right = left[apart], right[apart]
+    left, right = pairs_of(chosen, data.domain.groups)
     rows = np.stack([chosen[left], chosen[right]], axis=1)
     counter = (
         data.counter(chosen)
@@ -141,8 +137,8 @@ def pairs_in(
         else Bitmaps.from_rows(data.to_bits(), data.n_items, items=chosen)
     )
     singles = counter.supports(chosen[:, None]).sum(axis=0)
-    tell = None if on_progress is None else lambda done: on_progress(LevelProgress(2, done, number))
-    both = counter.supports(rows, on_progress=tell).sum(axis=0)
+    meter = Meter(on_progress, 2, "counting", number, work=counting_work(number, data.n_records))
+    both = counter.supports(rows, on_progress=meter).sum(axis=0)
     return Pairs(data.domain, rows, both, singles[left], singles[right], data.n_records)
 
 
@@ -176,7 +172,7 @@ def dependent_pairs_of(
     if len(found.levels) > 1:
         rows, both = found.levels[1].items, found.levels[1].observed.sum(axis=0)
     pairs = Pairs(found.domain, rows, both, counts[rows[:, 0]], counts[rows[:, 1]], found.n_records)
-    return frame_of(pairs, how, _number_of_pairs(kept, found.domain), {**found.about, "rests_on": rests_on})
+    return frame_of(pairs, how, number_of_pairs(kept, found.domain.groups), {**found.about, "rests_on": rests_on})
 
 
 def _about(data: Reports | Baskets) -> dict[str, Any]:
@@ -210,15 +206,6 @@ def _rests_on(about: dict[str, Any]) -> str:
             "are too small"
         )
     return _OWN_COINS
-
-
-def _number_of_pairs(items: npt.NDArray[np.int32], domain: Domain) -> int:
-    """How many pairs there are to test: of a table, pairs of values of different attributes."""
-    number = len(items) * (len(items) - 1) // 2
-    if domain.groups is not None:
-        sizes = np.bincount(domain.groups[items])
-        number -= int((sizes * (sizes - 1) // 2).sum())
-    return number
 
 
 def _check_apart(channel: Channel, mechanism: str) -> None:

@@ -18,6 +18,7 @@ from bosket.estimates import Floats, normal_quantile
 from bosket.measures import measure
 from bosket.measures.inference import TRUSTED, on_scale, root
 from bosket.measures.many import MANY_WAY, ManyWay, noise_of_squares
+from bosket.mining.progress import Meter, Progress
 from bosket.mining.rules.splits import Family, Source
 from bosket.threads import parallel_map, slices
 
@@ -43,7 +44,12 @@ def many_way(name: str) -> ManyWay:
 
 
 def itemset_columns(
-    found: FrequentItemsets, names: str | Iterable[str], *, level: float, sampling: bool
+    found: FrequentItemsets,
+    names: str | Iterable[str],
+    *,
+    level: float,
+    sampling: bool,
+    on_progress: Progress | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
     """Columns m, m_stderr, m_low and m_high in the order of the frame, and ``caution``; NaN for single items."""
     wanted = MANY_WAY if names == "all" else names
@@ -58,7 +64,8 @@ def itemset_columns(
             doubts.append(np.full((len(records), n), k > 1))
             continue
         families = [Family(source, np.ascontiguousarray(items[i:j])) for i, j in slices(n, max(1, _WEIGHTS >> 2 * k))]
-        done = parallel_map(lambda family: _measure(family, records, level, sampling), families)
+        meter = Meter(on_progress, k, "measuring", len(families))
+        done = parallel_map(lambda family: _measure(family, records, level, sampling), families, on_done=meter)
         pieces.append([np.concatenate([one[at][0] for one in done], axis=1) for at in range(len(records))])
         doubts.append(np.stack([np.concatenate([one[at][1] for one in done]) for at in range(len(records))]))
     columns: dict[str, Any] = {}

@@ -21,6 +21,7 @@ from bosket.measures import measures as by_names
 from bosket.measures.independence import Counts, chi_squares, correlation_at_least, independence
 from bosket.measures.multiple import METHODS
 from bosket.measures.multiple import adjust as adjusted
+from bosket.mining.progress import Meter, Progress
 
 MEASURES = ("correlation", "mutual_information", "g2", "chi_squared")
 """Those of Result 1, which randomization cannot raise."""
@@ -88,9 +89,12 @@ class Pairs:
         return self.both, self.one, self.other, self.n
 
 
-def frame_of(pairs: Pairs, how: Criteria, tests: int, about: dict[str, Any]) -> pd.DataFrame:
+def frame_of(
+    pairs: Pairs, how: Criteria, tests: int, about: dict[str, Any], on_progress: Progress | None = None
+) -> pd.DataFrame:
     """A row for each pair, p-values adjusted for so many ``tests``; ``about`` says where the pairs come from."""
-    p, is_exact = independence(*pairs.counts, min_expected=how.min_expected)
+    testing = Meter(on_progress, 2, "testing", 1.0)
+    p, is_exact = independence(*pairs.counts, min_expected=how.min_expected, on_progress=testing)
     p_adjusted = adjusted(p, how.adjust, tests=tests)
     chi_squared = chi_squares(*pairs.counts)
     order = np.lexsort((pairs.rows[:, 1], pairs.rows[:, 0], -chi_squared, p))

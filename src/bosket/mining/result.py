@@ -19,7 +19,11 @@ from bosket.limits import least_count, reaches
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level
+from bosket.mining.progress import Meter, Progress
 from bosket.mining.support import least_variances
+from bosket.threads import slices
+
+_LISTED = 1 << 17  # itemsets listed by label in one piece
 
 
 class FrequentItemsets:
@@ -141,7 +145,12 @@ class FrequentItemsets:
         raise DataError("The itemset asked for is not among those found; bosket.estimate can estimate any itemset.")
 
     def to_frame(
-        self, *, level: float = 0.95, sampling: bool = False, measures: str | Iterable[str] = ()
+        self,
+        *,
+        level: float = 0.95,
+        sampling: bool = False,
+        measures: str | Iterable[str] = (),
+        on_progress: Progress | None = None,
     ) -> pd.DataFrame:
         """One row per frequent itemset, smallest first.
 
@@ -155,13 +164,13 @@ class FrequentItemsets:
 
         ``measures`` of the items of each set together, by their 2^k table (chi_squared, lift, leverage, cosine,
         jaccard), add columns m, m_stderr, m_low and m_high each, and ``caution``, which names those whose interval
-        should not be trusted in this row.
+        should not be trusted in this row.  ``on_progress`` is called with a LevelProgress as the work goes on.
         """
         z = normal_quantile(level)
         n = self.n_records
         keeps = [self.reported(part) for part in self.levels]
         parts = [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
-        names = [name for part, keep in parts for name in self.names(_take(part.items, keep))]
+        names = self._listed(parts, on_progress)
         value = _join([_take(part.value, keep) for part, keep in parts])
         second = _join([_take(part.second, keep) for part, keep in parts])
         least = _join([self.least_variances(_take(part.items, keep)) for part, keep in parts])
@@ -178,7 +187,7 @@ class FrequentItemsets:
                 "low": support - z * stderr,
                 "high": support + z * stderr,
                 "observed": observed,
-                **self._measures(measures, level, sampling),
+                **self._measures(measures, level, sampling, on_progress),
             }
         )
         frame.attrs["about"] = {
@@ -188,11 +197,26 @@ class FrequentItemsets:
         }
         return frame
 
-    def _measures(self, names: str | Iterable[str], level: float, sampling: bool) -> dict[str, Any]:
+    def _listed(
+        self, parts: list[tuple[Level, npt.NDArray[np.bool_]]], on_progress: Progress | None
+    ) -> list[frozenset[Hashable]]:
+        """The frequent itemsets of all levels by label."""
+        names: list[frozenset[Hashable]] = []
+        for part, keep in parts:
+            rows = _take(part.items, keep)
+            meter = Meter(on_progress, rows.shape[1], "listing", len(rows))
+            for start, stop in slices(len(rows), _LISTED):
+                names += self.names(rows[start:stop])
+                meter(stop)
+        return names
+
+    def _measures(
+        self, names: str | Iterable[str], level: float, sampling: bool, tell: Progress | None
+    ) -> dict[str, Any]:
         from bosket.mining.itemset_measures import itemset_columns
 
         chosen = [names] if isinstance(names, str) and names != "all" else names
-        return itemset_columns(self, chosen, level=level, sampling=sampling) if chosen else {}
+        return itemset_columns(self, chosen, level=level, sampling=sampling, on_progress=tell) if chosen else {}
 
     @cached_property
     def typical_stderr(self) -> dict[int, float]:

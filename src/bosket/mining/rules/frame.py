@@ -18,6 +18,7 @@ from bosket.errors import ParameterError
 from bosket.limits import keeps_to
 from bosket.measures.multiple import adjust as adjusted
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.mining.progress import Meter, Progress
 from bosket.mining.rules.generate import generate, tables_of
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import check_testable, tests_in_family
@@ -53,6 +54,7 @@ def association_rules(  # what users of such functions expect to write
     alternative: str = "greater",
     tests: int | None = None,
     max_rules: int = 20_000_000,
+    on_progress: Progress | None = None,
 ) -> pd.DataFrame:
     """All rules A => C from frequent itemsets whose ``metric`` is at least ``min_threshold``.
 
@@ -78,6 +80,7 @@ def association_rules(  # what users of such functions expect to write
     alternative             "greater" (more often together than by chance), "less" or "two-sided"
     tests                   how many hypotheses there were, if not all that were looked at
     max_rules               refuse to make more; ``top`` keeps memory small whatever their number
+    on_progress             called with a LevelProgress of size 0 as the work goes on
 
     Columns: mlxtend's names first (antecedents, consequents, antecedent support, consequent support, then the
     measures, under their own names: ``measure("phi").name`` is "correlation"), then for each measure m: m_stderr,
@@ -112,11 +115,11 @@ def association_rules(  # what users of such functions expect to write
     _check(found, query)
     shape = query.template.on(found.domain)
     source = Source(found)
-    passed = generate(source, query, shape)
+    passed = generate(source, query, shape, on_progress)
     family = 0
     p_adjusted = np.empty(0)
     if query.adjust is not None or query.fcr:
-        family = tests_in_family(found, shape) if query.tests is None else query.tests
+        family = tests_in_family(found, shape, on_progress) if query.tests is None else query.tests
     if query.adjust is not None:
         assert passed.p_value is not None
         p_adjusted = adjusted(passed.p_value, query.adjust, tests=family)
@@ -126,7 +129,7 @@ def association_rules(  # what users of such functions expect to write
     number = passed.number if query.alpha is None else len(order)
     order = order[: query.top]
     each = 1 - (1 - level) * min(max(len(order), 1) / family, 1.0) if query.fcr else level
-    columns = _columns(source, query, passed.rules.take(order), each)
+    columns = _columns(source, query, passed.rules.take(order), each, on_progress)
     if passed.p_value is not None:
         columns["p_value"], columns["p_adjusted"] = passed.p_value[order], p_adjusted[order]
     frame = pd.DataFrame(columns, copy=False)
@@ -167,7 +170,7 @@ def _about_intervals(query: Query) -> dict[str, Any]:
     return {"intervals": {measure.name: measure.scale.value for measure in query.chosen if measure.gradient}}
 
 
-def _columns(source: Source, query: Query, rules: Rules, level: float) -> dict[str, Any]:
+def _columns(source: Source, query: Query, rules: Rules, level: float, on_progress: Progress | None) -> dict[str, Any]:
     n = source.found.n_records
     m = len(rules)
     names = as_objects([name for level in source.found.levels for name in source.found.names(level.items)])
@@ -205,7 +208,8 @@ def _columns(source: Source, query: Query, rules: Rules, level: float) -> dict[s
             bit = np.uint64(1) << np.uint64(at % _WORD)
             doubts[at // _WORD, piece] |= np.where(inferred.is_trusted, np.uint64(0), bit)
 
-    parallel_map(chunk, list(slices(m, _CHUNK)))
+    parts = list(slices(m, _CHUNK))
+    parallel_map(chunk, parts, on_done=Meter(on_progress, 0, "measuring rules", len(parts)))
     columns["caution"] = _cautions(doubts, [measure.name for measure in chosen])
     return columns
 

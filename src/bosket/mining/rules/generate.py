@@ -10,15 +10,18 @@ import numpy.typing as npt
 
 from bosket.errors import TooManyRulesError
 from bosket.estimates import Floats
-from bosket.limits import reaches, without_rounding
+from bosket.limits import reaches
 from bosket.measures.inference import Covariance, Tables, present
 from bosket.measures.selection import passes as passes_exactly
+from bosket.mining.progress import Meter, Progress
 from bosket.mining.rules.improvement import improvements
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import p_values
 from bosket.mining.rules.splits import Family, Places, Rules, Source
 from bosket.mining.rules.template import Shape
-from bosket.threads import n_threads, parallel_map
+from bosket.threads import apart, n_threads, parallel_map
+
+_MANY = 1 << 20  # rules whose sorting takes long enough to be interrupted
 
 
 class Passed(NamedTuple):
@@ -38,19 +41,28 @@ class Passed(NamedTuple):
 
     @property
     def order(self) -> Places:
-        """By the key, highest first; those equal but for rounding keep their order."""
-        return np.lexsort((-without_rounding(self.key), ~self.is_sure))
+        """By the key, highest first; equals keep their order."""
+        if len(self.key) <= _MANY:
+            return self._order()
+        return apart(self._order)
+
+    def _order(self) -> Places:
+        return np.lexsort((-self.key, ~self.is_sure))
 
 
-def generate(source: Source, query: Query, shape: Shape) -> Passed:
+def generate(source: Source, query: Query, shape: Shape, on_progress: Progress | None = None) -> Passed:
     """All rules that pass, in the order of the itemsets; with ``top``, the best and no others."""
     families = source.families()
+    meter = Meter(on_progress, 0, "making rules", source.n_families)
+    done = 0
     kept: list[Passed] = []
     number = 0  # of rules that passed
     prunes = query.top is not None and query.adjust is None  # ranks of p-values need them all
     while batch := list(islice(families, 4 * n_threads())):
         pieces = [piece for piece in parallel_map(lambda family: _piece(family, query, shape), batch) if len(piece.key)]
         kept += pieces
+        done += len(batch)
+        meter(done)
         number += sum(piece.number for piece in pieces)
         if prunes and kept:
             kept = [best(_join(kept), query.top)]

@@ -32,9 +32,10 @@ from bosket.errors import ParameterError
 from bosket.estimates import Floats
 from bosket.measures.exact_kernels import fisher_tail
 from bosket.mining.candidates import count_candidates, next_candidates
+from bosket.mining.progress import Meter, Progress
 from bosket.mining.rules.splits import Family, Places, Rules
 from bosket.mining.rules.template import Shape
-from bosket.threads import slices
+from bosket.threads import apart, slices
 
 if TYPE_CHECKING:
     from bosket.mining.result import FrequentItemsets
@@ -115,9 +116,11 @@ def _bennett(mean: Floats, variance: Floats, most: Floats, n: int) -> Floats:
     return result
 
 
-def tests_in_family(found: FrequentItemsets, shape: Shape) -> int:
+def tests_in_family(found: FrequentItemsets, shape: Shape, on_progress: Progress | None) -> int:
     """How many rules could have been shown: allowed splits of all itemsets that were counted."""
-    total = sum(_splits(found, shape, size) for size in range(2, _largest(found) + 1))
+    total = 0
+    for size in range(2, _largest(found) + 1):
+        total += _splits(found, shape, size, Meter(on_progress, size, "counting rules", 1.0))
     return max(total, 1)
 
 
@@ -127,17 +130,18 @@ def _largest(found: FrequentItemsets) -> int:
     return kept if limit is not None and kept >= limit else kept + 1
 
 
-def _splits(found: FrequentItemsets, shape: Shape, size: int) -> int:
+def _splits(found: FrequentItemsets, shape: Shape, size: int, tell: Meter) -> int:
     """Allowed splits of the itemsets of a size that have all their subsets among those kept."""
     if not found.levels or not len(shape.antecedents(size)):
         return 0
     kept = found.levels[size - 2].items
     if size == 2:
         return _pairs(found, shape, kept[:, 0])
-    index = ItemsetIndex(np.ascontiguousarray(kept[np.lexsort(kept.T[::-1])]))
+    order = apart(lambda: np.lexsort(kept.T[::-1]))
+    index = ItemsetIndex(np.ascontiguousarray(kept[order]))
     if shape.takes_all_items:
-        return shape.splits(size) * count_candidates(index)
-    rows = next_candidates(index, max_candidates=1 << 62)
+        return shape.splits(size) * count_candidates(index, on_progress=tell)
+    rows = next_candidates(index, max_candidates=1 << 62, on_progress=tell)
     masks = shape.antecedents(size)
     allowed = (shape.allowed(rows[start:stop], masks) for start, stop in slices(len(rows), _ROWS))
     return sum(int(part.sum()) for part in allowed if part is not None)

@@ -93,8 +93,14 @@ class Source:
         """The frequent itemsets in pieces, each of one size."""
         for level in self.found.levels[1:]:
             rows = level.items[self.found.reported(level)]
-            for start, stop in slices(len(rows), max(1, _CELLS >> rows.shape[1])):
+            for start, stop in slices(len(rows), _rows_of_a_family(rows.shape[1])):
                 yield Family(self, np.ascontiguousarray(rows[start:stop]))
+
+    @property
+    def n_families(self) -> int:
+        """How many pieces there are."""
+        sizes = self.found.sizes.items()
+        return sum(-(-number // _rows_of_a_family(size)) for size, number in sizes if size > 1)
 
     @cached_property
     def rare_items(self) -> npt.NDArray[np.bool_]:
@@ -120,6 +126,10 @@ class Source:
     def _variance(self, level: Level) -> Floats:
         found = self.found
         return variance(level.value.astype(float), level.second.astype(float), found.n_records, own=found.channel.own)
+
+
+def _rows_of_a_family(size: int) -> int:
+    return max(1, _CELLS >> size)
 
 
 class Family:

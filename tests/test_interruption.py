@@ -1,0 +1,54 @@
+"""Ctrl-C ends every long operation within a second, compiled steps included."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.interruption import OPERATIONS
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+PATIENCE = 3.0
+"""Seconds: one is the promise, and usual is a tenth; a loaded machine takes longer."""
+
+QUICK = ("exact", "reports", "rules")
+
+
+def interrupted_after(name: str, delay: float) -> tuple[float, str]:
+    """Seconds from SIGINT to the answer, and what it was; the signal comes ``delay`` after the work began.
+
+    The interpreter then ends, which takes a second more where others use the machine: only that it does is looked at.
+    """
+    command = [sys.executable, "-m", "tests.interruption", name]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            assert process.stdout.readline() == "ready\n", process.stderr.read()
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            sent = time.perf_counter()
+            said = process.stdout.readline()
+            took = time.perf_counter() - sent
+            assert process.wait(timeout=60) == 0, process.stderr.read()
+            return took, said
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS]
+)
+def test_ctrl_c_ends_it(name: str) -> None:
+    took, said = interrupted_after(name, 0.8)
+    assert said == "interrupted\n", "the work must be long enough to be interrupted"
+    assert took < PATIENCE
