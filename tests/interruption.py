@@ -6,6 +6,7 @@ ends with "finished" where nobody interrupts it.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 
@@ -179,6 +180,7 @@ def say(word: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is born deaf to it
     warm_up, work = OPERATIONS[sys.argv[1]]()
     warm_up()
     say("ready")

@@ -6,19 +6,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.interruption import OPERATIONS
+from tests.interruption import OPERATIONS, dense
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 PATIENCE = 3.0
 """Seconds: one is the promise, and usual is a tenth; a loaded machine takes longer."""
 
-QUICK = ("exact", "reports", "rules")
+QUICK = ("exact", "reports")
 
 
 def interrupted_after(name: str, delay: float) -> tuple[float, str]:
@@ -32,6 +33,8 @@ def interrupted_after(name: str, delay: float) -> tuple[float, str]:
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        deadline = threading.Timer(120, process.kill)
+        deadline.start()
         try:
             assert process.stdout.readline() == "ready\n", process.stderr.read()
             time.sleep(delay)
@@ -42,6 +45,7 @@ def interrupted_after(name: str, delay: float) -> tuple[float, str]:
             assert process.wait(timeout=60) == 0, process.stderr.read()
             return took, said
         finally:
+            deadline.cancel()
             process.kill()
 
 
@@ -52,3 +56,35 @@ def test_ctrl_c_ends_it(name: str) -> None:
     took, said = interrupted_after(name, 0.8)
     assert said == "interrupted\n", "the work must be long enough to be interrupted"
     assert took < PATIENCE
+
+
+COMMAND = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from bosket.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_on_the_command_line_is_one_line_and_130(tmp_path: Path) -> None:
+    dense(20_000, 50).write(tmp_path / "dense.dat")
+    options = ["--min-support", "0.0001", "--max-candidates", "1000000000", "--max-size", "7"]
+    command = [sys.executable, "-c", COMMAND, "mine", str(tmp_path / "dense.dat"), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        deadline = threading.Timer(120, process.kill)
+        deadline.start()
+        try:
+            assert "raw baskets" in process.stderr.readline()
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+            sent = time.perf_counter()
+            assert process.stderr.readline() == "bosket: interrupted\n"
+            assert time.perf_counter() - sent < PATIENCE
+            assert process.wait(timeout=60) == 130
+            assert process.stderr.read() == ""
+            assert process.stdout.read() == ""
+        finally:
+            deadline.cancel()
+            process.kill()
