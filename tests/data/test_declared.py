@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bosket.data import Baskets, Domain
+from bosket.data.vocabulary import Unknown
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
 from tests.strategies import Records, baskets, numbers, records, texts
@@ -47,11 +48,11 @@ def _sizes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def read(path: Path, layout: str, content: bytes, **options: Any) -> Baskets:
+def read(path: Path, layout: Any, content: bytes, **options: Any) -> Baskets:
     file = path / ("x.dat" if layout == "dat" else "x.csv")
     file.write_bytes(content)
     options = {"items": ITEMS, "unknown": "drop", **options}
-    return Baskets.read(file, layout=None if layout in ("dat", "long") else layout, **options)  # type: ignore[arg-type]  # of LAYOUTS
+    return Baskets.read(file, layout=None if layout in ("dat", "long") else layout, **options)
 
 
 def joined(layout: str, given: list[bytes]) -> bytes:
@@ -162,8 +163,9 @@ def test_texts_are_read_back_over_their_domain(place: Path, suffix: str, layout:
     assume(layout != "list" or suffix == "parquet" or "" not in labels)
     assume(not any(label.startswith("\ufeff") for label in labels))
     data.write(place / f"t.{suffix}", layout=layout, formulas="allow")
-    for unknown in ("refuse", "drop"):
-        assert Baskets.read(place / f"t.{suffix}", layout=layout, items=data.domain, unknown=unknown) == data  # type: ignore[arg-type]
+    unknowns: tuple[Unknown, ...] = ("refuse", "drop")
+    for unknown in unknowns:
+        assert Baskets.read(place / f"t.{suffix}", layout=layout, items=data.domain, unknown=unknown) == data
 
 
 @given(data=baskets())

@@ -262,6 +262,18 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         assert S not in said(caught.value)
 
 
+@pytest.mark.parametrize("layout", ["list", "long", "one-hot"])
+def test_strings_in_parquet_that_are_not_text(tmp_path: Path, layout: Any) -> None:
+    """Arrow does not look whether strings are UTF-8; Python falls over them, and showed the bytes."""
+    broken = pa.array([b"milk", b"Xq7\xff"], pa.binary()).view(pa.string())
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), broken)
+    columns = {"list": {"items": lists}, "long": {"r": [1, 2], "i": broken}, "one-hot": {"a": broken}}[layout]
+    parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="not UTF-8") as caught:
+        Baskets.read(tmp_path / "x.parquet")
+    assert S not in said(caught.value)
+
+
 def test_columns_of_the_same_name(tmp_path: Path) -> None:
     parquet.write_table(pa.table([[True], [False]], names=["a", "a"]), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="same name"):

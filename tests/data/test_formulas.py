@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def test_formulas_are_refused_unless_asked_for(tmp_path: Path, text: str) -> Non
     table = Table([{"a": "x"}, {"a": "y"}], TableDomain([Attribute("a", ["x", "y", text])]))
     named = Table([{"n": "x"}, {"n": "y"}]).to_frame().rename(columns={"n": text})
     layouts: tuple[Layout, ...] = ("long", "one-hot", "list")
-    writers = [partial(baskets.write, layout=layout) for layout in layouts]
+    writers: list[Callable[[Path], None]] = [partial(baskets.write, layout=layout) for layout in layouts]
     for write in (*writers, table.write, Table.from_frame(named).write):
         with pytest.raises(DataError) as caught:
             write(tmp_path / "x.csv")

@@ -199,3 +199,17 @@ def test_no_cell_of_parquet_is_refused(tmp_path: Path, examples: int) -> None:
         assert data.domain == Domain(ITEMS)
 
     fuzz(target, sound_parquet(), examples=examples)
+
+
+@pytest.mark.parametrize("stride", [pytest.param(5, id="quick"), pytest.param(1, id="slow", marks=pytest.mark.slow)])
+def test_every_byte_of_a_footer(tmp_path: Path, stride: int) -> None:
+    """Asking Arrow for the metadata of a column with damaged statistics ended the process."""
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"items": [["milk", "beer"], [], None, ["3"]] * 50}), path)
+    sound = path.read_bytes()
+    footer = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
+    for at in [*range(footer, footer + 64), *range(footer + 64, len(sound), stride)]:  # the schema comes first
+        for value in (0, 0x7F, 0xFF, sound[at] ^ 1, sound[at] ^ 8):
+            path.write_bytes(sound[:at] + bytes([value]) + sound[at + 1 :])
+            only_refused(lambda: Baskets.read(path, max_bytes=1 << 20))
+            only_refused(lambda: Baskets.read(path, max_bytes=1 << 20, items=ITEMS, unknown="drop"))

@@ -24,7 +24,7 @@ headers = st.sampled_from(
 texts = st.tuples(headers, st.lists(st.sampled_from(_PARTS), max_size=30).map(b"".join) | st.binary(max_size=60)).map(
     b"".join
 )
-choices = st.sampled_from(
+choices: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},
         {"columns": ["sex"]},

@@ -93,9 +93,10 @@ def n_bytes(name: str) -> Callable[[str], int | None]:
         match = _SIZE.fullmatch(text.strip())
         if match is None or match[2].upper() not in _UNITS:
             raise argparse.ArgumentTypeError(f"must be a number of bytes such as 500MB or 2GiB, or none, got {text!r}")
-        return _checked(name, int, lambda name, value: check_integer(name, value, least=1))(
-            str(int(float(match[1]) * _UNITS[match[2].upper()]))
-        )
+        try:
+            return check_integer(name, int(float(match[1]) * _UNITS[match[2].upper()]), least=1)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
     return parse
 

@@ -70,8 +70,7 @@ def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     codes, values = codes_of(column, source)
     meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
     for code, value in enumerate(values):
-        plain = value if isinstance(column, list) else value.as_py()
-        meanings[code] = MEANINGS.get(plain.lower(), -1) if isinstance(plain, str) else _meaning(plain)
+        meanings[code] = MEANINGS.get(value.lower(), -1) if isinstance(value, str) else _meaning(value)
         if code > 100:  # no need to look at a million different values
             meanings[code + 1 : -1] = -1
             break
@@ -94,18 +93,19 @@ def whole(labels: list[Hashable]) -> list[Hashable]:
 def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
     """A code for each value, -1 where missing, and the label of each code, all of them used."""
     codes, values = codes_of(column, source)
-    labels = whole(values if isinstance(values, list) else values.to_pylist())
+    labels = whole(values)
     used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
     rank = np.append(np.cumsum(used) - 1, -1)
     return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]
 
 
-def codes_of(column: Column, source: Source) -> tuple[Offsets, Any]:
-    """A code for each value, -1 where missing, and the values coded: a list, or an Arrow array."""
-    fault = None
+def codes_of(column: Column, source: Source) -> tuple[Offsets, list[Any]]:
+    """A code for each value, -1 where missing, and the values coded."""
     try:
         return _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column)
-    except (TypeError, ValueError, pa.ArrowException):  # lists and other nested values
+    except UnicodeDecodeError:  # Arrow does not look whether strings are text
+        fault = "holds text that is not UTF-8"
+    except (TypeError, ValueError, OverflowError, pa.ArrowException):  # lists and other nested values
         fault = "holds values that cannot be items"
     raise source.error(fault)
 
@@ -116,7 +116,7 @@ def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
     return np.array(codes, np.int64), list(index)
 
 
-def _codes_of_arrow(column: Any) -> tuple[Offsets, Any]:
+def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
     chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
@@ -128,7 +128,7 @@ def _codes_of_arrow(column: Any) -> tuple[Offsets, Any]:
     if chunks.num_chunks == 0:
         return np.empty(0, np.int64), []
     parts = [pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy() for chunk in chunks.chunks]
-    return np.concatenate(parts), chunks.chunk(0).dictionary
+    return np.concatenate(parts), chunks.chunk(0).dictionary.to_pylist()
 
 
 def decoded(column: Column) -> Column:

@@ -104,8 +104,8 @@ def _read_long(blocks: Iterator[Columns], names: tuple[str, ...], source: Source
         raise two_of_signs(source)
     _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
     domain, rank = domain_of(_whole_labels(list(labels.index)))
-    codes = np.append(rank, np.int32(-1))[np.concatenate(items)]  # code -1 picks the last entry
-    return from_pairs(np.concatenate(records), codes, len(keys.index), domain)
+    ids = np.append(rank, np.int32(-1))[np.concatenate(items)]  # code -1 picks the last entry
+    return from_pairs(np.concatenate(records), ids, len(keys.index), domain)
 
 
 def _read_lists(blocks: Iterator[Lines], source: Source) -> Csr:

@@ -126,9 +126,9 @@ def _line_by_line(
     sizes, items = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     for block in blocks:
         rows = _cells(block, index)
-        at, ids, *fault = part(rows)
+        at, ids, bad, fault = part(rows)
         if vocabulary.is_strict:
-            _refuse(rows, *fault, source)
+            _refuse(rows, bad, fault, source)
         sizes.append(np.bincount(at, minlength=rows.n_lines))
         items.append(ids)
     return canonical(np.cumsum(np.concatenate(sizes)), np.concatenate(items), vocabulary.domain)

@@ -65,7 +65,7 @@ class _Cells(NamedTuple):
         """The item of each value, -1 for one that is none; ``rows`` are those that the values are in."""
         values = _as_bare(column, self.kind)
         places = pc.fill_null(pc.index_in(values, value_set=self.values), -1).to_numpy(zero_copy_only=False)
-        items = np.append(self.items, np.int32(-1))[places]
+        items: ItemIds = np.append(self.items, np.int32(-1))[places]
         if self.vocabulary.is_strict:
             bad = np.flatnonzero((items < 0) & ~_missing(values) if rows is None else items < 0)
             if bad.size:
@@ -143,6 +143,7 @@ def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
     """The type a column of 0 and 1 is compared in, and the values of it for presence and absence."""
     kind = _bare(kind)
     types = pa.types
+    words: dict[int, list[Any]]
     if types.is_binary(kind) or types.is_large_binary(kind):
         words = {meaning: [word.encode() for word, means in signs() if means == meaning] for meaning in (0, 1)}
     elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind):

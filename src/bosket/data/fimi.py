@@ -31,7 +31,8 @@ def read(content: Content, _layout: Layout | None) -> Csr:
         if block.before == 0 and block.text.startswith(codecs.BOM_UTF8):
             text = text[len(codecs.BOM_UTF8) :]
         n_records, n_numbers = count(text)
-        indptr, values = np.zeros(n_records + 1, np.int64), np.empty(n_numbers, np.int64)
+        indptr = np.zeros(n_records + 1, np.int64)
+        values: Any = np.empty(n_numbers, np.int64)
         bad = parse(text, indptr, values)
         if bad:
             must = "must hold whole numbers from 0, with spaces between"

@@ -28,7 +28,7 @@ def find(text: Text, start: int, stop: int, letters: Text, offsets: Offsets, tab
     for at in range(start, stop):
         code = (code ^ np.uint64(text[at])) * np.uint64(1099511628211)
     code ^= code >> np.uint64(32)
-    slot = np.int64(code & np.uint64(table.size - 1))
+    slot: int = np.int64(code & np.uint64(table.size - 1))
     while table[slot] >= 0:
         first = offsets[table[slot]]
         if offsets[table[slot] + 1] - first == stop - start:

@@ -82,9 +82,11 @@ def opened(content: Content, *, what: str = "baskets") -> Iterator[Opened]:
 
 
 def _claimed(metadata: Any) -> int:
-    """The size of all columns, uncompressed, by what the footer says."""
-    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
-    return sum(max(0, group.column(at).total_uncompressed_size) for group in groups for at in range(group.num_columns))
+    """The size of all columns, uncompressed, by what the footer says.
+
+    By row groups: asking for the metadata of a column ends the process where its statistics are damaged.
+    """
+    return sum(max(0, metadata.row_group(at).total_byte_size) for at in range(metadata.num_row_groups))
 
 
 def read(content: Content, layout: Layout | None) -> Csr:

@@ -104,6 +104,7 @@ class Vocabulary:
     def values(self, kind: Any) -> tuple[Any, ItemIds] | None:
         """The items that a column of this Arrow type can hold, as an array of it, and their ids; None if it cannot."""
         types = pa.types
+        found: dict[Any, int]
         if types.is_null(kind):
             return pa.array([], kind), np.empty(0, np.int32)
         if types.is_binary(kind) or types.is_large_binary(kind):  # text, as readers ask for it
