@@ -307,7 +307,7 @@ class ExchangeableChannel(RecordChannel):
         for size in self.telling_sizes(k, sizes):
             if not self.recovers(k, [size]):
                 continue
-            weights = [float(self.exact_partial_inverse(k, size)[k][shown]) for shown in self.showable(k, size)]
+            weights = self.showable_weights(k, size)
             if max(*weights, -min(weights)) > max(high, -low):
                 at = size
             low, high = min(low, *weights), max(high, *weights)
@@ -316,6 +316,11 @@ class ExchangeableChannel(RecordChannel):
     def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
         """Of these record sizes, those among which the extreme weights of k items are."""
         return sizes
+
+    def showable_weights(self, k: int, size: int) -> list[float]:
+        """q[k <- l'] by the numbers l' of k items that a report of this size can show."""
+        inverse = self.exact_partial_inverse(k, size)[k]
+        return [float(inverse[shown]) for shown in self.showable(k, size)]
 
     def showable(self, k: int, size: int) -> range:
         """How many of k items a report that states this size can show; one with more or fewer is refused."""

@@ -30,7 +30,7 @@ from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, Strata, as_domain
-from bosket.mechanisms.chosen import all_shown, log_moment_of_shown
+from bosket.mechanisms.chosen import all_chosen, all_shown, log_moment_of_shown
 from bosket.mechanisms.cut_kernels import worst_gain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.laws import OnDemand, check_law, cumulative
@@ -275,10 +275,18 @@ class SelectASizeChannel(ExchangeableChannel):
         self._sizes = mechanism.record_sizes
         self._insert = mechanism.insert
         self._never = Thresholds(np.zeros(len(domain)))
+        self._rho: dict[int, Fraction] = {}
 
     def rho(self, size: int) -> Fraction:
         """The realised probability that an item which the record lacks comes in."""
-        return Fraction(Thresholds(at(self._insert, size)).probability[0])
+        if size not in self._rho:
+            self._rho[size] = Fraction(Thresholds(at(self._insert, size)).probability[0])
+        return self._rho[size]
+
+    def showable_weights(self, k: int, size: int) -> list[float]:
+        """The product form: (1 - rho)^l' (-rho)^(k - l') / g_k, g_k being the diagonal of k items."""
+        rho, g = self.rho(size), self.diagonal(k, size)
+        return [float((1 - rho) ** shown * (-rho) ** (k - shown) / g) for shown in self.showable(k, size)]
 
     @property
     def record_sizes(self) -> frozenset[int] | None:
@@ -341,6 +349,7 @@ class KeptChannel(SelectASizeChannel):
 
     def __init__(self, domain: Domain, mechanism: SelectASize) -> None:
         super().__init__(domain, mechanism)
+        self._moments: dict[tuple[int, int], Fraction] = {}
         self.drawn = OnDemand(lambda size: np.diff(cumulative(mechanism.kept[size]), prepend=0).tolist())
         """The realised p_m[j] by m, in multiples of 2**-53."""
         self.realised = OnDemand(lambda size: [Fraction(p, _ONE) for p in self.drawn[size]])
@@ -353,8 +362,10 @@ class KeptChannel(SelectASizeChannel):
 
     def _all_shown(self, size: int, among: int, true: int) -> Fraction:
         """E of C(m - l, j - l) / C(m, j) = j (j - 1) ... / m (m - 1) ..., l factors each, times rho for each other."""
-        kept = sum((p * perm(j, true) for j, p in enumerate(self.realised[size])), Fraction(0))
-        return kept / perm(size, true) * self.rho(size) ** (among - true)
+        if (size, true) not in self._moments:
+            kept = sum(p * perm(j, true) for j, p in enumerate(self.drawn[size]))
+            self._moments[size, true] = Fraction(kept, _ONE * perm(size, true))
+        return self._moments[size, true] * self.rho(size) ** (among - true)
 
     def _randomize_kept(self, bits: Words, sizes: Strata, rng: Randomness) -> Words:
         keep = np.zeros(len(bits), np.int64)
@@ -418,6 +429,11 @@ class CutAndPasteChannel(SelectASizeChannel):
     def _all_shown(self, size: int, among: int, true: int) -> Fraction:
         rho = self.rho(size)
         return all_shown(size, at(self._cutoff, size), rho, true) * rho ** (among - true)
+
+    def showable_weights(self, k: int, size: int) -> list[float]:
+        """The same in floating point, g_k = (1 - rho)^k c_k: no term cancels, and there may be a parameter by size."""
+        odds, chosen = -float(self.rho(size) / (1 - self.rho(size))), all_chosen(size, at(self._cutoff, size), k)
+        return [odds ** (k - shown) / float(chosen) for shown in self.showable(k, size)]
 
     def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
         """With one pair of parameters the largest: k given items of more are less likely to be all chosen first."""
