@@ -19,7 +19,12 @@ def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_results_come_in_the_order_of_the_parts() -> None:
     seen: list[int] = []
-    found = parallel_map(lambda part: (time.sleep(0.01 * (part % 3)), part * part)[1], range(20), on_done=seen.append)
+
+    def square(part: int) -> int:
+        time.sleep(0.01 * (part % 3))
+        return part * part
+
+    found = parallel_map(square, range(20), on_done=seen.append)
     assert found == [part * part for part in range(20)]
     assert seen == list(range(1, 21))
     assert parallel_map(str, []) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -87,9 +89,9 @@ def test_records_beyond_those_told_apart() -> None:
     Where no record is long, hardly ever is one made of noise: it would outweigh all others.
     """
     sizes = np.repeat([2, 300], [50_000, 1000])
-    options = {"epsilon": 0.5, "longest": 10, "most": 3000}
-    found = noisy_lengths(sizes, **options)
+    measure = partial(noisy_lengths, epsilon=0.5, longest=10, most=3000)
+    found = measure(sizes)
     assert np.arange(3001) @ found.weights == pytest.approx(sizes.sum(), rel=1 / 6)
     assert len(found.weights) == 3001
-    short = [noisy_lengths(np.full(50_000, 2), **options) for _ in range(20)]
+    short = [measure(np.full(50_000, 2)) for _ in range(20)]
     assert sum(lengths.longest_likely[20:].any() for lengths in short) <= 1  # once in a hundred thousand runs

@@ -38,11 +38,10 @@ def late(patch: pytest.MonkeyPatch) -> None:
 
     def first_alone(self: Budget, parts: Any) -> Any:
         first, rest = together(self, parts)
-        levels = curate.mine_levels
 
         def paid_now(*arguments: Any, **options: Any) -> Any:
             self.spend(rest.epsilon, purpose="counts")
-            return levels(*arguments, **options)
+            return miner.mine_levels(*arguments, **options)
 
         patch.setattr(curate, "mine_levels", paid_now)
         return first, rest

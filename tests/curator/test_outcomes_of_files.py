@@ -44,12 +44,20 @@ def guessing(options: argparse.Namespace, declared: Domain | None) -> Baskets:
 def parquet(items: pa.Array) -> Callable[[Path], None]:
     """A long file, a record for each item."""
     table = pa.table({"record": pa.array(range(len(items))), "item": items})
-    return lambda path: pq.write_table(table, path)
+
+    def write(path: Path) -> None:
+        pq.write_table(table, path)
+
+    return write
 
 
 def text(content: str | bytes) -> Callable[[Path], None]:
     data = content if isinstance(content, bytes) else content.encode()
-    return lambda path: path.write_bytes(data) and None
+
+    def write(path: Path) -> None:
+        path.write_bytes(data)
+
+    return write
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import combinations, combinations_with_replacement
 from math import comb
@@ -273,7 +273,8 @@ def test_all_that_a_pool_gives_moves_by_one(records: list[Record], other: Record
     Not by two where one is exchanged: what the one takes the other may give back, never more.
     """
     before, more, instead = (pool_of(part) for part in (records, [*records, other], [other, *records[1:]]))
-    for number in (lambda here: kth_support(here, k), *(partial(Pool.largest, size=size) for size in range(1, 5))):
+    numbers: list[Callable[[Pool], int]] = [partial(kth_support, k=k)]
+    for number in numbers + [partial(Pool.largest, size=size) for size in range(1, 5)]:
         assert number(more) - number(before) in (0, 1)
         assert abs(number(instead) - number(before)) <= 1
 

@@ -13,7 +13,7 @@ import bosket as bk
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.test_plan_json import PLANS
 
-HOSTILE = [
+HOSTILE: list[Any] = [
     None,
     True,
     False,

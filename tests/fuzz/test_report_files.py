@@ -28,7 +28,7 @@ COUNTS = [0, 1, N - 1, N + 1, 10**6, 2**31, 2**32 + N, 2**62, -1, -(2**63)]
 @cache
 def whole(kind: str, codec: str = "zstd") -> bytes:
     """The bytes of a sound file."""
-    reports = {"flip": flipped, "sizes": sized, "by class": by_class}[kind]()
+    reports: Any = {"flip": flipped, "sizes": sized, "by class": by_class}[kind]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         reports.write(path)

@@ -61,7 +61,7 @@ def _run(baskets: Baskets, limit: float) -> Times:
     def private() -> tuple[Plan, list[NoisyLevel]]:
         with composed(EPSILON):
             plan = prepare(
-                baskets, lambda known: limit * known.total,
+                baskets, lambda known, pool: limit * known.total,
                 lengths=lengths, cardinality=cardinality, counts=rest, settings=settings, per_person=1,
             )  # fmt: skip
             return plan, mine_levels(baskets, plan, epsilon=rest, settings=settings, per_person=1)[0]

@@ -262,8 +262,10 @@ def _compiled() -> None:
     """Compile everything, and load OpenDP, before anything is paid: a release of six made-up records."""
     few = Baskets([[0, 1, 2, 3, 4, 5], *[[0, 1, 2]] * 5], items=range(6))
     settings = Settings(longest=3, clear=0.0, extra=0, cap=3)
-    shares = {"lengths": 1e3, "cardinality": 1e3, "counts": 1e3}
-    plan = prepare(few, lambda lengths, pool: kth_support(pool, 9), **shares, settings=settings, per_person=1)
+    plan = prepare(
+        few, lambda lengths, pool: kth_support(pool, 9),
+        lengths=1e3, cardinality=1e3, counts=1e3, settings=settings, per_person=1,
+    )  # fmt: skip
     mine_levels(few, plan, epsilon=1e3, settings=settings, per_person=1)
 
 

@@ -144,11 +144,11 @@ def ranked_pool(baskets: Baskets, max_size: int, n_records: int, *, epsilon: flo
     return Pool(baskets, np.argsort(-supports, kind="stable").astype(np.int32), n_records)
 
 
-def sizes_clear(plan: Plan, n_items: int, *, epsilon: float, per_person: int) -> float:
+def sizes_clear(plan: Plan, n_items: int, *, epsilon: float, per_person: int) -> int:
     """How many sizes can share epsilon so that the limit is not within the noise of single items."""
     kappa = sensitivity(plan.max_size, 1, n_items, per_person)
     left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
-    return plan.min_count * left // (WITHIN * scale_of(epsilon, kappa))
+    return int(plan.min_count * left / (WITHIN * scale_of(epsilon, kappa)))
 
 
 def cap_of(plan: Plan, n_items: int, *, epsilon: float, settings: Settings, per_person: int) -> int:
