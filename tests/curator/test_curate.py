@@ -122,6 +122,16 @@ class TestBudget:
         assert caught.value.discoverable > 0.001
         assert "This limit takes some" in str(caught.value.hint)
 
+    def test_discoverable_is_one_figure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whether a request is answered or refused, and whatever else is asked for."""
+        for module in ("lengths", "miner", "cardinality", "levels"):
+            monkeypatch.setattr(f"bosket.curator.{module}.noisy", lambda counts, **paid: np.asarray(counts))
+        baskets = short_baskets(20_000, longest=6)
+        found = [bk.curator.mine(baskets, 1.0, limit).about["discoverable"] for limit in (0.05, 0.02)]
+        with pytest.raises(HopelessError) as caught:
+            bk.curator.mine(baskets, 1.0, 1e-4)
+        assert found == [caught.value.discoverable] * 2
+
     def test_a_data_set_smaller_than_the_noise(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fifty records where their number has noise of scale 500, which is 0 for once: nothing can be told."""
         monkeypatch.setattr("bosket.curator.lengths.noisy", lambda counts, **paid: counts)
@@ -364,6 +374,20 @@ class TestRelease:
             ]
         assert len(held) > 300
         assert np.mean(held) > 0.95
+
+    @pytest.mark.parametrize("longest", [5, 10])
+    def test_intervals_cover_records_longer_than_those_told_apart(self, longest: int) -> None:
+        """Records of eighteen items on average: 19% of the intervals held where ten were the longest told apart."""
+        baskets = bk.quest(records=20_000, mean_size=18, mean_pattern=4, items=1000, patterns=300, seed=5)
+        truth = dict(bk.mine(baskets, min_support=1e-3, max_size=2))
+        frame = bk.curator.mine(baskets, 1.0, 0.02, settings=Settings(longest=longest)).to_frame()
+        held = [
+            low <= truth.get(itemset, 0.0) <= high
+            for itemset, low, high in zip(frame["itemsets"], frame["low"], frame["high"], strict=True)
+            if len(itemset) <= 2
+        ]
+        assert len(held) > 100
+        assert np.mean(held) > 0.93
 
     def test_intervals_cover(self) -> None:
         """Of itemsets that truncation hardly touches, at least 95% over 40 releases; six standard deviations."""
