@@ -179,6 +179,9 @@ def test_fimi_against_split_and_int(place: Path, lines: list[str]) -> None:
         ("3,1,2\n1,0,1\n", Baskets([[3, 2]], items=[3, 1, 2])),
         ('"a\nb",c,"d""e"\n1,0,1\n', Baskets([["a\nb", 'd"e']], items=["a\nb", "c", 'd"e'])),
         ('r,i\n1,5" pipe\n', Baskets([['5" pipe']])),
+        ("item,record\n3,1\n2,1\n", Baskets([[2, 3]])),
+        ("\n\r\nrecord,item\n1,x\n", Baskets([["x"]])),
+        ("\nb,a,c\n1,0,1\n", Baskets([["b", "c"]], items=["b", "a", "c"])),
     ],
 )
 def test_csv_as_found_in_the_wild(tmp_path: Path, text: str, truth: Baskets) -> None:
