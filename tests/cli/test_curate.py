@@ -167,3 +167,16 @@ def test_a_cap_on_what_is_read(run: Run, tmp_path: Path) -> None:
     assert str(items) in run(*call, "--max-bytes", 5).err  # the items file has the cap too, and is read first
     for cap in ("0", "-1", "lots", "1XB", "1e400", "nan", ""):
         assert run(*call, "--max-bytes", cap).code == 2
+
+
+def test_a_record_that_ends_like_a_file_of_reports(run: Run, tmp_path: Path) -> None:
+    """Parquet is known by how a file ends: the last record of a text made the whole of it a file of another kind."""
+    items = tmp_path / "items.txt"
+    items.write_text("1\n2\n3\nitem\n")
+    raws = []
+    for name, key in (("plain", None), ("reports", "bosket.plan"), ("table", "bosket.table")):
+        raws.append(tmp_path / f"{name}.dat")
+        parquet.write_table(pa.table({"x": [1]}).replace_schema_metadata({key: "{}"} if key else None), raws[-1])
+        last = raws[-1].read_bytes() if key else b"3"
+        raws[-1].write_bytes(b"1 2\n" * 3000 + last)
+    assert outcomes(run, raws, items) == [(0, {"1", "2"})] * len(raws)

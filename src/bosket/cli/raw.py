@@ -49,7 +49,7 @@ def read_raw(
     """
     from bosket.reports import is_report_file
 
-    if path != STANDARD_INPUT and is_report_file(path):
+    if _may_be_parquet(path, options) and is_report_file(path):
         raise DataError(f"The file {path} holds reports, which are randomized already.", path=path, hint=hint)
     if options.table:
         return read_table(path, options, domain=domain)
@@ -70,7 +70,7 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Re
         batches = (read_reports(path, options) for path in paths)
         return Reports.concat(batches, allow_duplicates=options.allow_duplicates)
     path = paths[0]
-    if path != STANDARD_INPUT and is_report_file(path):
+    if _may_be_parquet(path, options) and is_report_file(path):
         return read_reports(path, options)
     return _read_baskets(path, options)
 
@@ -96,7 +96,7 @@ def _read_baskets(
     path: str, options: argparse.Namespace, *, items: Domain | None = None, unknown: Unknown = "refuse"
 ) -> Baskets:
     """Baskets, with a word on tables where the file may be one."""
-    if path != STANDARD_INPUT and _is_table_file(path):
+    if _may_be_parquet(path, options) and _is_table_file(path):
         raise DataError(f"The file {path} holds a table of attributes.", path=path, hint="Say --table.")
     try:
         return read_baskets(path, options, items=items, unknown=unknown)
@@ -104,6 +104,16 @@ def _read_baskets(
         if error.hint is not None and error.hint.startswith("Read as one-hot"):
             error.hint += " A table of attributes is read with --table."
         raise
+
+
+def _may_be_parquet(path: str, options: argparse.Namespace) -> bool:
+    """Whether a file is looked into before it is read; never where its name or the options say that it is text.
+
+    Parquet is known by how a file ends, and so one record at the end of a text could pass for it.
+    """
+    if path == STANDARD_INPUT or options.input_format in ("dat", "csv"):
+        return False
+    return not path.lower().removesuffix(".gz").endswith((".dat", ".csv"))
 
 
 def _is_table_file(path: str) -> bool:
