@@ -75,6 +75,9 @@ class Estimates:
     randomness: str | None
     """How the reports were randomized; None for raw data."""
     covariance_of: Callable[[], Floats]
+    caution: npt.NDArray[np.bool_]
+    """Of each itemset whether its interval should not be trusted: few reports show it, or coins seldom change an
+    item of it."""
 
     @cached_property
     def covariance(self) -> Floats:
@@ -88,7 +91,8 @@ class Estimates:
     def interval(self, level: float = 0.95) -> Floats:
         """Normal intervals, a (low, high) row each: value -+ z stderr, not clipped.
 
-        For itemsets named in advance, and where some twenty reports or more show the whole itemset.
+        For itemsets named in advance, and not where ``caution`` is set: there some twenty reports or more show the
+        whole itemset.
         """
         reach = normal_quantile(level) * self.stderr
         return np.stack([self.value - reach, self.value + reach], axis=1)
@@ -101,4 +105,5 @@ class Estimates:
         shown = ", ".join(f"{v:.4g} ± {e:.2g}" for v, e in zip(self.value[:5], self.stderr[:5], strict=True))
         more = ", ..." if len(self) > 5 else ""
         note = f", {self.randomness}" if self.randomness not in (None, "secure") else ""
-        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source}{note})"
+        doubt = f", caution with {int(self.caution.sum())} of {len(self)}" if self.caution.any() else ""
+        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source}{doubt}{note})"

@@ -41,15 +41,21 @@ def same(found: pd.DataFrame, truth: pd.DataFrame) -> None:
     assert list(found.columns) == list(truth.columns)
 
 
+TRUTHS = ("true", "false")
+
+
 def read_csv(text: str) -> pd.DataFrame:
-    """Itemsets and labels are JSON, and so are most numbers; cautions are text."""
+    """Itemsets and labels are JSON, and so are most numbers; cautions of rules are text."""
 
     def value(cell: str) -> Any:
         return float(cell or "nan") if cell in ("", "inf", "-inf") else json.loads(cell)
 
     rows = csv.DictReader(io.StringIO(text))
     return pd.DataFrame(
-        [{name: cell if name == "caution" else value(cell) for name, cell in row.items()} for row in rows]
+        [
+            {name: cell if name == "caution" and cell not in TRUTHS else value(cell) for name, cell in row.items()}
+            for row in rows
+        ]
     )
 
 

@@ -87,7 +87,7 @@ def test_mined_estimates_are_those_of_the_recursion() -> None:
 def test_frame_agrees_with_estimate() -> None:
     _, reports = noisy()
     frame = bk.mine(reports, min_support=0.1).to_frame(level=0.9)
-    assert list(frame.columns) == ["support", "itemsets", "size", "stderr", "low", "high", "observed"]
+    assert list(frame.columns) == ["support", "itemsets", "size", "stderr", "low", "high", "observed", "caution"]
     direct = bk.estimate(reports, frame["itemsets"])
     np.testing.assert_allclose(frame["support"], direct.value)
     np.testing.assert_allclose(frame["stderr"], direct.stderr)

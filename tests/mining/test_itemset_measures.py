@@ -27,7 +27,7 @@ def test_they_are_those_of_the_table_of_single_items(mechanism: bk.Mechanism | N
             ours = [row[name + part] for part in ("", "_stderr", "_low", "_high")]
             np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-9)
             if mechanism is not None or sampling:
-                assert (name in row["caution"]) == (not estimate.is_trusted)
+                assert (name in row["measure_caution"]) == (not estimate.is_trusted)
 
 
 def test_pairs_are_the_measures_of_rules() -> None:
@@ -64,6 +64,6 @@ def test_noise_alone_is_no_dependence(sampling: bool) -> None:
         large = frame[frame["size"] >= 4]
         assert len(large) > 2
         if sampling or keep < 1:
-            assert (large["caution"] == "chi_squared").all()
+            assert (large["measure_caution"] == "chi_squared").all()
             table = bk.contingency(reports, {0}, {1}, {2}, {3}, {4}, sampling=sampling)
             assert not table.measure("chi_squared").is_trusted

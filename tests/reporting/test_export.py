@@ -27,7 +27,8 @@ def read(path: Path, *, itemsets: tuple[str, ...]) -> pd.DataFrame:
         with path.open(newline="") as file:
             frame = pd.DataFrame(list(csv.DictReader(file)))
         for name in frame.columns:
-            kind = json.loads if name in itemsets else str if name == "caution" else lambda cell: float(cell or "nan")
+            is_json = name in itemsets or set(frame[name]) <= {"true", "false"}
+            kind = json.loads if is_json else str if name == "caution" else lambda cell: float(cell or "nan")
             frame[name] = frame[name].map(kind)
     elif path.suffix == ".json":
         value = json.loads(path.read_text())

@@ -6,11 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bosket.cli.attributes import add_table
-from bosket.cli.console import Work
+from bosket.cli.console import Work, say
 from bosket.cli.options import Commands, add_command, add_search
 from bosket.cli.searching import check_options, deliver, search
 from bosket.cli.tables import print_table
 from bosket.reporting.export import ITEMSETS
+from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,13 @@ def run(options: argparse.Namespace) -> None:
     with work.levels("listing") as on_progress:
         frame = found.to_frame(level=options.level, sampling=options.sampling, on_progress=on_progress)
 
+    doubtful = int(frame["caution"].sum()) if "caution" in frame else 0
+    if doubtful:
+        say(
+            f"note: of {count_text(doubtful, 'itemset')} the interval should not be trusted (a ? in the table, the "
+            "column caution in files): fewer than twenty reports show the itemset, or coins seldom change an item of it"
+        )
+
     def page() -> Page:
         from bosket.reporting.study import itemsets_page
 
@@ -49,7 +57,8 @@ def _show(frame: pd.DataFrame) -> None:
     for _, row in frame.iterrows():
         cells = [itemset_text(row["itemsets"]), number(row["support"], decimals)]
         if not is_exact:
-            cells += [number(row["stderr"], decimals + 1), interval_text(row["low"], row["high"], decimals)]
+            doubt = " ?" if row.get("caution", False) else ""
+            cells += [number(row["stderr"], decimals + 1), interval_text(row["low"], row["high"], decimals) + doubt]
         rows.append(cells)
     errors = [] if is_exact else ["stderr", f"{100 * about['level']:g}% interval"]
     print_table("Frequent itemsets", ["itemset", "support", *errors], rows)

@@ -30,6 +30,7 @@ from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, roo
 from bosket.measures.many import ManyWay, margins, noise_of_squares
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.mining.cautions import say_too_little
 from bosket.mining.itemset_measures import many_way
 from bosket.mining.mine import as_baskets, not_a_string
 from bosket.mining.support import StratumCells, cells_of, rare_moves
@@ -180,10 +181,12 @@ class ContingencyTable:
     @cached_property
     def _is_doubtful(self) -> bool:
         """Whether the reports say too little for normal errors, of the channel's own or because coins seldom matter."""
+        if isinstance(self.channel, IdentityChannel):
+            return False
         rows = np.array([self.items], np.int32)
-        known = [self.channel.doubts(rows, reports[None, :]) for reports in self.reports]
-        doubtful = any(doubt is not None and doubt.any() for doubt in known)
-        if self.sampling or isinstance(self.channel, IdentityChannel):
+        shown = self.reports[:, -1].sum(keepdims=True)
+        doubtful = bool(say_too_little(self.channel, rows, shown, lambda: self.reports[:, None, :])[0])
+        if self.sampling:
             return doubtful
         share = np.array([self._share(place) for place in range(len(self.items))])
         records = self.reports.sum(axis=1)

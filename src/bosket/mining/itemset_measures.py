@@ -51,7 +51,7 @@ def itemset_columns(
     sampling: bool,
     on_progress: Progress | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Columns m, m_stderr, m_low and m_high in the order of the frame, and ``caution``; NaN for single items."""
+    """Columns m, m_stderr, m_low, m_high in the order of the frame, and ``measure_caution``; NaN for single items."""
     wanted = MANY_WAY if names == "all" else names
     records = list({record.name: record for record in map(many_way, wanted)}.values())
     source = Source(found)
@@ -73,7 +73,7 @@ def itemset_columns(
         joined = np.concatenate([piece[at] for piece in pieces], axis=1) if pieces else np.empty((4, 0))
         columns |= {record.name + part: values for part, values in zip(_PARTS, joined, strict=True)}
     doubtful = np.concatenate(doubts, axis=1).T if doubts else np.empty((0, len(records)), bool)
-    columns["caution"] = _cautions(doubtful, [record.name for record in records])
+    columns["measure_caution"] = _cautions(doubtful, [record.name for record in records])
     return columns
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket._version import __version__
 from bosket.checks import check_fraction, check_integer, check_not_negative
@@ -19,11 +20,12 @@ from bosket.limits import least_count
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, Search, levelwise
+from bosket.mining.cautions import say_too_little
 from bosket.mining.concentration import LOOKED_AT, Concentration, concentrations, warn_of
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.progress import LevelProgress, Progress
 from bosket.mining.result import FrequentItemsets
-from bosket.mining.support import cells_of, least_variances, moments, product_sums
+from bosket.mining.support import cells_of, least_variances, moments, product_sums, rare_moves
 from bosket.reports import Reports
 
 _LARGEST_UNION = 16
@@ -230,11 +232,16 @@ def _estimates(
     value, second, least = (np.empty(len(wanted)) for _ in range(3))
     carried: list[Concentration] = []
     looked_at = 0
+    caution = np.zeros(len(wanted), bool)
+    rare = _rare_items(channel, counter, wanted, records) if not sampling else np.zeros(len(channel.domain), bool)
     for size in {len(itemset) for itemset in wanted}:
         places = [place for place, itemset in enumerate(wanted) if len(itemset) == size]
         rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)
         cells = cells_of(count_subsets(counter, rows))
         found = moments(channel, counter.strata, rows, cells)
+        if size and not (isinstance(channel, IdentityChannel) and not sampling):
+            shown = cells[:, :, -1].sum(axis=0)
+            caution[places] = say_too_little(channel, rows, shown, lambda cells=cells: cells) | rare[rows].any(axis=1)
         value[places], second[places] = found.value, found.second
         if randomness is not None:
             carried += concentrations(channel, counter.strata, rows, cells, found.second)
@@ -273,4 +280,18 @@ def _estimates(
         sampling=sampling,
         randomness=randomness,
         covariance_of=covariance,
+        caution=caution,
     )
+
+
+def _rare_items(
+    channel: Channel, counter: Counter, wanted: list[tuple[int, ...]], records: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """By item id: whether the coins change few reports of an item of these itemsets."""
+    result = np.zeros(len(channel.domain), bool)
+    items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
+    if len(items) and not isinstance(channel, IdentityChannel):
+        single = items[:, None]
+        share = moments(channel, counter.strata, single, cells_of(count_subsets(counter, single))).value
+        result[items] = rare_moves(channel, counter.strata, records, items, share / counter.n_records)
+    return result

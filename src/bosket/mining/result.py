@@ -161,10 +161,12 @@ class FrequentItemsets:
         stderr    standard error of support: of the coins alone, or of sampling too
         low, high normal interval at ``level``, likewise for an itemset named in advance
         observed  the fraction of reports that hold the itemset, before any estimation
+        caution   of reports: whether the interval should not be trusted, since fewer than twenty reports show the
+                  itemset or coins seldom change one of its items (:mod:`bosket.mining.cautions`)
 
         ``measures`` of the items of each set together, by their 2^k table (chi_squared, lift, leverage, cosine,
-        jaccard), add columns m, m_stderr, m_low and m_high each, and ``caution``, which names those whose interval
-        should not be trusted in this row.  ``on_progress`` is called with a LevelProgress as the work goes on.
+        jaccard), add columns m, m_stderr, m_low and m_high each, and ``measure_caution``, which names those whose
+        interval should not be trusted in this row.  ``on_progress`` is called with a LevelProgress as the work goes on.
         """
         z = normal_quantile(level)
         n = self.n_records
@@ -187,6 +189,7 @@ class FrequentItemsets:
                 "low": support - z * stderr,
                 "high": support + z * stderr,
                 "observed": observed,
+                **self._cautions(parts, sampling),
                 **self._measures(measures, level, sampling, on_progress),
             }
         )
@@ -209,6 +212,23 @@ class FrequentItemsets:
                 names += self.names(rows[start:stop])
                 meter(stop)
         return names
+
+    def _cautions(
+        self, parts: list[tuple[Level, npt.NDArray[np.bool_]]], sampling: bool
+    ) -> dict[str, npt.NDArray[np.bool_]]:
+        """The column ``caution``; exact data have none."""
+        if self._is_exact:
+            return {}
+        from bosket.mining.rules.splits import Family, Source
+
+        source = Source(self)
+        found = [np.empty(0, bool)]
+        for part, keep in parts:
+            rows = _take(part.items, keep)
+            for start, stop in slices(len(rows), max(1, _LISTED >> rows.shape[1])):
+                family = Family(source, np.ascontiguousarray(rows[start:stop]))
+                found.append(family.doubtful if sampling else family.doubtful | family.rare_moves)
+        return {"caution": np.concatenate(found)}
 
     def _measures(
         self, names: str | Iterable[str], level: float, sampling: bool, tell: Progress | None

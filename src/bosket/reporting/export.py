@@ -1,7 +1,7 @@
 """Results in files: CSV, JSON, Parquet and PMML, each with labels in place of item ids.
 
 An itemset is a list of its labels, sorted: in CSV as JSON text, in Parquet as a list column.  A label on its own is
-JSON text in CSV too, so that 7 and "7" are told apart, and so is any other text that a spreadsheet program would take
+JSON text in CSV too, so that 7 and "7" are told apart; so is a truth value, and so is any other text that a spreadsheet program would take
 for a formula: no cell begins with a sign that makes it one.  JSON has a schema version, and JSON, Parquet and PMML say
 under ``about`` what made them: mechanism, parameters, number of records, guarantee and version.  CSV has no place for
 that, so it goes into a file beside it.
@@ -149,6 +149,8 @@ def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> i
             for name, values in _labelled(frame, kind).items()
         }
         columns |= {name: list(map(_harmless, frame[name])) for name in _texts(frame) if name not in columns}
+        truths = [name for name in frame.columns if frame[name].dtype.kind == "b"]
+        columns |= {name: [json.dumps(value) for value in frame[name].tolist()] for name in truths}
         frame.assign(**columns).to_csv(file, index=False, lineterminator="\n")
     return len(frame)
 

@@ -29,6 +29,10 @@ NOT_CLIPPED = (
     "than the rest, so values near the minimum, and the best of many, are too high on average; intervals are not "
     "corrected for that."
 )
+DOUBT = (
+    "A ? marks an interval that should not be trusted: fewer than twenty reports show the itemset, or coins seldom "
+    "change one of its items."
+)
 EXACT = "These results come from raw baskets: they are exact, and nothing protects the people in them."
 SEEDED = "The reports were randomized with a seed: this is a simulation, and it protects nobody."
 
@@ -71,13 +75,14 @@ def _itemset_table(ordered: pd.DataFrame, about: Mapping[str, Any]) -> Table:
             itemset_text(row["itemsets"]),
             number(row["support"], decimals),
             number(row["stderr"], decimals + 1),
-            interval_text(row["low"], row["high"], decimals),
+            interval_text(row["low"], row["high"], decimals) + (" ?" if row.get("caution", False) else ""),
         ]
         for _, row in ordered.head(_ROWS).iterrows()
     ]
-    return Table(
-        _caption("most frequent itemsets", ordered), ["itemset", "support", "standard error", "interval"], rows
-    )
+    caption = _caption("most frequent itemsets", ordered)
+    if "caution" in ordered and ordered["caution"].any():
+        caption = f"{caption}. {DOUBT}"
+    return Table(caption, ["itemset", "support", "standard error", "interval"], rows)
 
 
 def _caption(what: str, frame: pd.DataFrame) -> str:

@@ -23,6 +23,7 @@ from bosket.measures import Contingency
 from bosket.measures.inference import Covariance
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level
+from bosket.mining.cautions import say_too_little
 from bosket.mining.support import StratumCells, cells_of, rare_moves
 from bosket.threads import slices
 
@@ -218,12 +219,12 @@ class Family:
 
     @cached_property
     def doubtful(self) -> npt.NDArray[np.bool_]:
-        """Itemsets of which the channel itself says that these reports tell too little."""
-        doubts = (
-            [self.found.channel.doubts(self.rows, cells) for cells in self.cells] if not self.source.is_exact else []
-        )
-        known = [doubt for doubt in doubts if doubt is not None]
-        return np.logical_or.reduce(known) if known else np.zeros(len(self.rows), bool)
+        """Itemsets of which these reports tell too little for normal errors; see :mod:`bosket.mining.cautions`."""
+        if self.source.is_exact:
+            return np.zeros(len(self.rows), bool)
+        last = self.found.levels[self.rows.shape[1] - 1].observed.sum(axis=0)
+        shown = last[self.found.table.index(self.rows.shape[1]).find(self.rows)]
+        return say_too_little(self.found.channel, self.rows, shown, lambda: self.cells)
 
     @cached_property
     def rare_moves(self) -> npt.NDArray[np.bool_]:

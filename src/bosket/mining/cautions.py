@@ -1,0 +1,43 @@
+"""Where reports say too little for normal errors: the one rule behind every ``caution`` of a support.
+
+An interval of value -+ z standard errors holds its level where many reports decide.  It does not where
+
+    few reports show the whole itemset     the sum of their weights is skewed, and the pattern that would have moved it
+                                           most may not have come up at all: of fifty intervals of cut-and-paste
+                                           (cutoff 10, insert 0.01) at size 4, some twenty miss
+    the channel says so                    an estimate that is not linear is far from it there (``Channel.doubts``)
+    coins seldom change an item            the error of the coins is that of a handful of moves
+                                           (:func:`bosket.mining.support.rare_moves`); not where people are drawn too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows
+from bosket.mechanisms.base import Channel
+from bosket.mining.support import StratumCells
+
+FEW_REPORTS = 20
+"""Reports that must show a whole itemset for normal errors of what is estimated of it."""
+
+Truths = npt.NDArray[np.bool_]
+
+
+def say_too_little(
+    channel: Channel, rows: ItemsetRows, shown: npt.NDArray[np.int64], cells: Callable[[], StratumCells]
+) -> Truths:
+    """Itemsets of which the reports tell too little: ``shown`` by few of them, or doubted by the channel.
+
+    ``cells`` gives the numbers of reports by pattern and stratum; it is asked only where the channel wants to see them.
+    """
+    result: Truths = np.asarray(shown < FEW_REPORTS)
+    if type(channel).doubts is not Channel.doubts:
+        for stratum in cells():
+            doubt = channel.doubts(rows, stratum)
+            if doubt is not None:
+                result = result | doubt
+    return result
