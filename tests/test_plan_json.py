@@ -14,14 +14,15 @@ from bosket.privacy.guarantee import MOST_REPORTS
 TABLE = bk.TableDomain([bk.Attribute("sex", ["F", "M"]), bk.Attribute("age", [1, 2, 3])])
 MIXED = bk.Domain(["a", "b", 3, True, 2.5, ("x", 1)])
 BY_ITEM = bk.Flip(keep={"a": 0.7, ("x", 1): 0.8}, keep_absent={"b": 0.95}, default=0.9)
+TEN = bk.PrivacyUnit(max_size=10)
 PLANS = {
     "flip": bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.9)),
     "by item": bk.Plan(MIXED, BY_ITEM, bk.PrivacyUnit(max_size=3, reports=4, longer="sample")),
-    "cut": bk.Plan(bk.Domain(range(10)), bk.CutAndPaste(cutoff=7, insert=0.35)),
-    "cut far": bk.Plan(bk.Domain(range(10)), bk.CutAndPaste(cutoff=1000, insert=0.35)),
+    "cut": bk.Plan(bk.Domain(range(10)), bk.CutAndPaste(cutoff=7, insert=0.35), TEN),
+    "cut far": bk.Plan(bk.Domain(range(10)), bk.CutAndPaste(cutoff=1000, insert=0.35), TEN),
     "cut by size": bk.Plan(bk.Domain(range(10)), bk.CutAndPaste(cutoff={1: 2, 2: 3}, insert={1: 0.2, 2: 0.25})),
     "sizes": bk.Plan(bk.Domain(range(10)), bk.SelectASize(kept={0: [1.0], 2: [0.2, 0.3, 0.5]}, insert=0.3)),
-    "replace": bk.Plan(bk.Domain(range(10)), bk.Replace(0.8)),
+    "replace": bk.Plan(bk.Domain(range(10)), bk.Replace(0.8), TEN),
     "mixing": bk.Plan(bk.Domain(range(10)), bk.Mixing(others=3, keep=0.5)),
     "gamma": bk.Plan(TABLE, bk.GammaDiagonal(19, spread=0.1)),
     "undeclared": bk.Plan(bk.Domain(["ä", "b\n"], is_declared=False), bk.Flip(keep=1e-300)),
@@ -29,11 +30,11 @@ PLANS = {
 DIGESTS = {  # of the first bosket that wrote plans: they name studies that are out in the world
     "flip": "ac0157117465b70fc19054debc45a914ba3a8437dda4da53d2f5f4e0e580b3e0",
     "by item": "5ac1feb3d1b23603eefa205346826ebd6caaaf4db85eac3bf79c3bd89ce6a1ab",
-    "cut": "ee2740b3fe70ef8998effb66d5c68ded3724ed056963ec2a3a781d40c715cb08",
-    "cut far": "9c6cf273533bb816ed35551fe409903abd1cd3f2c2da574ca86b20ceae9a28ea",
+    "cut": "40556aeecc8c7486b074967676a67c72e8482ba00d530b4a88ee6a6eddb17993",
+    "cut far": "236ece23ab840c4f59d4cb64ce6b5376de525732e6a29d0e7f7f512dd4e7e306",
     "cut by size": "94ac9a1627332852938916178846d0b474876937464d94f13e8d98b0c885790e",
     "sizes": "d4556fb1e649e658200e31ca3a905d0e743ea7e8381de36cd2ada905593e1390",
-    "replace": "482a929c06c59e1d1a9cc47476c73b54915ddaabcdf588307ba3b7a43f603fb8",
+    "replace": "eef265c246e12ab03b265dd935c6fc557f5d5bf120837c784a3324763acc8703",
     "mixing": "d6f6d353009082285ccd0ebb407600a06447130884bdc0540ee3df1448850d35",
     "gamma": "54570381e28efac87a5aeec885d65bbaa36f3c27c34ae543b4246c305c10b3ad",
     "undeclared": "ef26e41336a12f1c2d7678ced5c750ec2e68048f2915e6521d2d839799ef17f0",
