@@ -1,10 +1,10 @@
 """Results in files: CSV, JSON, Parquet and PMML, each with labels in place of item ids.
 
 An itemset is a list of its labels, sorted: in CSV as JSON text, in Parquet as a list column.  A label on its own is
-JSON text in CSV too, so that 7 and "7" are told apart; so is a truth value, and so is any other text that a spreadsheet
-program would take for a formula: no cell begins with a sign that makes it one.  JSON has a schema version, and JSON, Parquet and PMML say
-under ``about`` what made them: mechanism, parameters, number of records, guarantee and version.  CSV has no place for
-that, so it goes into a file beside it.
+JSON text in CSV too, so that 7 and "7" are told apart; so is a truth value, and any other text that a spreadsheet
+program would take for a formula: no cell begins with a sign that makes it one.  JSON has a schema version, and JSON,
+Parquet and PMML say under ``about`` what made them: mechanism, parameters, number of records, guarantee and version.
+CSV has no place for that, so it goes into a file beside it.
 """
 
 from __future__ import annotations
