@@ -264,7 +264,7 @@ class TestTogether:
 class TestGiveBack:
     def test_what_was_not_used_can_be_spent_again(self, grant: Grant) -> None:
         budget = grant(1.0, delta=1e-6)
-        first, second = budget.spend_together([(0.25, "first look"), Part(0.75, "counts", delta=1e-6)])
+        first, second = budget.spend_together([(0.25, "first look"), (0.75, "counts", 1e-6)])
         assert budget.remaining == (0.0, 0.0)
         back = budget.give_back(second)
         assert (back.number, back.returns, back.epsilon, back.delta) == (3, 2, 0.75, 1e-6)

@@ -100,6 +100,7 @@ def test_a_ledger_that_others_can_write_pays_nothing(path: Path, budget: Budget,
         with pytest.warns(ExposedLedgerWarning, match="by others"):
             read()
     assert path.read_bytes() == before
+    assert "data" in repr(budget)
     path.chmod(0o640)
     assert budget.spend(0.1, purpose="mended").number == 4
 

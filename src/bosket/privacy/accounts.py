@@ -58,6 +58,10 @@ class Part(NamedTuple):
     delta: float = 0.0
 
 
+Parts = Sequence[tuple[float, str] | tuple[float, str, float]]
+"""Parts as callers write them: an epsilon, a purpose, and a delta where there is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One release that was paid for, or the return of an entry that no look was made with."""
@@ -121,7 +125,7 @@ class Account:
         """This account with one entry more, or :class:`BudgetExceeded`."""
         return self._with_parts((Part(epsilon, purpose, delta),), of="spend")
 
-    def spend_together(self, parts: Sequence[Part | tuple[float, str]]) -> Account:
+    def spend_together(self, parts: Parts) -> Account:
         """This account with an entry for each part, all of one time, or :class:`BudgetExceeded`."""
         return self._with_parts(check_parts(parts), of="spend_together")
 

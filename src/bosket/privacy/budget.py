@@ -23,13 +23,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from bosket.errors import BosketError, DataError
+from bosket.errors import BosketError, DataError, ExposedLedgerWarning
 from bosket.privacy import ledger
-from bosket.privacy.accounts import Account, Amount, Entry, Part, check_name, check_parts, not_returnable
+from bosket.privacy.accounts import Account, Amount, Entry, Parts, check_name, check_parts, not_returnable
 
 
 class Store(Protocol):
@@ -128,11 +128,11 @@ class Budget:
         after = self._store.append(lambda account: account.spend(epsilon, delta=delta, purpose=purpose))
         return self._owned(after.entries[-1:])[0]
 
-    def spend_together(self, parts: Sequence[Part | tuple[float, str]]) -> tuple[Entry, ...]:
+    def spend_together(self, parts: Parts) -> tuple[Entry, ...]:
         """Pay for the parts of one release before its first look: an entry for each, all of them or none, of one time.
 
-        ``parts`` are pairs of an epsilon and a purpose, or :class:`Part` where there is a delta too.  Errors are those
-        of :meth:`spend`.  A part that turns out not to be needed can be handed back by :meth:`give_back`.
+        ``parts`` are pairs of an epsilon and a purpose, or triples with a delta.  Errors are those of :meth:`spend`.
+        A part that turns out not to be needed can be handed back by :meth:`give_back`.
         """
         paid = check_parts(parts)
         after = self._store.append(lambda account: account.spend_together(paid))
@@ -159,7 +159,7 @@ class Budget:
 
     def __repr__(self) -> str:
         total = str(Amount(self.epsilon, self.delta))
-        with contextlib.suppress(BosketError):  # a ledger that is gone should not make this fail
+        with contextlib.suppress(BosketError, ExposedLedgerWarning):  # what is wrong with a ledger is told elsewhere
             total = f"{self.remaining} left of {total}"
         return f"<Budget {self.name!r}: {total}, {self.neighbours}, {self._store}>"
 
