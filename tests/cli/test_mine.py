@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +269,13 @@ def test_the_hint_names_what_kept_the_rules_back(run: Run, study: Study) -> None
     assert "hint: nothing passed; a lower --min-support lets more through." in alone.err
     pairs = run("rules", study.reports, "--without-parameters", "--alpha", 1e-300)
     assert "hint: nothing passed; a higher --alpha lets more through." in pairs.err
+
+
+def test_itemsets_that_few_reports_show_are_marked(run: Run, study: Study, tmp_path: Path) -> None:
+    few = tmp_path / "few.parquet"
+    bk.Reports.read(study.reports)[:60].write(few)
+    result = run("mine", few, "--min-support", 0.1)
+    assert "note: of " in result.err
+    assert "the interval should not be trusted" in result.err
+    assert re.search(r"\d \?$", result.out, re.MULTILINE)
+    assert "interval should not be trusted" not in run("mine", study.reports, "--min-support", 0.3).err

@@ -342,3 +342,33 @@ def test_a_level_that_would_take_hours_says_so_before_it_begins() -> None:
     with pytest.raises(Slow):
         Meter(listen, 3, "counting", 10**7, work=meter_of)
     Meter(listen, 3, "counting", 1000, work=counting_work(1000, 10**6)).finish()
+
+
+def test_a_table_of_many_values_is_refused_in_seconds() -> None:
+    """14 attributes of 21 values, 3e18 cells, under gamma-diagonal, where all is noise: 3.4 million triples."""
+    rng = np.random.default_rng(1)
+    table = bk.Table.from_frame(pd.DataFrame({f"a{j}": rng.integers(0, 21, 1000).astype(str) for j in range(14)}))
+    reports = bk.GammaDiagonal(gamma=19).randomize(table, rng=bk.Seeded(1))
+    started = time.perf_counter()
+    with pytest.raises(bk.TooManyCandidatesError) as caught:
+        bk.mine(reports, min_support=1e-6, max_candidates=1_000_000)
+    assert caught.value.level == 3
+    assert time.perf_counter() - started < 30, "it takes a second by itself"
+
+
+def test_rules_and_frames_tell_how_far_they_are() -> None:
+    baskets, reports = noisy()
+    for found in (bk.mine(reports, min_support=0.1), bk.mine(baskets, min_support=0.05)):
+        seen: list[LevelProgress] = []
+        found.rules(min_threshold=0.0, adjust="by", on_progress=seen.append)
+        ends = {(step.size, step.stage): step for step in seen}
+        assert {"making rules", "measuring rules", "counting rules"} <= {stage for _, stage in ends}
+        assert all(step.done == step.total for step in ends.values() if "rules" in step.stage and step.size == 0)
+        seen.clear()
+        found.to_frame(measures="all", on_progress=seen.append)
+        listed = {step.size: step.done for step in seen if step.stage == "listing"}
+        assert listed == found.sizes
+        assert {step.size for step in seen if step.stage == "measuring"} == set(found.sizes) - {1}
+    seen.clear()
+    bk.dependent_pairs(reports, on_progress=seen.append)
+    assert {step.stage for step in seen} == {"counting", "testing"}

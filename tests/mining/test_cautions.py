@@ -53,7 +53,8 @@ def test_rules_of_such_itemsets_carry_it_too(reports: bk.Reports) -> None:
     assert 0 < sum(of_few) < len(rules)
     names = rules["caution"].astype(str).str.split(", ")
     assert all({"support", "confidence", "lift"} <= set(text) for text, few in zip(names, of_few, strict=True) if few)
-    table = bk.contingency(reports, *(rules.loc[of_few.index(True), side] for side in ("antecedents", "consequents")))
+    at = of_few.index(True)
+    table = bk.contingency(reports, rules["antecedents"].iloc[at], rules["consequents"].iloc[at])
     assert not table.measure("confidence").is_trusted
 
 

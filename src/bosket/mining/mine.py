@@ -25,7 +25,7 @@ from bosket.mining.concentration import LOOKED_AT, Concentration, concentrations
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.progress import LevelProgress, Progress
 from bosket.mining.result import FrequentItemsets
-from bosket.mining.support import cells_of, least_variances, moments, product_sums, rare_moves
+from bosket.mining.support import StratumCells, cells_of, least_variances, moments, product_sums, rare_moves
 from bosket.reports import Reports
 
 _LARGEST_UNION = 16
@@ -239,9 +239,8 @@ def _estimates(
         rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)
         cells = cells_of(count_subsets(counter, rows))
         found = moments(channel, counter.strata, rows, cells)
-        if size and not (isinstance(channel, IdentityChannel) and not sampling):
-            shown = cells[:, :, -1].sum(axis=0)
-            caution[places] = say_too_little(channel, rows, shown, lambda cells=cells: cells) | rare[rows].any(axis=1)
+        if size and (sampling or not isinstance(channel, IdentityChannel)):
+            caution[places] = _doubtful(channel, rows, cells) | rare[rows].any(axis=1)
         value[places], second[places] = found.value, found.second
         if randomness is not None:
             carried += concentrations(channel, counter.strata, rows, cells, found.second)
@@ -282,6 +281,10 @@ def _estimates(
         covariance_of=covariance,
         caution=caution,
     )
+
+
+def _doubtful(channel: Channel, rows: ItemsetRows, cells: StratumCells) -> npt.NDArray[np.bool_]:
+    return say_too_little(channel, rows, cells[:, :, -1].sum(axis=0), lambda: cells)
 
 
 def _rare_items(
