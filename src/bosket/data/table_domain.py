@@ -27,6 +27,7 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 """A row per record and a column per attribute: the place of the value among those of the attribute."""
 
 MOST_CELLS = 2**62
+_COUNTED = 1000  # attributes whose cells are counted: each has two values at least, so that more are too many anyway
 
 
 @dataclass(frozen=True, init=False)
@@ -135,10 +136,13 @@ class TableDomain(Domain):
     @property
     def n_cells(self) -> int:
         """How many different records there can be; refused beyond 2**62, where cells could not be numbered."""
-        cells: int = math.prod(self.sizes.tolist())
+        cells: int = math.prod(self.sizes[:_COUNTED].tolist())
         if cells > MOST_CELLS:
+            about = f"about {float(cells):.1e}" if cells < 10**300 else "over 1e300"
+            if len(self.sizes) > _COUNTED:
+                about = "far more"
             raise ParameterError(
-                f"A table whose cells are to be numbered must have at most 2**62 of them, got {_about(cells)}.",
+                f"A table whose cells are to be numbered must have at most 2**62 of them, got {about}.",
                 parameter="attributes",
                 value=cells,
                 hint="Choose fewer attributes, or group their values.",
@@ -203,11 +207,6 @@ def _attribute_from_json(value: Any) -> Attribute:
     known = strict_json.fields(value, of="an attribute", required=("name", "values"))
     name = strict_json.text(known["name"], "name", of="an attribute")
     return Attribute(name, labels_from_json(strict_json.sequence(known["values"], "values", of="an attribute")))
-
-
-def _about(cells: int) -> str:
-    """A number that may be beyond all doubles."""
-    return f"about {cells:.1e}" if cells < 10**300 else shown(cells)
 
 
 def _made(attributes: tuple[Attribute, ...], is_declared: bool) -> TableDomain:

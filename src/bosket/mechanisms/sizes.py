@@ -20,6 +20,8 @@ Value = TypeVar("Value")
 MOST_STEPS = 1 << 27
 """Most steps that a guarantee may take, each of about ten nanoseconds."""
 
+_STEPS_A_SIZE = 4000  # whatever the record size
+
 
 class SizedChannel(Protocol):
     """A channel that can say, for records of one size, the epsilon of one item exchanged and of any two records."""
@@ -137,7 +139,7 @@ def same_size_guarantee(
         sizes = [n_attributes] if channel.takes(n_attributes) else []
     most = n_items if max_size is None else min(n_items, max_size)
     sizes = [size for size in sizes if size <= most]
-    _check_work(mechanism, sum(map(channel.steps, sizes)), most)
+    _check_work(mechanism, sum(channel.steps(size) + _STEPS_A_SIZE for size in sizes), most)
     worst = {size: channel.amplification(size) for size in sizes}
     if not worst:
         raise ParameterError(
