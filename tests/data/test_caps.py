@@ -121,7 +121,7 @@ def test_memory_of_a_small_bomb(
     tmp_path: Path, name: str, layout: Any, head: bytes, block: bytes, is_declared: bool
 ) -> None:
     """The same in little: FIMI was held as text and as numbers, CSV as text."""
-    follow_memory(tmp_path, name, layout, head, block, is_declared, n_blocks=64, limit=56 * MIB)
+    follow_memory(tmp_path, name, layout, head, block, is_declared, n_blocks=96, limit=80 * MIB)
 
 
 def follow_memory(

@@ -191,6 +191,18 @@ def test_csv_as_found_in_the_wild(tmp_path: Path, text: str, truth: Baskets) -> 
     assert [type(label) for label in data.domain.labels] == [type(label) for label in truth.domain.labels]
 
 
+def test_csv_in_crumbs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are whole wherever a block ends: within quotes, within a sign, between the two bytes of a line end."""
+    text = "\ufeffrecord,item\r\n" + "".join(f'{at},"é\r\n,""{at % 7}"\r\n\n{at},\ufeffb\n' for at in range(40))
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    truth = Baskets([[f'é\r\n,"{at % 7}', "\ufeffb"] for at in range(40)])
+    assert Baskets.read(tmp_path / "x.csv") == truth
+    for size in (1, 2, 3, 50):
+        monkeypatch.setattr("bosket.data.sources.BLOCK", size)
+        monkeypatch.setattr("bosket.data.lines._ROWS", size)
+        assert Baskets.read(tmp_path / "x.csv") == truth
+
+
 S = "Xq7"  # what no message may repeat
 
 

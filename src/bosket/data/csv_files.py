@@ -7,6 +7,7 @@ whole number.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
@@ -202,7 +203,10 @@ def _columns(content: bytes, n_columns: int, source: Source, *, n_headers: int =
         return "skip"
 
     names = [str(number) for number in range(n_columns)]
-    content = (b"" if n_headers else b"\n") + content + (b"" if content.endswith(b"\n") else b"\n")
+    if not n_headers and content.startswith(codecs.BOM_UTF8):
+        content = b"\n" + content  # else Arrow takes it away, in whichever row of the file it is
+    if not content.endswith(b"\n"):
+        content += b"\n"
     options = {
         # Arrow counts rows only when it reads on one thread.  A row must fit in a block.
         "read_options": arrow_csv.ReadOptions(

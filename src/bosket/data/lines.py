@@ -70,7 +70,7 @@ def whole_rows(content: Content) -> Iterator[Lines]:
         is_first = False
         if len(rest) < wanted:
             continue
-        end = end_of_rows(np.frombuffer(bytes(rest), np.uint8), False)
+        end = end_of_rows(np.frombuffer(rest, np.uint8), False)
         if end:
             yield Lines(bytes(rest[:end]), before)
             before += rest.count(b"\n", 0, end)
@@ -80,10 +80,9 @@ def whole_rows(content: Content) -> Iterator[Lines]:
             raise content.source.error(f"{_TOO_LONG}, or has a quote that is not closed", line=before + 1)
         else:
             wanted = min(2 * len(rest), LONGEST + 1)
-    text = bytes(rest)
-    end = end_of_rows(np.frombuffer(text, np.uint8), True)
-    if end < len(text):
-        line = before + text.count(b"\n", 0, end) + 1
+    end = end_of_rows(np.frombuffer(rest, np.uint8), True)
+    if end < len(rest):
+        line = before + rest.count(b"\n", 0, end) + 1
         raise content.source.error("has a quote that is not closed as it should be", line=line)
-    if text:
-        yield Lines(text, before)
+    if rest:
+        yield Lines(bytes(rest), before)
