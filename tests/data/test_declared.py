@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -73,6 +73,10 @@ def test_whatever_follows_the_header_is_records(place: Path, layout: str, conten
 @pytest.mark.parametrize("layout", ["dat", "list", "one-hot"])
 @pytest.mark.usefixtures("_sizes")
 @given(given=st.lists(lines, min_size=1, max_size=6), other=lines, at=st.integers(0, 5))
+@example(given=[b"\xef\xbb\xbfmilk"], other=b"beer", at=0)
+@example(given=[b"\xef\xbb\xbf1,1,1,1"], other=b'"1', at=0)
+@example(given=[b"milk", b"beer"], other=b'"milk', at=0)
+@example(given=[b"milk", b"beer"], other=b"milk" + b" " * 30, at=0)
 def test_a_line_is_a_record_and_nothing_else(
     place: Path, layout: str, given: list[bytes], other: bytes, at: int
 ) -> None:

@@ -70,7 +70,7 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Re
         batches = (read_reports(path, options) for path in paths)
         return Reports.concat(batches, allow_duplicates=options.allow_duplicates)
     path = paths[0]
-    if _may_be_parquet(path, options) and is_report_file(path):
+    if path != STANDARD_INPUT and is_report_file(path):
         return read_reports(path, options)
     return _read_baskets(path, options)
 
