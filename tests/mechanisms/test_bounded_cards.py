@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.mechanisms.cut_kernels import log_overlap
-from bosket.mechanisms.select_a_size import LARGEST_KEPT, MOST_KEPT, CutAndPasteChannel, KeptChannel
+from bosket.mechanisms.select_a_size import LARGEST_KEPT, MOST_KEPT
+from bosket.mechanisms.select_channels import CutAndPasteChannel, KeptChannel
 from bosket.mechanisms.sizes import MOST_STEPS
 from bosket.privacy.product import worst_exchange
 

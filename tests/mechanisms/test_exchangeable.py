@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.mechanisms import ExchangeableChannel
-from bosket.mechanisms.select_a_size import CutAndPasteChannel, SelectASizeChannel, kept_by_cut_and_paste
+from bosket.mechanisms.select_channels import CutAndPasteChannel, SelectASizeChannel, kept_by_cut_and_paste
 from bosket.privacy.sized import amplification as worst_ratio
 from bosket.privacy.sized import exchange
 from tests.oracles import Law, amplification, cut_and_paste_law, outcomes, replace_law, select_a_size_law

@@ -17,7 +17,7 @@ from bosket.checks import check_between, check_integer, check_probability
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import Mechanism
-from bosket.mechanisms.select_a_size import SelectASizeChannel
+from bosket.mechanisms.select_channels import SelectASizeChannel
 from bosket.mining import mine
 from bosket.privacy.breaches import Floats, challenging_level
 
