@@ -278,6 +278,7 @@ def test_nothing_large_is_allocated_before_a_level_is_refused() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_values_of_one_attribute_are_no_candidates() -> None:
     """2 attributes of 300 values: 90 000 pairs, where 180 000 pairs of items there are."""
     table = bk.Table.from_frame(pd.DataFrame({name: [str(v) for v in range(300)] * 4 for name in ("one", "other")}))

@@ -32,6 +32,7 @@ def shown(reports: bk.Reports, itemset: frozenset[int]) -> int:
     return int(reports.counter().supports(items).sum())
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_itemsets_that_few_reports_show_carry_a_caution(reports: bk.Reports) -> None:
     found = bk.mine(reports, min_support=0.02, max_size=4)
     frame = found.to_frame(sampling=True)
@@ -81,6 +82,7 @@ def test_exact_data_have_none() -> None:
     assert bk.estimate(baskets, [{"a"}], sampling=True).caution.all(), "three people are few"
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_files_and_pages_have_it(reports: bk.Reports, tmp_path: Path) -> None:
     found = bk.mine(reports, min_support=0.02, max_size=4)
     frame = found.to_frame()

@@ -144,11 +144,17 @@ def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> i
     if format == "json":
         file.writelines(_json(frame, kind, translation))
     else:
-        columns = {
+        import pandas as pd
+
+        columns: dict[str, Any] = {
             name: [json.dumps(value, ensure_ascii=False) for value in values]
             for name, values in _labelled(frame, kind).items()
         }
-        columns |= {name: list(map(_harmless, frame[name])) for name in _texts(frame) if name not in columns}
+        columns |= {
+            name: pd.Series([_harmless(value) for value in frame[name]], frame.index, object)  # None makes no floats
+            for name in _texts(frame)
+            if name not in columns
+        }
         truths = [name for name in frame.columns if frame[name].dtype.kind == "b"]
         columns |= {name: [json.dumps(value) for value in frame[name].tolist()] for name in truths}
         frame.assign(**columns).to_csv(file, index=False, lineterminator="\n")
