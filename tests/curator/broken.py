@@ -128,3 +128,10 @@ def short_records(sizes: npt.NDArray[np.int64], *, longest: int, **paid: Any) ->
     if int(sizes.max(initial=0)) > longest:
         raise DataError(f"A record has more than {longest} items.")
     return noisy_lengths(sizes, longest=longest, **paid)
+
+
+def by_writing(baskets: Baskets, domain: Domain) -> Baskets:
+    """For ``restricted``: by how labels are written, which the first record decides; an unknown one is an error."""
+    written = {str(label): label for label in domain.labels}
+    labels = [written[str(label)] for label in baskets.domain.labels]
+    return Baskets.from_csr(baskets.indptr, baskets.indices, labels).with_domain(domain)

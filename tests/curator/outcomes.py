@@ -24,6 +24,7 @@ from bosket.curator import HopelessError, Release
 from bosket.errors import BosketError
 from bosket.mining import exact
 from bosket.privacy import accounts
+from bosket.privacy import budget as budget_module
 from bosket.privacy.budget import Budget
 
 SURE = 1e6
@@ -84,7 +85,8 @@ def watched() -> Iterator[Clock]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bitmaps, "supports", counting)
         patch.setattr(exact, "exact_itemsets", listing)
-        patch.setattr(accounts, "_now", clock.now)
+        patch.setattr(accounts, "now", clock.now)
+        patch.setattr(budget_module, "now", clock.now)
         yield clock
 
 

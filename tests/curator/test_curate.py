@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bosket as bk
@@ -262,8 +263,33 @@ class TestRefusals:
                 assert [set(itemset) for itemset, _ in release] == [{vocabulary[1]}]
         mixed = bk.curator.mine(bk.Baskets([[1], ["1"]] * 50), SURE, 0.9, vocabulary=["1", "2"])
         assert dict(mixed) == {frozenset(["1"]): pytest.approx(1.0)}
-        apart = bk.curator.mine(bk.Baskets([[1], ["1"]] * 50), SURE, 0.4, vocabulary=["1", 1])
-        assert dict(apart) == {frozenset([label]): pytest.approx(0.5) for label in ("1", 1)}
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.curator.mine(bk.Baskets([[1], ["1"]] * 50), SURE, 0.4, vocabulary=["1", 1])
+        assert caught.value.parameter == "vocabulary"
+
+    @pytest.mark.parametrize("vocabulary", [["1", "2"], [1, 2], [1.0, 2.0]])
+    @pytest.mark.parametrize("first", [[True], [1.0], ["1"], [1.5], ["milk"], [10**5000], [(10**5000,)], []])
+    def test_one_record_does_not_decide_what_the_others_say(self, vocabulary: list[Any], first: list[Any]) -> None:
+        """Python keeps of 1, 1.0 and True the one that it saw first; whichever that is, it is the declared item."""
+        baskets = bk.Baskets([first] + [[1]] * 600 + [[2]] * 400)
+        release = bk.curator.mine(baskets, SURE, 0.3, vocabulary=vocabulary)
+        assert [repr(*itemset) for itemset, _ in release] == list(map(repr, vocabulary))
+        assert [round(support, 2) for _, support in release] == [0.6, 0.4]
+
+    @pytest.mark.parametrize("extra", [[], [1.5]])
+    def test_doubles_are_read_by_their_value(self, extra: list[float]) -> None:
+        """A column of doubles is whole until one is not."""
+        items = [1.0, 2.0] * 500 + extra
+        frame = pd.DataFrame({"record": range(len(items)), "item": items})
+        release = bk.curator.mine(bk.Baskets.from_frame(frame), SURE, 0.3, vocabulary=["1", "2"])
+        assert [set(itemset) for itemset, _ in release] == [{"1"}, {"2"}]
+
+    @pytest.mark.parametrize("shares", [(0.123456789012345, 0.2345678901234), (1 / 3, 1 / 7), (0.001, 0.0012345)])
+    def test_odd_shares_are_paid_in_full_and_no_more(self, shares: tuple[float, float]) -> None:
+        settings = Settings(share_of_lengths=shares[0], share_of_cardinality=shares[1])
+        budget = bk.Budget.in_memory(1e5)
+        assert len(bk.curator.mine(short_baskets(500), 1e5, 0.1, budget=budget, settings=settings))
+        assert budget.remaining.epsilon < 1e-8
 
     def test_the_vocabulary_must_be_declared(self) -> None:
         baskets = bk.Baskets([["a"], ["b"]])
@@ -275,6 +301,7 @@ class TestRefusals:
         "wrong",
         [
             {"share_of_lengths": 0.0},
+            {"share_of_lengths": 1e-13},
             {"share_of_lengths": 0.6, "share_of_cardinality": 0.5},
             {"share_of_cardinality": -0.1},
             {"whole": 0.0},

@@ -49,9 +49,9 @@ def late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Budget, "spend_together", first_alone)
 
 
-def failing(self: Pool, size: int) -> Any:
+def failing(here: Any, size: int) -> Any:
     """Memory that is not there: numpy tells for what."""
-    raise MemoryError(f"Unable to allocate an array with shape ({self._baskets.n_records}, {size})")
+    raise MemoryError(f"Unable to allocate an array with shape ({getattr(here, '_baskets', here).n_records}, {size})")
 
 
 def mine(baskets: bk.Baskets, budget: Budget, **options: Any) -> Release:
@@ -60,6 +60,10 @@ def mine(baskets: bk.Baskets, budget: Budget, **options: Any) -> Release:
 
 def mine_words(baskets: bk.Baskets, budget: Budget) -> Release:
     return mine(baskets, budget, vocabulary=["a", "b"])
+
+
+def mine_numbers(baskets: bk.Baskets, budget: Budget) -> Release:
+    return mine(baskets, budget, vocabulary=[1, 2])
 
 
 def mine_deep(baskets: bk.Baskets, budget: Budget) -> Release:
@@ -85,7 +89,7 @@ class Construction:
 
     def outcomes(self, *patches: Patch) -> tuple[Outcome, Outcome]:
         both = []
-        for records in (self.records, [*self.records, self.added]):
+        for records in (self.records, [self.added, *self.records]):
             with pytest.MonkeyPatch.context() as patch:
                 for change in (self.context, *patches):
                     change(patch)
@@ -121,6 +125,18 @@ CONSTRUCTIONS = [
     Construction(
         "no memory", SHORT, [0], mine, patched(curate, "_telling_no_counts", nullcontext),
         context=patched(Pool, "supports", failing),
+    ),
+    Construction(
+        "no memory for the vocabulary", WORDS, ["a"], mine_words, patched(curate, "_telling_no_counts", nullcontext),
+        items=None, context=patched(vocabulary, "restricted", lambda baskets, domain: failing(baskets, 0)),
+    ),
+    Construction(
+        "a number in the place of another's label", [[1]] * 50 + [[2]] * 50, [True], mine_numbers,
+        patched(vocabulary, "restricted", broken.by_writing), items=None,
+    ),
+    Construction(
+        "a number without end", WORDS, [10**5000], mine_words,
+        patched(vocabulary, "restricted", broken.by_writing), items=None,
     ),
 ]  # fmt: skip
 

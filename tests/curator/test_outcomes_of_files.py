@@ -6,6 +6,8 @@ A strict reader refuses what was not declared, or reads by what the data hold; i
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,3 +147,80 @@ def test_files_look_alike(one: Files, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_strict_reader_is_seen(one: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     without, with_it = one.outcomes(tmp_path, capsys, one.mistake)
     assert not without.is_like(with_it), (without, with_it)
+
+
+# ---------------------------------------------------------------------------------------------------- time and memory
+
+PROGRAM = """
+import resource, sys
+from bosket.cli import main
+code = main(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(code, used.ru_maxrss, used.ru_utime + used.ru_stime)
+"""
+
+
+def used(path: Path, *options: str, program: str = PROGRAM, items: str = NUMBERS) -> tuple[int, int, float]:
+    """Exit code, the largest memory in MiB and processor seconds of ``bosket curate`` in a process of its own."""
+    declared = path.with_suffix(".items")
+    declared.write_text(items)
+    asked = ["curate", str(path), "--epsilon", "1e6", "--min-support", "0.4", "--items", str(declared)]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *asked, "-o", str(path.with_suffix(".out.csv")), *options],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    code, memory, seconds = done.stdout.split()
+    return int(code), int(memory) // 1024, float(seconds)
+
+
+MANY = "1 2\n" * 200_000
+HEAVY = {
+    "a line of 60 MB": (".dat", text(MANY), text(MANY + "99 " * 20_000_000 + "\n"), NUMBERS),
+    "a record out of order": (".dat", text(MANY), text(MANY + "2 1\n"), NUMBERS),
+    "all items in one record": (
+        ".dat", text(MANY), text(MANY + " ".join(map(str, range(100_000))) + "\n"),
+        "".join(f"{item}\n" for item in range(100_000)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HEAVY)
+def test_no_record_takes_much(name: str, tmp_path: Path) -> None:
+    """Whatever one record holds: memory within a quarter, and no more time than its bytes take, two seconds here."""
+    suffix, without, with_it, items = HEAVY[name]
+    both = []
+    for number, write in enumerate((without, without, with_it)):  # the first compiles what is not compiled yet
+        path = tmp_path / f"{number}{suffix}"
+        write(path)
+        both.append(used(path, items=items))
+    (_, (code, memory, seconds), (other_code, other_memory, other_seconds)) = both
+    assert code == other_code == 0
+    assert other_memory < 1.25 * memory, both
+    assert other_seconds < seconds + 2, both
+
+
+WHOLE = """
+from bosket.cli import curate
+from bosket.data import Baskets
+
+def whole(options, declared):
+    with open(options.raw) as file:
+        records = [line.split() for line in file.read().splitlines()]
+    return Baskets([[int(item) for item in record if item in ("1", "2", "3")] for record in records], items=declared)
+
+curate._read = whole
+"""
+
+
+@pytest.mark.slow
+def test_memory_alone_gives_a_reader_away(tmp_path: Path) -> None:
+    """One that takes a file whole: nothing else of it differs."""
+    _, without, with_it, _ = HEAVY["a line of 60 MB"]
+    memory = []
+    for name, write in (("one.dat", without), ("two.dat", with_it)):
+        write(tmp_path / name)
+        code, most, _ = used(tmp_path / name, program=WHOLE + PROGRAM, items="1\n2\n3\n")
+        assert code == 0
+        memory.append(most)
+    assert memory[1] > 1.25 * memory[0]

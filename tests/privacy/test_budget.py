@@ -216,7 +216,7 @@ class TestTogether:
         """A clock that runs on between any two looks at it would tell the time between two entries."""
         clock = (f"2026-01-01T00:{minute:02}+00:00" for minute in range(60))
         budget = grant(1.0, delta=1e-6)
-        monkeypatch.setattr(accounts, "_now", lambda: next(clock))
+        monkeypatch.setattr(accounts, "now", lambda: next(clock))
         first, second = budget.spend_together([(0.1, "lengths"), Part(0.4, "counts", delta=1e-7)])
         assert budget.entries() == (first, second)
         assert (first.number, first.epsilon, first.delta, first.purpose) == (1, 0.1, 0.0, "lengths")
@@ -276,7 +276,7 @@ class TestGiveBack:
 
     def test_once_only(self, grant: Grant) -> None:
         budget = grant(1.0)
-        entry = budget.spend(0.5, purpose="once")
+        (entry,) = budget.spend_together([(0.5, "once")])
         back = budget.give_back(entry)
         for wrong in (entry, back):
             with pytest.raises(ParameterError) as caught:
@@ -288,9 +288,9 @@ class TestGiveBack:
 
     def test_only_what_this_object_spent(self, grant: Grant, monkeypatch: pytest.MonkeyPatch) -> None:
         budget, other = grant(1.0, name="one"), grant(1.0, name="other")
-        entry = budget.spend(0.5, purpose="here")
+        (entry,) = budget.spend_together([(0.5, "here")])
         other.spend(0.5, purpose="here")
-        wrong: list[Any] = [None, 1, "entry", *other.entries(), replace(entry, epsilon=0.75), replace(entry, number=2)]
+        wrong: list[Any] = [None, 1, "entry", *other.entries(), *budget.entries(), replace(entry)]
         for nothing in wrong:
             with pytest.raises(ParameterError) as caught:
                 budget.give_back(nothing)
@@ -304,9 +304,31 @@ class TestGiveBack:
         assert budget.spent == other.spent == (0.5, 0.0)
         assert budget.give_back(entry).returns == 1
 
+    def test_what_a_release_paid_is_not_handed_back_by_listing_it(self, grant: Grant) -> None:
+        """Whoever can see the entries of a budget must not get back what was looked with."""
+        budget = grant(1.0)
+        budget.spend_together([(0.25, "first look"), (0.25, "counts")])
+        spent = budget.spend(0.5, purpose="all at once")
+        for entry in (*budget.entries(), spent):
+            with pytest.raises(ParameterError):
+                budget.give_back(entry)
+        assert budget.remaining == (0.0, 0.0)
+
+    def test_entries_of_a_block_have_the_time_of_its_beginning(
+        self, grant: Grant, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        budget = grant(1.0)
+        with budget.at_one_time():
+            begun = budget.spend(0.1, purpose="before").time
+            monkeypatch.setattr("bosket.privacy.accounts.now", lambda: "later")
+            entries = budget.spend_together([(0.1, "one"), (0.1, "two")])
+            assert {entry.time for entry in entries} == {begun}
+        assert budget.spend(0.1, purpose="after").time == "later"
+        assert budget.account.adds_up()
+
     def test_not_through_another_look_at_the_ledger(self, tmp_path: Path) -> None:
         budget = Budget.create(tmp_path / "ledger", "data", epsilon=1.0)
-        entry = budget.spend(0.5, purpose="here")
+        (entry,) = budget.spend_together([(0.5, "here")])
         for other in (Budget.open(tmp_path / "ledger", "data"), pickle.loads(pickle.dumps(budget))):
             assert other.entries() == (entry,)
             with pytest.raises(ParameterError):
@@ -315,7 +337,7 @@ class TestGiveBack:
 
     def test_threads_return_an_entry_once(self, grant: Grant) -> None:
         budget = grant(1.0)
-        entry = budget.spend(0.5, purpose="here")
+        (entry,) = budget.spend_together([(0.5, "here")])
 
         def give_back(_: int) -> bool:
             try:

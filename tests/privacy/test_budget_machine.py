@@ -73,8 +73,7 @@ class Programs(RuleBasedStateMachine):
             return multiple()
         entry = self.budget.spend(amount[0], delta=amount[1], purpose="one look")
         self.changes.append(wish)
-        self.returnable.add(entry)
-        return entry
+        return entry  # who spends alone looks at once: that is not handed back
 
     @rule(target=paid, entry=paid)
     def give_back(self, entry: Entry) -> Any:

@@ -470,7 +470,7 @@ def test_tampering_is_seen(path: Path, statement: str) -> None:
 )
 def test_tampering_with_a_return_is_seen(path: Path, statement: str) -> None:
     budget = fill(path)
-    budget.give_back(budget.entries()[1])
+    ledger.append(path, budget.name, lambda account: account.give_back(account.entries[1]))
     tamper(path, statement)
     with pytest.raises(DataError, match="altered"):
         budget.spend(0.1, purpose="on")

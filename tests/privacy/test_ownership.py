@@ -76,7 +76,7 @@ def test_it_is_its_owners_alone_from_the_first_moment(path: Path, monkeypatch: p
 
 def spends(budget: Budget, path: Path) -> list[Callable[[], object]]:
     """Everything that writes."""
-    entry = budget.spend(0.125, purpose="while all is well")
+    (entry,) = budget.spend_together([(0.125, "while all is well")])
     return [
         lambda: budget.spend(0.1, purpose="in vain"),
         lambda: budget.spend_together([(0.1, "in vain")]),

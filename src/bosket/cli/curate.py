@@ -75,15 +75,16 @@ def run(options: argparse.Namespace) -> None:
     budget = _budget(options)
     work = Work(options, is_timed=False)
     declared = _declared(options)
-    with work.step(f"reading {options.raw}"):
-        raw = _read(options, declared)
-    vocabulary = raw.domain if declared is None else declared
     asked = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
-    with work.step("curating"):
-        if options.top_k is None:
-            release = curator.mine(raw, min_support=options.min_support, vocabulary=vocabulary, **asked)
-        else:
-            release = curator.top_k(raw, k=options.top_k, vocabulary=vocabulary, **asked)
+    with contextlib.nullcontext() if budget is None else budget.at_one_time():  # whatever the reading takes
+        with work.step(f"reading {options.raw}"):
+            raw = _read(options, declared)
+        vocabulary = raw.domain if declared is None else declared
+        with work.step("curating"):
+            if options.top_k is None:
+                release = curator.mine(raw, min_support=options.min_support, vocabulary=vocabulary, **asked)
+            else:
+                release = curator.top_k(raw, k=options.top_k, vocabulary=vocabulary, **asked)
     frame = release.to_frame()
     about = release.about
     say(

@@ -154,7 +154,8 @@ def _curate(
             value=budget,
             hint="Budget.open(path, name) opens one, Budget.in_memory(epsilon) makes one for a trial.",
         )
-    data = declared(baskets, vocabulary)
+    with _telling_no_counts():
+        data = declared(baskets, vocabulary)
     budget = Budget.in_memory(epsilon, neighbours=neighbours or "add-remove") if budget is None else budget
     relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
     if relation != budget.neighbours:
@@ -165,7 +166,7 @@ def _curate(
         )
     _compiled()
     per_person = PER_PERSON[relation]
-    share = round(settings.share_of_lengths + settings.share_of_cardinality + of_limit, 12)
+    share = settings.share_of_lengths + settings.share_of_cardinality + of_limit
     first, rest = _split(epsilon, share)
     what = ", ".join(f"{name} {value:g}" for name, value in asked.items())
     # All is paid before the first look, at one time: digests are published, and must not tell how long a look took.

@@ -16,7 +16,7 @@ from math import comb
 
 import numpy as np
 
-from bosket.checks import check_between, check_fraction, check_integer, check_not_negative
+from bosket.checks import check_fraction, check_integer, check_not_negative
 from bosket.curator.cardinality import noisy_cardinality
 from bosket.curator.lengths import Lengths, noisy_lengths
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
@@ -28,6 +28,7 @@ from bosket.data import Baskets
 from bosket.errors import ParameterError, TooManyCandidatesError
 
 _MOST = 0.9  # of epsilon, for the first looks
+_LEAST = 1e-3  # of epsilon, for each of them: less would tell nothing
 _OF_RANKING = 0.5  # of what is paid for the cardinality
 WITHIN = 3.0  # scales of the noise: a limit below that is within it
 
@@ -63,7 +64,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("share_of_lengths", "share_of_cardinality"):
-            check_between(name, getattr(self, name), 0, 1, of="Settings")
+            check_fraction(name, getattr(self, name), of="Settings")
+            if getattr(self, name) < _LEAST:
+                raise ParameterError(
+                    f"The '{name}' parameter of Settings must be at least {_LEAST:g}, got {getattr(self, name):g}.",
+                    parameter=name,
+                    value=getattr(self, name),
+                )
         if self.share_of_lengths + self.share_of_cardinality > _MOST:
             raise ParameterError(
                 f"The 'share_of_lengths' parameter of Settings must leave something for the counts: at most {_MOST:g} "

@@ -17,7 +17,7 @@ from bosket.randomness import Randomness, Secure
 from bosket.threads import n_threads, parallel_map, slices
 
 _RECORDS = 1 << 13
-_ITEMSETS = 1 << 17  # of one size in one record
+_ITEMSETS = 1 << 14  # of one size in one record
 _WORK = 1 << 21  # itemsets in records, some tens of milliseconds
 
 
@@ -47,8 +47,9 @@ def count_candidates(
     """How many records hold each candidate after smart truncation to ``max_size`` items (section 5.3).
 
     ``scores`` are public: the sums of the noisy supports of each candidate's subsets (Definition 8).  The candidates
-    within a record are gone through ``max_size`` times; so that one record cannot take long, one with very many items
-    is first cut to those with the highest scores, a few dozen or hundreds.  That looks at one record as well.
+    within a record are gone through once for each that is taken, C(max_size, k) times at most.  So that one record
+    cannot take long, one with very many items is first cut to those with the highest scores, two dozen or a hundred.
+    That looks at one record as well.
     """
     n, k = candidates.shape
     most = max(max_size, widest(k, baskets.n_items, _ITEMSETS))
@@ -94,8 +95,8 @@ def _ranks(candidates: ItemsetRows, scores: npt.NDArray[np.float64], n_items: in
 
 def _pieces(sizes: npt.NDArray[np.int64], k: int, most: int, n_found: int) -> list[tuple[int, int]]:
     """Records in runs of about equal work, so that Ctrl-C is answered soon."""
-    by_size = np.array([size + min(n_found, comb(min(size, most), k)) for size in range(int(sizes.max(initial=0)) + 1)])
-    work = np.cumsum(by_size[sizes])
+    by_size = np.array([min(n_found, comb(size, k)) for size in range(most + 1)])
+    work = np.cumsum(sizes + by_size[np.minimum(sizes, most)])
     whole = int(work[-1]) if len(work) else 0
     step = max(1, min(_WORK, -(-whole // (4 * n_threads()))))
     cuts = np.unique([0, *np.searchsorted(work, np.arange(step, whole, step)).tolist(), len(sizes)])

@@ -1,16 +1,21 @@
 """Records over the declared vocabulary: what is asked about is public, and nothing else of a record is looked at.
 
-Each record becomes its own items that were declared, by how labels are written, whatever else it holds and whatever the
-other records hold.  So a record more or less is a record more or less, and no record can end in an error.
+Each record becomes its own items that were declared, whatever else it holds and whatever the other records hold.  So a
+record more or less is a record more or less, and no record can end in an error.  A label may come as text or as a
+number, and as which is often decided by other records: a reader of text takes labels for numbers if all of them are, a
+frame makes 1.0 of 1 where a value is missing, and Python keeps of 1, 1.0 and True the one that it saw first.  So a
+label stands for the declared item that it *equals*, as a number or as text, or whose writing it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from numbers import Number
 
 import numpy as np
 
 from bosket.data import Baskets, Domain
+from bosket.data.vocabulary import written
 from bosket.errors import DataError, ParameterError
 
 
@@ -33,24 +38,54 @@ def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -
         domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
     if not len(domain):
         raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
-    return baskets if domain == baskets.domain else restricted(baskets, domain)
+    return baskets if domain is baskets.domain else restricted(baskets, domain)
 
 
 def restricted(baskets: Baskets, domain: Domain) -> Baskets:
-    """The records without the items that ``domain`` does not have.
+    """The records without the items that ``domain`` does not have, and with its labels.
 
-    A label is the declared one that it equals, or else that is written like it: a reader of text takes labels for
-    numbers if all of them are, and one record with "milk" must not decide that.
-
-    >>> list(restricted(Baskets([[1, 2], [3]]), Domain(["2", "3", "milk"])))
+    >>> list(restricted(Baskets([[1, 2.0], [3, "milk"]]), Domain(["2", "3", "bread"])))
     [('2',), ('3',)]
     """
-    written = {str(label): at for at, label in enumerate(domain.labels)}
-    if len(written) < len(domain):  # 1 and "1" are both declared: no two ways to read a label
-        written = {}
-    places = np.array(
-        [domain.index.get(label, written.get(str(label), -1)) for label in baskets.domain.labels], np.int32
-    )
-    items = places[baskets.indices]
+    places = _places(domain)
+    ids = np.array([places.get(_key(label), -1) for label in baskets.domain.labels], np.int32)
+    items = np.append(ids, np.int32(-1))[baskets.indices]
     indptr = np.concatenate([[0], np.cumsum(items >= 0)])[baskets.indptr]
     return Baskets.from_csr(indptr, items[items >= 0], domain)
+
+
+def _places(domain: Domain) -> dict[Hashable, int]:
+    """From a label, as text and as a number, to the item that was declared."""
+    places: dict[Hashable, int] = {}
+    for at, label in enumerate(domain.labels):
+        for key in {_key(label), *_other_ways(label)}:
+            if places.setdefault(key, at) != at:
+                raise ParameterError(
+                    "The 'vocabulary' parameter must not name two items that are written alike, such as 1 and '1'.",
+                    parameter="vocabulary",
+                    value=label,
+                    hint="Whether a file holds numbers or text is decided by all its records together.",
+                )
+    return places
+
+
+def _key(label: Hashable) -> Hashable:
+    """Labels of one key are one item: numbers of one value, as 1, 1.0 and True are, and others that are equal."""
+    return ("number", label) if isinstance(label, Number | np.bool_) else label
+
+
+def _other_ways(label: Hashable) -> Iterable[Hashable]:
+    """A number as it is written, and a text that is the writing of a number as that number."""
+    text = written(label)
+    if text is None:
+        return
+    if not isinstance(label, str):
+        yield text
+        return
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:  # also of thousands of digits
+            continue
+        if written(value) == text:
+            yield _key(value)

@@ -153,9 +153,17 @@ def domain_of(labels: Iterable[Hashable]) -> tuple[Domain, ItemIds]:
     try:
         distinct.sort()  # type: ignore[call-arg]  # refused by labels that cannot be compared
     except TypeError:
-        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+        distinct.sort(key=_shown)
     domain = Domain(distinct, is_declared=False)
     return domain, np.array([domain.index[label] for label in given], np.int32)
+
+
+def _shown(label: Hashable) -> tuple[str, str]:
+    """By type and representation; a number that Python does not write out for its length goes by its bits."""
+    try:
+        return type(label).__name__, repr(label)
+    except ValueError:
+        return type(label).__name__, hex(label) if isinstance(label, int) else str(hash(label))
 
 
 def plain(label: Hashable) -> Hashable:

@@ -103,7 +103,7 @@ class Account:
         """An account of which nothing is spent, with its terms checked."""
         total = check_amount(epsilon, delta, of="Budget")
         known = check_choice("neighbours", neighbours, NEIGHBOURS, of="Budget")
-        account = cls(check_name(name), *total, known, _now(), __version__, "")
+        account = cls(check_name(name), *total, known, now(), __version__, "")
         return replace(account, digest=account._own_digest())
 
     @property
@@ -121,13 +121,13 @@ class Account:
         """The digest of the last entry, of the terms where there is none: it stands for all the account up to here."""
         return self.entries[-1].digest if self.entries else self.digest
 
-    def spend(self, epsilon: float, *, delta: float, purpose: str) -> Account:
-        """This account with one entry more, or :class:`BudgetExceeded`."""
-        return self._with_parts((Part(epsilon, purpose, delta),), of="spend")
+    def spend(self, epsilon: float, *, delta: float, purpose: str, time: str | None = None) -> Account:
+        """This account with one entry more, of this time or of now, or :class:`BudgetExceeded`."""
+        return self._with_parts((Part(epsilon, purpose, delta),), time, of="spend")
 
-    def spend_together(self, parts: Parts) -> Account:
+    def spend_together(self, parts: Parts, *, time: str | None = None) -> Account:
         """This account with an entry for each part, all of one time, or :class:`BudgetExceeded`."""
-        return self._with_parts(check_parts(parts), of="spend_together")
+        return self._with_parts(check_parts(parts), time, of="spend_together")
 
     def give_back(self, entry: Entry) -> Account:
         """This account with an entry that hands back the whole of ``entry``, which must be one of its own."""
@@ -137,7 +137,7 @@ class Account:
             raise not_returnable(entry, "an entry that was not returned yet")
         return self._with(replace(entry, number=len(self.entries) + 1, version=__version__, returns=entry.number))
 
-    def _with_parts(self, parts: Sequence[Part], *, of: str) -> Account:
+    def _with_parts(self, parts: Sequence[Part], time: str | None, *, of: str) -> Account:
         amounts = [check_amount(part.epsilon, part.delta, of=of) for part in parts]
         purposes = [_check_line("purpose", part.purpose, of=of) for part in parts]
         asked = [sum(map(_exact, column), Fraction(0)) for column in zip(*amounts, strict=True)]
@@ -150,7 +150,7 @@ class Account:
                 remaining=left,
                 hint="Ask for less, or work with what was already released: that costs nothing.",
             )
-        result, time = self, _now()
+        result, time = self, time or now()
         for amount, purpose in zip(amounts, purposes, strict=True):
             result = result._with(Entry(len(result.entries) + 1, *amount, purpose, time, __version__, ""))
         return result
@@ -299,7 +299,8 @@ def _digest(fields: list[Any]) -> str:
     return hashlib.sha256(json.dumps(fields, separators=(",", ":")).encode()).hexdigest()
 
 
-def _now() -> str:
+def now() -> str:
+    """UTC, as ISO 8601 has it, to the minute."""
     # to the minute: digests are published, times can be found from them by trying, and how long a look at the data took
     # would tell something about them
     return datetime.now(UTC).isoformat(timespec="minutes")

@@ -23,13 +23,14 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from bosket.errors import BosketError, DataError, ExposedLedgerWarning
 from bosket.privacy import ledger
-from bosket.privacy.accounts import Account, Amount, Entry, Parts, check_name, check_parts, not_returnable
+from bosket.privacy.accounts import Account, Amount, Entry, Parts, check_name, check_parts, not_returnable, now
 
 
 class Store(Protocol):
@@ -53,7 +54,8 @@ class Budget:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._terms = store.read()
-        self._own = set[tuple[int, str]]()  # process and digest of what was spent through this object
+        self._time: str | None = None
+        self._own = set[tuple[int, int, Entry]]()  # process, identity and entry of what may be handed back
 
     @classmethod
     def create(
@@ -125,34 +127,48 @@ class Budget:
         More than is left raises :class:`BudgetExceeded` and writes nothing.  After any other error, or a kill, the
         entry may or may not have been written: at worst it counts for a release that never was.
         """
-        after = self._store.append(lambda account: account.spend(epsilon, delta=delta, purpose=purpose))
-        return self._owned(after.entries[-1:])[0]
+        time = self._time
+        after = self._store.append(lambda account: account.spend(epsilon, delta=delta, purpose=purpose, time=time))
+        return after.entries[-1]
 
     def spend_together(self, parts: Parts) -> tuple[Entry, ...]:
         """Pay for the parts of one release before its first look: an entry for each, all of them or none, of one time.
 
         ``parts`` are pairs of an epsilon and a purpose, or triples with a delta.  Errors are those of :meth:`spend`.
-        A part that turns out not to be needed can be handed back by :meth:`give_back`.
+        A part that turns out not to be needed can be handed back by :meth:`give_back`, by whoever holds what this
+        returned and by nobody else: entries that :meth:`entries` lists are as good for reading, and no good for that.
         """
         paid = check_parts(parts)
-        after = self._store.append(lambda account: account.spend_together(paid))
-        return self._owned(after.entries[-len(paid) :])
+        time = self._time
+        after = self._store.append(lambda account: account.spend_together(paid, time=time))
+        entries = tuple(replace(entry) for entry in after.entries[-len(paid) :])  # objects that nobody else has
+        self._own.update((os.getpid(), id(entry), entry) for entry in entries)
+        return entries
+
+    @contextlib.contextmanager
+    def at_one_time(self) -> Iterator[None]:
+        """Entries that are written through this object in the block have the time at which the block was entered.
+
+        For whoever reads the data first and pays then: digests are published, and tell the minute by trying.  So the
+        minute must not hang on how long the reading took.
+        """
+        before, self._time = self._time, self._time or now()
+        try:
+            yield
+        finally:
+            self._time = before
 
     def give_back(self, entry: Entry) -> Entry:
         """Hand back the whole of an entry that no look was made with, and none will be, whatever this call raises.
 
-        Only an entry that this very object spent, in this process, and once.  The entry that is added has the time of
-        the one that it returns, so that it tells nothing of the time between.  Whether to return must be decided by
-        numbers that were released, never by the data otherwise.  After an error or a kill the amount may still count as
-        spent.
+        Only what :meth:`spend_together` of this very object returned, in this process, and once.  The entry that is
+        added has the time of the one that it returns, so that it tells nothing of the time between.  Whether to return
+        must be decided by numbers that were released, never by the data otherwise.  After an error or a kill the amount
+        may still count as spent.
         """
-        if not isinstance(entry, Entry) or (os.getpid(), entry.digest) not in self._own:
-            raise not_returnable(entry, "an entry that this Budget object spent in this process")
+        if not isinstance(entry, Entry) or (os.getpid(), id(entry), entry) not in self._own:
+            raise not_returnable(entry, "what spend_together of this Budget object returned in this process")
         return self._store.append(lambda account: account.give_back(entry)).entries[-1]
-
-    def _owned(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        self._own.update((os.getpid(), entry.digest) for entry in entries)
-        return entries
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_own": set()}  # a copy, here or elsewhere, returns nothing that it did not spend
