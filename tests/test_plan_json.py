@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -246,3 +247,16 @@ def test_labels_that_could_not_be_read_back_are_not_written() -> None:
 def test_what_is_not_text_is_refused(value: Any) -> None:
     with pytest.raises(bk.DataError):
         bk.Plan.from_json(value)
+
+
+@pytest.mark.parametrize("name", ["cut_and_paste", "select_a_size"])
+def test_record_sizes_that_collide_are_refused_at_once(name: str) -> None:
+    """Multiples of 2^61 - 1 have one hash value, and a lookup among them takes time by their number."""
+    pairs = [[k * (2**61 - 1), 3] for k in range(1, 200_000)]
+    field = {"cut_and_paste": "cutoff", "select_a_size": "kept"}[name]
+    value = json.loads(PLANS["cut by size"].json)
+    value["mechanism"] = {"name": name, field: pairs, "insert": 0.1}
+    text = json.dumps(value)
+    start = time.process_time()
+    assert "from 0 to" in str(refused(text))
+    assert time.process_time() - start < 10

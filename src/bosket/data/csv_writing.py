@@ -29,12 +29,24 @@ Formulas: TypeAlias = Literal["refuse", "allow"]
 
 _BLOCK = 1 << 26
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20].", re.DOTALL)
+_BEHIND_A_SIGN = re.compile(r"([;\t|])(?=\s*[\"']?[=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""A sign that parts cells in some languages, before what would then begin a cell."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet program may take text for a formula; a number is none, whatever its sign."""
+    """Whether a spreadsheet program may take text, or what is behind a sign that parts cells, for a formula.
+
+    A number is none, whatever its sign.
+    """
+    if _BEHIND_A_SIGN.search(text) is not None:
+        return True
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+def whole_cells(json_text: str) -> str:
+    """JSON text that means the same and that no program takes apart before what looks like a formula."""
+    return _BEHIND_A_SIGN.sub(lambda sign: f"\\u{ord(sign[1]):04x}", json_text)
 
 
 def check_formulas(texts: Iterable[str], formulas: Formulas, path: Path) -> None:

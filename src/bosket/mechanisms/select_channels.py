@@ -202,17 +202,12 @@ class CutAndPasteChannel(SelectASizeChannel):
         self._cutoff = mechanism.cutoff
 
     def only_shown(self, size: int, true: int, shown: int) -> Fraction:
-        """Of the shown ones i were chosen first, the others came back: C(shown, i) ways."""
-        rho, cutoff = self.rho(size), at(self._cutoff, size)
-        last = min(cutoff, size)
-        total = Fraction(0)
-        for i in range(shown + 1):
-            # C(m - true, j - i) / C(m, j) as a ratio of falling factorials, whose denominator j does not touch
-            these = sum(perm(j, i) * perm(size - j, true - i) for j in range(last + 1))
-            if size <= cutoff and true == i:  # all numbers from m to K choose the whole record
-                these += (cutoff - size) * perm(size, i)
-            total += Fraction(comb(shown, i) * these, (cutoff + 1) * perm(size, true)) * rho ** (shown - i)
-        return total * (1 - rho) ** (true - shown)
+        """By inclusion and exclusion of those that are not shown, over the closed form for some that all are."""
+        rho, cutoff, others = self.rho(size), at(self._cutoff, size), true - shown
+        return sum(
+            ((-1) ** u * comb(others, u) * all_shown(size, cutoff, rho, shown + u) for u in range(others + 1)),
+            Fraction(0),
+        )
 
     def _all_shown(self, size: int, among: int, true: int) -> Fraction:
         rho = self.rho(size)

@@ -88,7 +88,9 @@ def mapping_from_pairs(value: Any, name: str, read: Callable[[Any, str], Value],
     result: dict[int, Value] = {}
     for pair in strict_json.sequence(value, name, of=of):
         size, one = strict_json.sequence(pair, name, of=of, length=2)
-        if strict_json.whole(size, name, of=of) in result:
+        if not 0 <= strict_json.whole(size, name, of=of) <= MOST_ITEMS:  # larger ones could collide by the thousand
+            raise DataError(f"The field {name!r} of {of} must name record sizes from 0 to {MOST_ITEMS}.")
+        if size in result:
             raise DataError(f"The field {name!r} of {of} must name every record size once, got one again.")
         result[size] = read(one, name)
     return result

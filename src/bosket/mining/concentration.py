@@ -28,6 +28,7 @@ from bosket.errors import InfluenceWarning
 from bosket.estimates import Floats
 from bosket.mechanisms.base import Channel
 from bosket.mining.support import StratumCells
+from bosket.threads import slices
 
 HALF = 0.5
 """The share of the sum of squared weights that is too much for a few."""
@@ -36,6 +37,9 @@ FEW = 0.01
 """The share of the reports, of those that have a weight at all, below which they are a few."""
 LARGE_SHIFT = 0.1
 """The change of a support that is worth a word.  Below, those who carry an estimate may just be those who have it."""
+_LARGE_WEIGHT = LARGE_SHIFT / FEW
+"""A hundredth of the reports move a support by a tenth only if one of them counts for ten people or more."""
+_CELLS = 1 << 20  # weights at a time
 LOOKED_AT = 64
 """Itemsets of one size that are looked at: those with the largest sums of squared weights."""
 
@@ -61,15 +65,17 @@ def concentrations(
     ``cells`` counts the reports of each stratum by pattern: shape (n_strata, n, 2**k).
     """
     found = []
-    for row in np.argsort(-second, kind="stable")[:LOOKED_AT].tolist():
-        itemset = np.ascontiguousarray(itemsets[row : row + 1])
-        counts = cells[:, row]
-        weights = np.concatenate(
-            [channel.weights(itemset, stratum, counts[at : at + 1]) for at, stratum in enumerate(strata)]
-        )
-        one = _in_one_stratum(weights, counts, strata) or _in_few_reports(weights, counts, strata)
-        if one is not None:
-            found.append(Concentration(tuple(itemset[0].tolist()), *one))
+    chosen = np.argsort(-second, kind="stable")[:LOOKED_AT]
+    for start, stop in slices(len(chosen), max(1, _CELLS // max(1, cells.shape[0] * cells.shape[2]))):
+        rows = np.ascontiguousarray(itemsets[chosen[start:stop]])
+        counts = np.ascontiguousarray(cells[:, chosen[start:stop]])
+        weights = np.stack([channel.weights(rows, stratum, counts[at]) for at, stratum in enumerate(strata)])
+        largest = np.where(counts > 0, np.abs(weights), 0.0).max(axis=(0, 2))
+        for row in np.flatnonzero(largest >= _LARGE_WEIGHT * np.minimum(1.0, counts.sum(axis=(0, 2)) * FEW)).tolist():
+            both = weights[:, row], counts[:, row]
+            one = _in_one_stratum(*both, strata) or _in_few_reports(*both, strata)
+            if one is not None:
+                found.append(Concentration(tuple(rows[row].tolist()), *one))
     return found
 
 

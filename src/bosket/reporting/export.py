@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from bosket.checks import check_choice
 from bosket.data.atomic import atomic_path
-from bosket.data.csv_writing import is_formula
+from bosket.data.csv_writing import is_formula, whole_cells
 from bosket.data.domain import label_to_json
 from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import in_order
@@ -147,7 +147,7 @@ def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> i
         import pandas as pd
 
         columns: dict[str, Any] = {
-            name: [json.dumps(value, ensure_ascii=False) for value in values]
+            name: [whole_cells(json.dumps(value, ensure_ascii=False)) for value in values]
             for name, values in _labelled(frame, kind).items()
         }
         columns |= {
@@ -169,7 +169,7 @@ def _texts(frame: pd.DataFrame) -> list[str]:
 def _harmless(value: Any) -> Any:
     """Text that a spreadsheet program would run, as JSON text, which it does not; so is what looks like JSON text."""
     if isinstance(value, str) and (value.startswith('"') or is_formula(value)):
-        return json.dumps(value, ensure_ascii=False)
+        return whole_cells(json.dumps(value, ensure_ascii=False))
     return value
 
 
