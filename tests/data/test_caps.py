@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,43 @@ def test_one_long_line_does_not_use_up_the_cap(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "x.dat").write_bytes(b"7 " * 100_000 + b"\n" + b"8\n" * 100)
     data = Baskets.read(tmp_path / "x.dat", items=[7, 8], unknown="drop", max_bytes=1000)
     assert data.n_records == 101
+
+
+GROWTH = """
+import resource, sys
+from pathlib import Path
+from bosket.data import Baskets
+
+def peak():
+    Path("/proc/self/clear_refs").write_text("5")
+    base = status("VmRSS")
+    Baskets.read(sys.argv[2], items=range(64), unknown="drop", layout=sys.argv[3] or None)
+    return status("VmHWM") - base
+
+def status(field):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(field + ":"))
+
+Baskets.read(sys.argv[1], items=range(64), unknown="drop", layout=sys.argv[3] or None)  # kernels compile now
+print(peak() << 10)
+"""
+
+
+def peak(warm: Path, path: Path, layout: str = "") -> int:
+    """Most bytes that a process takes to read a file after it has read a small one."""
+    command = [sys.executable, "-c", GROWTH, str(warm), str(path), layout]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.slow
+def test_one_record_out_of_order_does_not_copy_the_others(tmp_path: Path) -> None:
+    """It took another 4 bytes for each item of all records, and 8 for each record."""
+    n_records, sizes = 400_000, {}
+    (tmp_path / "w.dat").write_text("1 2\n2 1\n")
+    for last in ("1 2\n", "2 1\n"):
+        line = " ".join(map(str, range(50))) + "\n"
+        (tmp_path / "x.dat").write_text(line * n_records + last)
+        sizes[last] = peak(tmp_path / "w.dat", tmp_path / "x.dat")
+    assert sizes["2 1\n"] - sizes["1 2\n"] < 4 * 50 * n_records // 3
 
 
 def test_gzip_of_every_kind(tmp_path: Path) -> None:

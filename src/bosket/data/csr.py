@@ -46,12 +46,20 @@ def frozen(values: Values) -> Values:
 
 
 def canonical(indptr: Offsets, indices: ItemIds, domain: Domain) -> Csr:
-    """Rows known to be in range, sorted and freed of repeats where they need it; takes possession of the arrays."""
-    indptr, indices = frozen(indptr), frozen(indices)
-    if not is_canonical(indptr, indices):
-        indptr, unique = canonicalize(indptr, indices)
-        indices = unique if unique.size == indices.size else unique.copy()
+    """Rows known to be in range, sorted and freed of repeats where they need it; takes possession of the arrays.
+
+    They are sorted in their place: memory does not depend on whether a record is out of order.  What repeats leave
+    behind is given back once it is half of the whole, so that a copy is never large.
+    """
+    if not is_canonical(frozen(indptr.view()), frozen(indices.view())):
+        indptr, indices = _writeable(indptr), _writeable(indices)
+        written = canonicalize(indptr, indices)
+        indices = indices[:written] if 2 * written > indices.size else indices[:written].copy()
     return Csr(frozen(indptr), frozen(indices), domain)
+
+
+def _writeable(values: Values) -> Values:
+    return values if values.flags.writeable else values.copy()
 
 
 def checked(indptr: npt.ArrayLike, indices: npt.ArrayLike, domain: Domain) -> Csr:

@@ -38,7 +38,7 @@ def read(content: Content, _layout: Layout | None) -> Csr:
             must = "must hold whole numbers from 0, with spaces between"
             raise content.source.error(must, line=block.before + bad)
         if not is_canonical(indptr, values):
-            indptr, values = canonicalize(indptr, values)
+            values = values[: canonicalize(indptr, values)]
         sizes.append(np.diff(indptr))
         parts.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
     labels, indices = _ranked(np.concatenate(parts[1:] or parts))

@@ -25,32 +25,35 @@ def is_canonical(indptr: Offsets, indices: ItemIds) -> bool:
 
 
 @compiled
-def canonicalize(indptr: Offsets, indices: ItemIds) -> tuple[Offsets, ItemIds]:
-    """Sort each record (Shell sort: records are short) and drop repeated items."""
-    out = indices.copy()
-    ends = np.zeros_like(indptr)
+def canonicalize(indptr: Offsets, indices: ItemIds) -> int:
+    """Sort each record in its place (Shell sort: records are short), drop repeated items; returns how many stay.
+
+    Both arrays are written to, so that one record out of order does not make a copy of all.
+    """
     written = 0
+    start = indptr[0]
     for record in range(indptr.size - 1):
-        start, stop = indptr[record], indptr[record + 1]
+        stop = indptr[record + 1]
         gap = 1
         while gap < (stop - start) // 3:
             gap = 3 * gap + 1
         while gap > 0:
             for j in range(start + gap, stop):
-                item = out[j]
+                item = indices[j]
                 k = j
-                while k >= start + gap and out[k - gap] > item:
-                    out[k] = out[k - gap]
+                while k >= start + gap and indices[k - gap] > item:
+                    indices[k] = indices[k - gap]
                     k -= gap
-                out[k] = item
+                indices[k] = item
             gap //= 3
         first = written
         for j in range(start, stop):
-            if written == first or out[j] != out[written - 1]:
-                out[written] = out[j]
+            if written == first or indices[j] != indices[written - 1]:
+                indices[written] = indices[j]
                 written += 1
-        ends[record + 1] = written
-    return ends, out[:written]
+        indptr[record + 1] = written
+        start = stop
+    return written
 
 
 @compiled
