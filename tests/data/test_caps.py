@@ -215,6 +215,15 @@ def test_one_record_out_of_order_does_not_copy_the_others(tmp_path: Path) -> Non
     assert sizes["2 1\n"] - sizes["1 2\n"] < 4 * 50 * n_records // 3
 
 
+@pytest.mark.slow
+def test_a_long_line_of_one_hot_cells(tmp_path: Path) -> None:
+    """A line with far too many cells says nothing: 20 bytes a byte of it were held to find that out."""
+    warm, path = tmp_path / "w.csv", tmp_path / "x.csv"
+    warm.write_bytes(b"1,2,3\n" + b"1,0,1\n" * 1000)
+    path.write_bytes(warm.read_bytes() + b",1" * (8 * MIB - 1) + b"\n")
+    assert peak(warm, path, "one-hot") < 10 * 16 * MIB
+
+
 def test_gzip_of_every_kind(tmp_path: Path) -> None:
     path = tmp_path / "x.dat.gz"
     one, two = gzip.compress(b"1 2\n"), gzip.compress(b"3\n")

@@ -23,6 +23,7 @@ from bosket.data.columns import MEANINGS, Columns
 from bosket.data.csr import Csr, Offsets, canonical, from_pairs
 from bosket.data.declared_layouts import declared_layout, item_columns
 from bosket.data.domain import ItemIds
+from bosket.data.fimi_kernels import Text
 from bosket.data.layouts import Layout, long_columns
 from bosket.data.line_kernels import UNKNOWN, cells, first_in_row, tokens
 from bosket.data.lines import Lines, whole_lines
@@ -58,8 +59,10 @@ class _Rows(NamedTuple):
     block: Lines
     rows: ItemIds
     labels: ItemIds
-    plain: bytes
-    stops: Offsets
+    plain: Text
+    """The letters of all cells, without quotes."""
+    stops: ItemIds
+    """Where each cell ends in ``plain``."""
     starts: Offsets
     """The first cell of each line, and at the end the number of cells."""
     open_quote: int
@@ -68,11 +71,15 @@ class _Rows(NamedTuple):
     def n_lines(self) -> int:
         return self.starts.size - 1
 
-    def text(self, cell: int) -> bytes:
-        return self.plain[self.stops[cell - 1] if cell else 0 : self.stops[cell]]
+    def texts(self, chosen: Offsets) -> list[bytes]:
+        """The letters of some cells."""
+        letters, stops = self.plain.tobytes(), np.append(np.int32(0), self.stops)
+        return [
+            letters[start:stop] for start, stop in zip(stops[chosen].tolist(), self.stops[chosen].tolist(), strict=True)
+        ]
 
 
-_Part: TypeAlias = tuple[ItemIds, ItemIds, int, str]
+_Part: TypeAlias = tuple[Offsets | ItemIds, ItemIds, int, str]
 """Lines, rising, and an item of each; the first line that is wrong, or -1, and what is wrong with it."""
 
 
@@ -111,12 +118,11 @@ def _header(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], I
 
 def _cells(block: Lines, index: Index) -> _Rows:
     most = block.text.count(b",") + block.text.count(b"\n") + 1
-    rows, labels, stops = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int64)
+    rows, labels, stops = (np.empty(most, np.int32) for _ in range(3))
     plain = np.empty(len(block.text), np.uint8)
     found, lines, bad = cells(block.bytes, *index, rows, labels, plain, stops)
-    starts = np.append(np.int64(0), np.cumsum(np.bincount(rows[:found], minlength=lines), dtype=np.int64))
-    end = int(stops[found - 1]) if found else 0
-    return _Rows(block, rows[:found], labels[:found], plain[:end].tobytes(), stops[:found], starts, bad)
+    starts = np.searchsorted(rows[:found], np.arange(lines + 1, dtype=np.int32))  # no copy of rows, as bincount makes
+    return _Rows(block, rows[:found], labels[:found], plain, stops[:found], starts, bad)
 
 
 def _line_by_line(
@@ -148,19 +154,21 @@ def _list_of(vocabulary: Vocabulary) -> Callable[[_Rows], _Part]:
 def _one_hot_of(items: ItemIds) -> Callable[[_Rows], _Part]:
     """Every cell says whether its line has the item of its column, -1 for a column of none."""
 
+    columns = np.flatnonzero(items >= 0)
+
     def part(rows: _Rows) -> _Part:
         n_cells = np.diff(rows.starts)
-        wrong = (n_cells != items.size) & (n_cells > 0)
-        columns = np.arange(rows.rows.size) - np.repeat(rows.starts[:-1], n_cells)
-        ids = np.append(items, np.int32(-1))[np.minimum(columns, items.size)]
-        chosen = (_PRESENT[rows.labels] == 1) & (ids >= 0) & ~wrong[rows.rows]
-        meant, counted = _first(rows.rows[(rows.labels == UNKNOWN) & (ids >= 0)]), _first(np.flatnonzero(wrong))
+        right = np.flatnonzero(n_cells == items.size)
+        labels = rows.labels[rows.starts[right][:, None] + columns]  # of lines with as many cells as the header alone
+        at, column = np.nonzero(_PRESENT[labels] == 1)
+        meant = _first(right[(labels == UNKNOWN).any(axis=1)])
+        counted = _first(np.flatnonzero((n_cells != items.size) & (n_cells > 0)))
         fault = (
             (counted, _COUNT.format(items.size))
             if counted >= 0 and (meant < 0 or counted <= meant)
             else (meant, MISPLACED)
         )
-        return rows.rows[chosen], ids[chosen], *fault
+        return right[at], items[columns[column]], *fault
 
     return part
 
@@ -190,7 +198,7 @@ def _long(blocks: Iterator[Lines], index: Index, names: tuple[str, ...], vocabul
         n_cells = np.diff(rows.starts)
         sound = np.flatnonzero(n_cells == len(names))
         at = rows.starts[sound]
-        texts = list(map(rows.text, (at + record).tolist()))
+        texts = rows.texts(at + record)
         is_named = np.fromiter(map(bool, texts), np.bool_, len(texts))
         labels = rows.labels[at + item]
         if vocabulary.is_strict:

@@ -105,7 +105,7 @@ def cells(
     rows: ItemIds,
     labels: ItemIds,
     plain: Text,
-    stops: Offsets,
+    stops: ItemIds,
 ) -> tuple[int, int, int]:
     """The cells of whole lines of CSV: how many, of how many lines, and the first line with an open quote, or -1.
 
