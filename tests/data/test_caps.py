@@ -178,6 +178,40 @@ def test_one_long_line_does_not_use_up_the_cap(tmp_path: Path, monkeypatch: pyte
     assert data.n_records == 101
 
 
+def long_words(n_rows: int, length: int) -> pa.Table:
+    """Rows of one record each, the last of which has a long word."""
+    codes = np.append(np.arange(n_rows - 1) % 2, 2).astype(np.int32)
+    words = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["7", "8", "x" * length]))
+    return pa.table({"record": np.arange(n_rows), "item": words})
+
+
+def test_one_long_cell_counts_once(tmp_path: Path) -> None:
+    """The words of a row group come with each batch of it: one cell counted as often as there were batches."""
+    n_rows, length = 20 << 16, 4 * MIB
+    path = tmp_path / "x.parquet"
+    parquet.write_table(long_words(n_rows, length), path, dictionary_pagesize_limit=1 << 30, row_group_size=n_rows)
+    options: dict[str, Any] = {"items": ["7", "8"], "unknown": "drop"}
+    data = Baskets.read(path, max_bytes=13 * n_rows + length, **options)
+    assert data.n_records == n_rows
+    with pytest.raises(DataError, match="at most"):
+        Baskets.read(path, max_bytes=12 * n_rows + length // 2, **options)
+
+
+def test_one_record_counts_no_more_than_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long cell, and a long list, count as a line of text that is cut does."""
+    monkeypatch.setattr("bosket.data.lines.LONGEST", 1000)
+    lists = pa.table({"items": [[7]] * 100 + [[7] * 100_000]})
+    for name, table in (("list", lists), ("long", long_words(101, 50_000))):
+        path = tmp_path / f"{name}.parquet"
+        parquet.write_table(table, path, compression="none")
+        claim = parquet.read_metadata(path).row_group(0).total_byte_size  # checked before, and as it is
+        monkeypatch.setattr("bosket.data.parquet_files._claimed", lambda _: 0)
+        data = Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=100 * 12 + 1000 + 100)
+        assert (data.n_records, claim > 0) == (101, True)
+        with pytest.raises(DataError, match="at most"):
+            Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=1000)
+
+
 GROWTH = """
 import resource, sys
 from pathlib import Path
@@ -213,6 +247,18 @@ def test_one_record_out_of_order_does_not_copy_the_others(tmp_path: Path) -> Non
         (tmp_path / "x.dat").write_text(line * n_records + last)
         sizes[last] = peak(tmp_path / "w.dat", tmp_path / "x.dat")
     assert sizes["2 1\n"] - sizes["1 2\n"] < 4 * 50 * n_records // 3
+
+
+@pytest.mark.slow
+def test_a_list_that_repeats_an_item_many_times(tmp_path: Path) -> None:
+    """Arrow holds the list and how it is nested, 12 bytes a cell or so; beyond that there were 40 more."""
+    n = 20_000_000
+    warm, path = tmp_path / "w.parquet", tmp_path / "x.parquet"
+    for at, times in ((warm, 10), (path, n)):
+        cells = np.concatenate([np.tile([1, 2], 1000), np.full(times, 3)]).astype(np.int32)
+        offsets = np.append(np.arange(0, 2001, 2), 2000 + times).astype(np.int32)
+        parquet.write_table(pa.table({"items": pa.ListArray.from_arrays(pa.array(offsets), pa.array(cells))}), at)
+    assert peak(warm, path) < 20 * n
 
 
 @pytest.mark.slow

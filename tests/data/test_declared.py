@@ -15,15 +15,21 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets, Domain, parquet_texts
 from bosket.data.vocabulary import Unknown
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
+from tests.fuzz.budget import memory_within
 from tests.strategies import Records, baskets, numbers, records, texts
 
 ITEMS = ["milk", "beer", "3", 4, 'a"b', "x,y", "010", "é"]
 HEADERS = {"dat": b"", "list": b"", "one-hot": b'milk,other,"x,y",beer\r\n', "long": b"record,item\n"}
 LAYOUTS = list(HEADERS)
+FAULTS = {
+    "list": "bosket.data.declared_parquet.pc.list_flatten",
+    "long": "bosket.data.declared_parquet.pc.index_in",
+    "one-hot": "bosket.data.declared_parquet.pc.is_in",
+}
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 _parts = [b"milk", b"beer", b"3", b"04", b"010", b'"', b'""', b",", b" ", b"\t", b"\r", b"\0", b"\xff", b"1", b"true"]
@@ -364,6 +370,110 @@ def test_rows_of_parquet_that_are_refused(tmp_path: Path, columns: dict[str, Any
     with pytest.raises(DataError, match=f"row {row}") as caught:
         Baskets.read(tmp_path / "x.parquet", items=ITEMS)
     assert "Xq7" not in said(caught.value)
+
+
+def repeated_word(layout: str, *, length: int, times: int) -> pa.Table:
+    """A thousand sound records, and one that says a word which is not declared over and over."""
+    codes = np.concatenate([np.tile([0, 1], 1000), np.full(times, 2)]).astype(np.int32)
+    words = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["milk", "beer", "x" * length]))
+    if layout == "list":
+        offsets = np.append(np.arange(0, 2001, 2), 2000 + times).astype(np.int32)
+        return pa.table({"items": pa.ListArray.from_arrays(pa.array(offsets), words)})
+    records = np.append(np.repeat(np.arange(1000), 2), np.full(times, 1000))
+    if layout == "long":
+        return pa.table({"record": records, "item": words})
+    if layout == "keys":
+        names = pa.array([*(f"{number}" for number in range(1000)), "x" * length])
+        item = pa.array(["milk", "beer"]).take(pa.array(np.arange(records.size) % 2))
+        return pa.table({"record": pa.DictionaryArray.from_arrays(pa.array(records), names), "item": item})
+    signs = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["1", "0", "x" * length]))
+    return pa.table({"milk": signs, "beer": signs, "other": codes})
+
+
+@pytest.mark.parametrize("as_codes", [True, False], ids=["codes", "text"])
+@pytest.mark.parametrize("layout", ["list", "long", "keys", "one-hot"])
+def test_a_long_word_that_a_record_repeats(tmp_path: Path, layout: str, as_codes: bool) -> None:
+    """2.2 GB of text in a file of 10 kB: an error of Arrow's came out, or the file was called unsound."""
+    path = tmp_path / "x.parquet"
+    table = repeated_word(layout, length=100_000, times=22_000)
+    parquet.write_table(table, path, dictionary_pagesize_limit=1 << 28, store_schema=as_codes)
+    assert path.stat().st_size < 200_000
+    with memory_within(200 << 20):
+        data = Baskets.read(path, items=["milk", "beer"], unknown="drop")
+    truth = {
+        "list": [("milk", "beer")] * 1000 + [()],
+        "long": [("milk", "beer")] * 1000 + [()],
+        "keys": [("milk", "beer")] * 1001,
+        "one-hot": [("milk", "beer"), ()] * 1000 + [()] * 22_000,
+    }
+    assert list(data) == truth[layout]
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_words_beyond_what_codes_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_groups: int) -> None:
+    """Arrow gives up at 2 GiB of different words; the rows after that are read without codes, none of them twice."""
+    rows = [["milk"], ["beer", "Xq7"], [], ["milk", "beer"], ["x"]] * 6
+    parquet.write_table(pa.table({"items": rows}), tmp_path / "x.parquet", row_group_size=len(rows) // n_groups)
+    read_some = parquet.ParquetFile.iter_batches
+
+    def full(file: Any, size: int, **options: Any) -> Iterator[Any]:
+        if size == parquet_texts._FEW_ROWS:
+            yield from read_some(file, 3, **options)
+            return
+        yield next(read_some(file, 4, **options))
+        raise pa.lib.ArrowCapacityError("Xq7")
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", full)
+    data = Baskets.read(tmp_path / "x.parquet", items=ITEMS, unknown="drop")
+    assert list(data) == [("milk",), ("beer",), (), ("milk", "beer"), ()] * 6
+
+
+@pytest.mark.parametrize("layout", ["list", "long", "one-hot"])
+def test_no_error_of_arrow_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
+    Baskets([["milk"], ["beer"]]).write(tmp_path / "x.parquet", layout=layout)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise pa.ArrowNotImplementedError("Xq7")
+
+    monkeypatch.setattr(FAULTS[layout], fail)
+    with pytest.raises(DataError, match="not a sound Parquet file") as caught:
+        Baskets.read(tmp_path / "x.parquet", items=ITEMS, unknown="drop")
+    assert "Xq7" not in said(caught.value)
+
+
+@pytest.mark.parametrize("ordered", [["ann", "bob", "eve"], ["eve", "bob", "ann", "unused"]])
+def test_records_are_in_the_order_of_their_first_rows(tmp_path: Path, ordered: list[str]) -> None:
+    """Whatever the order of the words in a dictionary."""
+    rows = ["bob", "ann", None, "bob", "eve"]
+    names = pa.DictionaryArray.from_arrays(
+        pa.array([None if name is None else ordered.index(name) for name in rows], pa.int32()), pa.array(ordered)
+    )
+    table = pa.table({"record": names, "item": ["milk", "3", "milk", "beer", "x"]})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    data = Baskets.read(tmp_path / "x.parquet", items=ITEMS, unknown="drop")
+    assert list(data) == [("milk", "beer"), ("3",), ()]
+
+
+@given(rows=st.lists(st.none() | st.lists(st.sampled_from([3, 4, 5, 3, None]), max_size=9), max_size=9))
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_lists_in_pieces(place: Path, rows: list[list[int | None] | None], kind: Any) -> None:
+    """Lists that are cut anywhere, repeat items, are empty or missing."""
+    is_text = not pa.types.is_integer(kind)
+    cells = [None if row is None else [str(x) if is_text and x else x for x in row] for row in rows]
+    parquet.write_table(pa.table({"items": pa.array(cells, pa.list_(kind))}), place / "p.parquet", row_group_size=4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bosket.data.declared_parquet._CELLS_A_PIECE", 2)
+        data = Baskets.read(place / "p.parquet", items=[4, 3], unknown="drop")
+    assert [set(record) for record in data] == [{x for x in row or [] if x in (3, 4)} for row in rows]
+    assert all(len(set(record)) == len(record) for record in data)
+
+
+def test_the_row_of_a_list_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.data.declared_parquet._CELLS_A_PIECE", 2)
+    rows = [["milk"] * 5, [], None, ["beer"] * 2, ["milk", "milk", "milk", "Xq7"]]
+    parquet.write_table(pa.table({"items": rows}), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="row 5"):
+        Baskets.read(tmp_path / "x.parquet", items=ITEMS)
 
 
 @pytest.mark.parametrize("items", [[3, "3"], [3.0, "3"], ["True", True], [("a",)], [None], [float("nan")], ["\ud800"]])

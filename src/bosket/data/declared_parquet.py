@@ -16,32 +16,74 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.columns import Columns
-from bosket.data.csr import Csr, Offsets, canonical, from_pairs
+from bosket.data.csr import Csr, Offsets, canonical, from_pairs, frozen
 from bosket.data.declared_layouts import declared_layout, item_columns
 from bosket.data.declared_lines import MISPLACED, UNDECLARED, signs
 from bosket.data.domain import ItemIds
+from bosket.data.kernels import once_in_list
 from bosket.data.layouts import Layout, long_columns
-from bosket.data.parquet_files import Opened, opened
+from bosket.data.parquet_files import Opened, opened, sound
+from bosket.data.parquet_texts import coded_batches
 from bosket.data.sources import Content, Source
 from bosket.data.vocabulary import Vocabulary
+from bosket.threads import slices
+
+_CELLS_A_PIECE = 1 << 20
 
 
 def read(content: Content, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
     """The records of a Parquet file over the declared domain."""
     with opened(content) as file:
-        names, kinds = tuple(file.schema.names), tuple(file.schema.types)
-        lists = [at for at, kind in enumerate(kinds) if _element(kind) is not None]
-        if layout is None:
-            layout = "list" if lists else declared_layout(names, vocabulary, content.source)
-        if layout == "list":
-            if len(lists) != 1:
-                raise content.source.error(f"must have one column of lists, got {len(lists)}")
-            return _lists(file, names[lists[0]], _Cells.of(_element(kinds[lists[0]]), vocabulary, content.source))
-        if layout == "one-hot":
-            return _one_hot(file, item_columns(names, vocabulary, content.source), vocabulary)
-        record, item = long_columns(Columns(names, (), content.source), None, None)
-        cells = _Cells.of(kinds[item], vocabulary, content.source)
-        return _long(file, names[record], names[item], _key(kinds[record], content.source), cells)
+        csr: Csr = sound(content, lambda: _read(file, layout, vocabulary))
+        return csr
+
+
+def _read(file: Opened, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
+    source = file.content.source
+    names, kinds = tuple(file.schema.names), tuple(file.schema.types)
+    lists = [at for at, kind in enumerate(kinds) if _element(kind) is not None]
+    if layout is None:
+        layout = "list" if lists else declared_layout(names, vocabulary, source)
+    if layout == "list":
+        if len(lists) != 1:
+            raise source.error(f"must have one column of lists, got {len(lists)}")
+        return _lists(file, names[lists[0]], _Cells.of(_element(kinds[lists[0]]), vocabulary, source))
+    if layout == "one-hot":
+        return _one_hot(file, item_columns(names, vocabulary, source), vocabulary)
+    record, item = long_columns(Columns(names, (), source), None, None)
+    cells = _Cells.of(kinds[item], vocabulary, source)
+    return _long(file, names[record], names[item], _key(kinds[record], source), cells)
+
+
+class _Coded(NamedTuple):
+    """The values of a column; where they are codes, each word once, and the place of the word of each cell, or -1."""
+
+    values: Any
+    codes: ItemIds | None
+
+    @classmethod
+    def of(cls, column: Any, kind: Any) -> _Coded:
+        """Of codes only the words that occur are kept: those of other rows may be many more."""
+        if not pa.types.is_dictionary(column.type):
+            return cls(_as_bare(column, kind), None)
+        words = column.dictionary
+        codes = pc.fill_null(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+        occurs = np.zeros(len(words) + 1, np.bool_)
+        occurs[codes] = True  # -1 is the last
+        found = np.flatnonzero(occurs[:-1])
+        places = np.full(len(words) + 1, -1, np.int32)
+        places[found] = np.arange(found.size)
+        return cls(_as_bare(words.take(pa.array(found)), kind), places[codes])
+
+    def cells(self, of_values: Any, of_none: Any) -> Any:
+        """What each cell has, from what each value has."""
+        return of_values if self.codes is None else np.append(of_values, of_none)[self.codes]
+
+    def missing(self) -> Any:
+        return self.cells(pc.is_null(self.values, nan_is_null=True).to_numpy(zero_copy_only=False), np.True_)
+
+    def among(self, values: Any) -> Any:
+        return self.cells(pc.is_in(self.values, value_set=values).to_numpy(zero_copy_only=False), np.False_)
 
 
 class _Cells(NamedTuple):
@@ -61,16 +103,16 @@ class _Cells(NamedTuple):
             raise source.error(f"must hold items as text or numbers, and its schema says {str(kind)[:40]}")
         return cls(kind, *known, vocabulary, source)
 
-    def items_of(self, column: Any, before: int, rows: Offsets | None = None) -> ItemIds:
-        """The item of each value, -1 for one that is none; ``rows`` are those that the values are in."""
-        values = _as_bare(column, self.kind)
-        places = pc.fill_null(pc.index_in(values, value_set=self.values), -1).to_numpy(zero_copy_only=False)
-        items: ItemIds = np.append(self.items, np.int32(-1))[places]
+    def items_of(self, column: Any, before: int, ends: Offsets | None = None, start: int = 0) -> ItemIds:
+        """The item of each cell, -1 for one that is none; of lists, where they end, and the first of these cells."""
+        coded = _Coded.of(column, self.kind)
+        places = pc.fill_null(pc.index_in(coded.values, value_set=self.values), -1).to_numpy(zero_copy_only=False)
+        items: ItemIds = coded.cells(np.append(self.items, np.int32(-1))[places], np.int32(-1))
         if self.vocabulary.is_strict:
-            bad = np.flatnonzero((items < 0) & ~_missing(values) if rows is None else items < 0)
+            bad = np.flatnonzero((items < 0) & ~coded.missing() if ends is None else items < 0)
             if bad.size:
-                row = before + int(bad[0] if rows is None else rows[bad[0]])
-                raise self.source.error(f"{UNDECLARED}, in row {row + 1}")
+                row = int(bad[0] if ends is None else np.searchsorted(ends, start + bad[0], side="right"))
+                raise self.source.error(f"{UNDECLARED}, in row {before + row + 1}")
         return items
 
 
@@ -92,26 +134,25 @@ def _bare(kind: Any) -> Any:
 
 
 def _as_bare(column: Any, kind: Any) -> Any:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if pa.types.is_floating(kind):
         return pc.add(column.cast(kind), pa.scalar(0, kind))  # -0 becomes 0
     return column if column.type == kind else column.cast(kind)
 
 
-def _missing(values: Any) -> Any:
-    return pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
-
-
 def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
+    """A record a list; a long one in pieces, and of items that it repeats the first."""
     sizes, parts, before = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], 0
-    for batch in file.batches([name]):
+    last = np.zeros(cells.vocabulary.domain.n_items, np.int64)
+    for batch in coded_batches(file, [name]):
         column = batch.column(0)
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        rows = np.repeat(np.arange(lengths.size), lengths)
-        items = cells.items_of(pc.list_flatten(column), before, rows)
-        sizes.append(np.bincount(rows[items >= 0], minlength=lengths.size))
-        parts.append(items[items >= 0])
+        ends = frozen(np.cumsum(lengths, dtype=np.int64))
+        found = np.zeros(lengths.size, np.int64)
+        values = pc.list_flatten(column)
+        for start, stop in slices(len(values), _CELLS_A_PIECE):
+            items = cells.items_of(values.slice(start, stop - start), before, ends, start)
+            parts.append(once_in_list(frozen(items), ends, start, last, before, found))
+        sizes.append(found)
         before += lengths.size
     return canonical(np.cumsum(np.concatenate(sizes)), np.concatenate(parts), cells.vocabulary.domain)
 
@@ -121,17 +162,16 @@ def _one_hot(file: Opened, items: ItemIds, vocabulary: Vocabulary) -> Csr:
     names = [file.schema.names[at] for at in chosen]
     present = [_signs(file.schema.types[at], file.content.source) for at in chosen]
     rows, ids, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
-    for batch in file.batches(names):
+    for batch in coded_batches(file, names):
         for at, column in enumerate(batch.columns):
             kind, ones, noughts = present[at]
-            values = _as_bare(column, kind)
-            here = pc.is_in(values, value_set=ones).to_numpy(zero_copy_only=False)
+            coded = _Coded.of(column, kind)
+            here = coded.among(ones)
             if vocabulary.is_strict:
-                sound = here | _missing(values) | pc.is_in(values, value_set=noughts).to_numpy(zero_copy_only=False)
-                if not sound.all():
-                    raise file.content.source.error(
-                        f"{MISPLACED}, and row {before + int(np.argmin(sound)) + 1} does not"
-                    )
+                is_sign = here | coded.missing() | coded.among(noughts)
+                if not is_sign.all():
+                    row = before + int(np.argmin(is_sign)) + 1
+                    raise file.content.source.error(f"{MISPLACED}, and row {row} does not")
             found = np.flatnonzero(here)
             rows.append(found + before)
             ids.append(np.full(found.size, items[chosen[at]], np.int32))
@@ -158,19 +198,34 @@ def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
 def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr:
     keys: dict[Hashable, int] = {}
     records, items, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
-    for batch in file.batches([record, item]):
-        named = _as_bare(batch.column(record), kind)
+    for batch in coded_batches(file, [record, item]):
+        named = _Coded.of(batch.column(record), kind)
         ids = cells.items_of(batch.column(item), before)
-        is_named = ~_missing(named)
+        is_named = ~named.missing()
         if cells.vocabulary.is_strict and not is_named.all():
             row = before + int(np.argmin(is_named)) + 1
             raise cells.source.error(f"must say which record the item belongs to, and row {row} does not")
-        coded = named.filter(pa.array(is_named)).dictionary_encode()
-        codes = np.fromiter((keys.setdefault(key, len(keys)) for key in coded.dictionary.to_pylist()), np.int64)
-        records.append(codes[coded.indices.to_numpy()])
+        records.append(_numbers(named, is_named, keys))
         items.append(ids[is_named])
         before += batch.num_rows
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), cells.vocabulary.domain)
+
+
+def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int]) -> Offsets:
+    """The record of each row that names one, by number; those that are new to ``keys`` as they first appear."""
+    if named.codes is None:
+        coded = named.values.filter(pa.array(is_named)).dictionary_encode()
+        values, codes = coded.dictionary, coded.indices.to_numpy()
+    else:
+        values, codes = named.values, named.codes[is_named]
+    first = np.full(len(values), codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    order = np.argsort(first)[: np.count_nonzero(first < codes.size)]
+    numbers: Offsets = np.full(len(values), -1, np.int64)
+    words = values.take(pa.array(order)).to_pylist()
+    numbers[order] = np.fromiter((keys.setdefault(word, len(keys)) for word in words), np.int64, len(words))
+    rows: Offsets = numbers[codes]
+    return rows
 
 
 def _key(kind: Any, source: Source) -> Any:

@@ -57,6 +57,28 @@ def canonicalize(indptr: Offsets, indices: ItemIds) -> int:
 
 
 @compiled
+def once_in_list(items: ItemIds, ends: Offsets, start: int, last: Offsets, before: int, sizes: Offsets) -> ItemIds:
+    """The items of a piece of some lists, each once in its list; ``sizes`` counts them, list by list.
+
+    The piece begins at cell ``start`` of all, and lists end at ``ends``.  ``last`` remembers in which list each item
+    was seen last; ``before`` counts the lists before these.  An item of -1 is none.
+    """
+    chosen = np.empty(items.size, np.int32)
+    found = 0
+    row = np.searchsorted(ends, start, side="right")
+    for cell in range(items.size):
+        while start + cell >= ends[row]:
+            row += 1
+        item = items[cell]
+        if item >= 0 and last[item] != before + row + 1:
+            last[item] = before + row + 1
+            chosen[found] = item
+            found += 1
+            sizes[row] += 1
+    return chosen[:found].copy()
+
+
+@compiled
 def group_pairs(records: Offsets, items: ItemIds, n_records: int) -> tuple[Offsets, ItemIds]:
     """Rows from (record, item) pairs in any order, by a stable counting sort; item -1 adds nothing to its record."""
     indptr = np.zeros(n_records + 1, np.int64)

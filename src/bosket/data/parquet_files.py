@@ -26,7 +26,7 @@ from bosket.threads import slices
 DOMAIN_KEY = b"bosket.domain"
 PLAN_KEY = b"bosket.plan"
 LIST_NAME = "items"
-_ROWS_A_BATCH = 1 << 16
+ROWS_A_BATCH = 1 << 16
 _RECORDS_A_GROUP = 1 << 17
 _CELLS_A_GROUP = 1 << 26
 
@@ -37,6 +37,7 @@ class Opened:
 
     content: Content
     file: Any
+    handle: Any
 
     @property
     def schema(self) -> Any:
@@ -45,7 +46,7 @@ class Opened:
     def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """The rows, some at a time."""
         total = 0
-        batches = iter(self.file.iter_batches(_ROWS_A_BATCH, columns=columns))
+        batches = iter(self.file.iter_batches(ROWS_A_BATCH, columns=columns))
         while (batch := sound(self.content, lambda: next(batches, None))) is not None:
             total += batch.nbytes
             self.content.check_size(total)
@@ -70,7 +71,7 @@ def opened(content: Content, *, what: str = "baskets") -> Iterator[Opened]:
     handle = content.random_access()
     with handle:
         file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False))
-        opened = Opened(content, file)
+        opened = Opened(content, file, handle)
         if PLAN_KEY in (sound(content, lambda: file.schema_arrow.metadata) or {}):
             fault = f"holds randomized reports, not {what}; read it with bosket.Reports.read"
             raise content.source.error(fault)
