@@ -498,3 +498,11 @@ def test_nothing_can_be_unknown_where_nothing_is_declared(tmp_path: Path) -> Non
     assert caught.value.parameter == "unknown"
     with pytest.raises(ParameterError):
         Baskets.read(tmp_path / "x.dat", items=["a"], unknown="keep")  # type: ignore[arg-type]  # the point
+
+
+@pytest.mark.parametrize("unknown", ["drop", "refuse"])
+def test_columns_of_one_name_are_refused_by_the_schema(tmp_path: Path, unknown: Any) -> None:
+    columns = [pa.array(["a", "b"]), pa.array([["a"], ["b"]])]
+    parquet.write_table(pa.Table.from_arrays(columns, names=["item", "item"]), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="same name"):
+        Baskets.read(tmp_path / "x.parquet", items=["a", "b"], unknown=unknown)

@@ -7,7 +7,7 @@ each record, without repeats, in read-only arrays.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,6 +27,9 @@ _MARKS = (
     "Say Baskets.from_frame(pandas.DataFrame(array, columns=items), layout='one-hot'), or Baskets.from_scipy of a "
     "sparse matrix; if 0 and 1 are items, declare them with items=[0, 1]."
 )
+
+_RECORD_BYTES = 8  # what the start of a record takes
+_FREE_BYTES = 1 << 24  # of the starts of records: in small files the text is what counts
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 
@@ -79,6 +82,34 @@ def checked(indptr: npt.ArrayLike, indices: npt.ArrayLike, domain: Domain) -> Cs
 
 def _owned(values: npt.NDArray[Any], dtype: type[np.int64 | np.int32]) -> npt.NDArray[Any]:
     return values.astype(dtype, order="C")  # always a copy: a read-only view may have a base that is not
+
+
+class Sizes:
+    """The sizes of records as they are read, some at a time, in four bytes each; lines without items are records too.
+
+    What they take is held to the cap of the file too: a small one that unpacks to line ends has millions of records.
+    """
+
+    def __init__(self, check_size: Callable[[int], None]) -> None:
+        self._parts: list[npt.NDArray[np.int32]] = []
+        self._check_size = check_size
+        self.n_records = 0
+
+    def append(self, sizes: npt.NDArray[np.integer[Any]]) -> None:
+        self.n_records += sizes.size
+        self._check_size(_RECORD_BYTES * self.n_records - _FREE_BYTES)
+        self._parts.append(sizes.astype(np.int32))
+
+    def starts(self) -> Offsets:
+        """Where each record begins, and where the last ends; what was kept is let go."""
+        indptr = np.zeros(self.n_records + 1, np.int64)
+        done = 0
+        for at, part in enumerate(self._parts):
+            self._parts[at] = part[:0]
+            np.cumsum(part, dtype=np.int64, out=indptr[done + 1 : done + 1 + part.size])
+            indptr[done + 1 : done + 1 + part.size] += indptr[done]
+            done += part.size
+        return indptr
 
 
 def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:

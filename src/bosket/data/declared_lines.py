@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from bosket.data.columns import MEANINGS, Columns
-from bosket.data.csr import Csr, Offsets, canonical, from_pairs
+from bosket.data.csr import Csr, Offsets, Sizes, canonical, from_pairs
 from bosket.data.declared_layouts import declared_layout, item_columns
 from bosket.data.domain import ItemIds
 from bosket.data.fimi_kernels import Text
@@ -40,7 +40,7 @@ def read_fimi(content: Content, _layout: Layout | None, vocabulary: Vocabulary) 
     """A record a line, items with blanks between; ``007`` is 7 here, unless ``007`` is an item too."""
     index = vocabulary.index(no=f"{_ENDS} \t", of="a .dat file")
     last = np.zeros(vocabulary.domain.n_items, np.int64)
-    parts, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    parts, sizes = [np.empty(0, np.int32)], Sizes(content.check_size)
     for block in whole_lines(content, is_strict=vocabulary.is_strict):
         text = block.bytes
         items = np.empty(text.size // 2 + 1, np.int32)
@@ -50,7 +50,7 @@ def read_fimi(content: Content, _layout: Layout | None, vocabulary: Vocabulary) 
             raise content.source.error(UNDECLARED, line=bad)
         parts.append(items[:found].copy())
         sizes.append(np.diff(ends[:lines], prepend=0))
-    return canonical(np.cumsum(np.concatenate(sizes)), np.concatenate(parts), vocabulary.domain)
+    return canonical(sizes.starts(), np.concatenate(parts), vocabulary.domain)
 
 
 class _Rows(NamedTuple):
@@ -88,7 +88,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     index = vocabulary.index(no=_ENDS, of="a CSV file")
     blocks = whole_lines(content, is_strict=vocabulary.is_strict)
     if layout == "list":
-        return _line_by_line(blocks, index, _list_of(vocabulary), vocabulary, content.source)
+        return _line_by_line(blocks, index, _list_of(vocabulary), vocabulary, content)
     names, blocks = _header(blocks, content.source)
     if not names and not vocabulary.is_strict:
         return canonical(np.zeros(1, np.int64), np.empty(0, np.int32), vocabulary.domain)
@@ -96,7 +96,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     if layout == "long":
         return _long(blocks, index, names, vocabulary, content.source)
     part = _one_hot_of(item_columns(names, vocabulary, content.source))
-    return _line_by_line(blocks, _presence(), part, vocabulary, content.source)
+    return _line_by_line(blocks, _presence(), part, vocabulary, content)
 
 
 def _header(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Lines]]:
@@ -126,18 +126,18 @@ def _cells(block: Lines, index: Index) -> _Rows:
 
 
 def _line_by_line(
-    blocks: Iterator[Lines], index: Index, part: Callable[[_Rows], _Part], vocabulary: Vocabulary, source: Source
+    blocks: Iterator[Lines], index: Index, part: Callable[[_Rows], _Part], vocabulary: Vocabulary, content: Content
 ) -> Csr:
     """A record a line; ``part`` says what lines hold."""
-    sizes, items = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+    sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
     for block in blocks:
         rows = _cells(block, index)
         at, ids, bad, fault = part(rows)
         if vocabulary.is_strict:
-            _refuse(rows, bad, fault, source)
+            _refuse(rows, bad, fault, content.source)
         sizes.append(np.bincount(at, minlength=rows.n_lines))
         items.append(ids)
-    return canonical(np.cumsum(np.concatenate(sizes)), np.concatenate(items), vocabulary.domain)
+    return canonical(sizes.starts(), np.concatenate(items), vocabulary.domain)
 
 
 def _list_of(vocabulary: Vocabulary) -> Callable[[_Rows], _Part]:

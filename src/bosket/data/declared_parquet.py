@@ -41,6 +41,8 @@ def read(content: Content, layout: Layout | None, vocabulary: Vocabulary) -> Csr
 def _read(file: Opened, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
     source = file.content.source
     names, kinds = tuple(file.schema.names), tuple(file.schema.types)
+    if len(set(names)) != len(names):
+        raise source.error("must not give two columns the same name")
     lists = [at for at, kind in enumerate(kinds) if _element(kind) is not None]
     if layout is None:
         layout = "list" if lists else declared_layout(names, vocabulary, source)

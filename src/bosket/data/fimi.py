@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.data.csr import Csr, Offsets, canonical
+from bosket.data.csr import Csr, Offsets, Sizes, canonical
 from bosket.data.csv_writing import Formulas
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.fimi_kernels import count, parse, render
@@ -25,7 +25,7 @@ _LARGEST = 2**63 - 1
 
 def read(content: Content, _layout: Layout | None) -> Csr:
     """The records of a FIMI file; the domain is the numbers that occur, sorted."""
-    sizes, parts = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
+    sizes, parts = Sizes(content.check_size), [np.empty(0, np.int64)]
     for block in whole_lines(content, is_strict=True):
         text = block.bytes
         if block.before == 0 and block.text.startswith(codecs.BOM_UTF8):
@@ -42,7 +42,7 @@ def read(content: Content, _layout: Layout | None) -> Csr:
         sizes.append(np.diff(indptr))
         parts.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
     labels, indices = _ranked(np.concatenate(parts[1:] or parts))
-    return canonical(np.cumsum(np.concatenate(sizes)), indices, Domain(labels.tolist(), is_declared=False))
+    return canonical(sizes.starts(), indices, Domain(labels.tolist(), is_declared=False))
 
 
 def _ranked(values: npt.NDArray[Any]) -> tuple[Offsets, ItemIds]:
