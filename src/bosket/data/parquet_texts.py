@@ -27,11 +27,13 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
     The words of a row group count once.  A word, and the cells of one list, count for no more than a line of text may
     have, so that one record does not use up the cap.
     """
-    reader = _with_codes(file, columns)
-    total = 0
+    wanted = set(columns)
+    nested = [field.name for field in file.schema if field.name in wanted and pa.types.is_nested(field.type)]
+    reader = _with_codes(file, columns, nested)
+    most, total = ROWS_A_BATCH if nested or len(columns) > 2 else _MOST_ROWS, 0
     for group in range(file.file.metadata.num_row_groups):
         words = 0
-        for batch in _group(file, reader, group, columns):
+        for batch in _group(file, reader, group, columns, most):
             weights = [_weight(column) for column in batch.columns]
             total += sum(cells for cells, _ in weights)
             words = max(words, sum(known for _, known in weights))  # a batch comes with the words of those before
@@ -40,24 +42,18 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
         total += words
 
 
-def _with_codes(file: Opened, columns: list[str]) -> Any:
+def _with_codes(file: Opened, columns: list[str], nested: list[str]) -> Any:
     """A reader of the same file that gives the text of these columns as codes."""
     metadata = file.file.metadata
     leaves = [file.file.schema.column(at) for at in range(metadata.num_columns)]
     texts = {leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"}
-    heads = tuple(f"{name}." for name in _nested(file, columns))
+    heads = tuple(f"{name}." for name in nested)
     paths = [path for path in texts if path.startswith(heads)] + list(texts.intersection(columns))
     return parquet.ParquetFile(file.handle, metadata=metadata, read_dictionary=paths, pre_buffer=False)
 
 
-def _nested(file: Opened, columns: list[str]) -> list[str]:
-    wanted = set(columns)
-    return [field.name for field in file.schema if field.name in wanted and pa.types.is_nested(field.type)]
-
-
-def _group(file: Opened, reader: Any, group: int, columns: list[str]) -> Iterator[Any]:
+def _group(file: Opened, reader: Any, group: int, columns: list[str], most: int) -> Iterator[Any]:
     """The rows of a row group; where its words become too many for codes, the rest as it is, few rows at a time."""
-    most = ROWS_A_BATCH if _nested(file, columns) else _MOST_ROWS
     size = min(most, max(ROWS_A_BATCH, file.file.metadata.row_group(group).num_rows // 16))  # each copies the words
     done = 0
     try:
