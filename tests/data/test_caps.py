@@ -142,7 +142,7 @@ def follow_memory(
     options: dict[str, Any] = {"layout": None if name == "x.dat.gz" else layout}
     if is_declared:
         options |= {"items": range(5000), "unknown": "drop"}
-    write_repeated(path, head, block, 1)
+    write_repeated(path, head, block, n_blocks // 8)  # what a block takes, and Arrow keeps for the next, is not asked
     Baskets.read(path, **options)  # kernels compile now
     write_repeated(path, head, block, n_blocks)
     with memory_within(limit):
