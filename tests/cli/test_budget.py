@@ -85,7 +85,7 @@ def test_returns_are_shown_in_plain_words(run: Run, tmp_path: Path) -> None:
     assert line[-3:] == ["3", "-0.4", "-1e-07"]
     assert " 0.9 " in run("budget", "show", path).out
     rows = json.loads(run("budget", "show", path, "--name", "people", "--format", "json").out)["entries"]
-    assert [(row["epsilon"], row["returns"]) for row in rows] == [(0.1, None), (0.4, None), (0.4, 2)]
+    assert [(row["epsilon"], row["returns"]) for row in rows] == [(0.1, None), (0.4, None), (-0.4, 2)]
     table = run("budget", "show", path, "--name", "people", "--format", "csv").out
     assert [row["returns"] for row in csv.DictReader(io.StringIO(table))] == ["", "", "2"]
     out = tmp_path / "entries.parquet"

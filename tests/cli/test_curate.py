@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from bosket.curator import curate
 from bosket.errors import DataError
 from tests.cli.conftest import Run
 
@@ -180,3 +181,25 @@ def test_a_record_that_ends_like_a_file_of_reports(run: Run, tmp_path: Path) -> 
         last = raws[-1].read_bytes() if key else b"3"
         raws[-1].write_bytes(b"1 2\n" * 3000 + last)
     assert outcomes(run, raws, items) == [(0, {"1", "2"})] * len(raws)
+
+
+@pytest.mark.parametrize("step, paid", [("bosket.cli.curate._read", False), ("bosket.curator.curate.prepare", True)])
+def test_an_interruption_says_what_was_paid(
+    run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, paid: bool
+) -> None:
+    """Before the first look nothing is; from then on all of it is, and stays spent."""
+
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    ledger = tmp_path / "ledger.sqlite"
+    run("budget", "create", ledger, "--name", "shop", "--epsilon", 2)
+    curate._compiled()
+    monkeypatch.setattr(step, interrupted)
+    call = ("curate", raw, "--epsilon", 0.5, "--min-support", 0.1, "--items-are-public", "--ledger", ledger)
+    result = run(*call, "--budget", "shop")
+    assert result.code == 130
+    assert ("entries 1, 2 were paid and stay spent; epsilon 1.5 is left" in result.err) == paid
+    assert ("nothing was paid" in result.err) == (not paid)
+    rows = json.loads(run("budget", "show", ledger, "--name", "shop", "--format", "json").out)["entries"]
+    assert [row["epsilon"] for row in rows] == ([0.075, 0.425] if paid else [])

@@ -121,7 +121,8 @@ class TestBudget:
         assert len({entry.time for entry in budget.entries()}) == 1
         assert caught.value.spent == pytest.approx(0.015)
         assert caught.value.discoverable > 0.001
-        assert "This limit takes some" in str(caught.value.hint)
+        assert "This limit takes an epsilon of" in str(caught.value.hint)
+        assert "0.085 was handed back" in str(caught.value)
 
     def test_discoverable_is_one_figure(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whether a request is answered or refused, and whatever else is asked for."""

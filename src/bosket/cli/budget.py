@@ -127,9 +127,14 @@ def _show_entries(account: Account, options: argparse.Namespace) -> None:
 
     columns = ["number", "time", "epsilon", "delta", "purpose", "version", "digest", "returns"]
     frame = pd.DataFrame({name: [getattr(entry, name) for entry in account.entries] for name in columns})
+    returns = [entry.returns is not None for entry in account.entries]
+    for name in ("epsilon", "delta"):  # what returns another is counted off, so that a column adds up to what is spent
+        frame[name] = [
+            -amount if back and amount else amount for back, amount in zip(returns, frame[name], strict=True)
+        ]
     frame["returns"] = pd.Series([entry.returns for entry in account.entries], dtype=object)  # None where it is none
     if is_table(options):
-        frame = frame.assign(**_in_words(account.entries))
+        frame = frame.assign(purpose=_in_words(account.entries))
         total = Amount(account.epsilon, account.delta)
         title = f"{label_text(account.name)} ({account.neighbours}): {total}; left {account.remaining}"
         _print(title, frame, ["purpose", "time", "version"], ["number", "epsilon"])
@@ -138,17 +143,12 @@ def _show_entries(account: Account, options: argparse.Namespace) -> None:
     write_result(frame, _ENTRIES, options)
 
 
-def _in_words(entries: tuple[Entry, ...]) -> dict[str, list[Any]]:
-    """Returns in plain words, their amounts with a minus."""
-    signs = [1 if entry.returns is None else -1 for entry in entries]
-    return {
-        "purpose": [
-            entry.purpose if entry.returns is None else f"returned unused, entry {entry.returns}: {entry.purpose}"
-            for entry in entries
-        ],
-        "epsilon": [sign * entry.epsilon for sign, entry in zip(signs, entries, strict=True)],
-        "delta": [sign * entry.delta if entry.delta else 0.0 for sign, entry in zip(signs, entries, strict=True)],
-    }
+def _in_words(entries: tuple[Entry, ...]) -> list[str]:
+    """Purposes, those of returns in plain words."""
+    return [
+        entry.purpose if entry.returns is None else f"returned unused, entry {entry.returns}: {entry.purpose}"
+        for entry in entries
+    ]
 
 
 def _summary(account: Account) -> dict[str, Any]:

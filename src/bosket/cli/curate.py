@@ -47,7 +47,12 @@ def add_parser(commands: Commands) -> None:
     )
     wanted.add_argument("--top-k", type=whole("k", 1), metavar="K", help="about the K most frequent itemsets")
     items = command.add_mutually_exclusive_group(required=True)
-    items.add_argument("--items", type=Path, metavar="FILE", help="the items that may occur, a label a line")
+    items.add_argument(
+        "--items",
+        type=Path,
+        metavar="FILE",
+        help="the items asked about, a label a line; all others are left out of the records, without a word",
+    )
     items.add_argument(
         "--items-are-public", action="store_true", help="which items occur in the file is known to all anyway"
     )
@@ -76,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     work = Work(options, is_timed=False)
     declared = _declared(options)
     asked = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
-    with contextlib.nullcontext() if budget is None else budget.at_one_time():  # whatever the reading takes
+    with _telling_what_was_paid(budget), contextlib.nullcontext() if budget is None else budget.at_one_time():
         with work.step(f"reading {options.raw}"):
             raw = _read(options, declared)
         vocabulary = raw.domain if declared is None else declared
@@ -97,6 +102,11 @@ def run(options: argparse.Namespace) -> None:
         say(f"paid from the budget {about['budget']!r}: entries {numbers}; {left}")
     for note in _notes(about):
         say(note)
+    if not options.items_are_public:
+        say(
+            f"note: what {options.items} does not name was left out of the records, if there was any; if much is "
+            "missing, look at spelling, blanks and --layout"
+        )
     if options.ledger is None:
         say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
     if is_table(options):
@@ -106,6 +116,22 @@ def run(options: argparse.Namespace) -> None:
         write_result(frame, RELEASE, options)
     except BosketError:  # it is paid for, and cannot be had again
         print_text(frame, RELEASE, "json")
+        raise
+
+
+@contextlib.contextmanager
+def _telling_what_was_paid(budget: Budget | None) -> Iterator[None]:
+    """After Ctrl-C: whether anything was paid by then, which stays spent."""
+    before = 0 if budget is None else len(budget.entries())
+    try:
+        yield
+    except KeyboardInterrupt:
+        entries = () if budget is None else budget.entries()[before:]
+        if budget is None or not entries:
+            say("nothing was paid" if budget is not None else "paid from no ledger")
+        else:
+            numbers = ", ".join(str(entry.number) for entry in entries)
+            say(f"entries {numbers} were paid and stay spent; {budget.remaining} is left")
         raise
 
 

@@ -166,7 +166,7 @@ def _curate(
         )
     _compiled()
     per_person = PER_PERSON[relation]
-    share = settings.share_of_lengths + settings.share_of_cardinality + of_limit
+    share = _written(settings.share_of_lengths + settings.share_of_cardinality + of_limit)
     first, rest = _split(epsilon, share)
     what = ", ".join(f"{name} {value:g}" for name, value in asked.items())
     # All is paid before the first look, at one time: digests are published, and must not tell how long a look took.
@@ -268,6 +268,12 @@ def _compiled() -> None:
         lengths=1e3, cardinality=1e3, counts=1e3, settings=settings, per_person=1,
     )  # fmt: skip
     mine_levels(few, plan, epsilon=1e3, settings=settings, per_person=1)
+
+
+def _written(share: float) -> float:
+    """A sum of shares as one would write it, 0.15 and not 0.15000000000000002, where rounding is all that differs."""
+    short = round(share, 12)
+    return short if abs(short - share) <= 4 * math.ulp(share) else share
 
 
 def _split(epsilon: float, share: float) -> tuple[float, float]:

@@ -51,17 +51,17 @@ def check_hope(plan: Plan, n_items: int, epsilon: float, *, per_person: int, len
         hint = f"Supports from {least / total:.2g} on can be told from noise at this epsilon."
     if is_counted:
         more = _MARGIN * max(1.0, WITHIN * scale / (plan.min_count * left))
-        hint += f"  This limit takes some {more * (epsilon + spent):.2g}."
+        hint += f" This limit takes an epsilon of {more * (epsilon + spent):.2g} or more, by what is known now."
     whole = epsilon + spent
     useful, never = _useful(plan, n_items, per_person)
     raise HopelessError(
         f"The limit of {plan.min_count:,.0f} of about {total:,} records is within the noise, which has a scale of "
-        f"{scale:,.0f} for single items and of {of_total:,.0f} for the number of records: what would be reported is "
-        f"chance.  An epsilon of {spent:g} was spent to find that out.",
+        f"{scale:,.3g} for single items and of {of_total:,.3g} for the number of records: what would be reported is "
+        f"chance. An epsilon of {spent:g} was spent to find that out, and {epsilon:g} was handed back.",
         discoverable=least / total if is_counted else math.inf,
         spent=spent,
-        hint=f"{hint}  (Single items are ({_RIGHT}, {_TIMES})-useful from {useful * whole / epsilon:.2g} on; "
-        f"itemsets of any size, in records of any length, by no method below {never:.2g}.)",
+        hint=f"{hint} (In the words of Theorem 3 single items are ({_RIGHT}, {_TIMES})-useful from an epsilon of "
+        f"{useful * whole / epsilon:.2g} on, and itemsets of any size by no method below {never:.2g}.)",
     )
 
 
