@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import struct
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from bosket.data import Baskets, Table
+from bosket.data.parquet_footers import numbers_of_values
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
 from tests.fuzz.budget import memory_within
@@ -205,7 +208,7 @@ def test_one_record_counts_no_more_than_a_line(tmp_path: Path, monkeypatch: pyte
         path = tmp_path / f"{name}.parquet"
         parquet.write_table(table, path, compression="none")
         claim = parquet.read_metadata(path).row_group(0).total_byte_size  # checked before, and as it is
-        monkeypatch.setattr("bosket.data.parquet_files._claimed", lambda _: 0)
+        monkeypatch.setattr("bosket.data.parquet_opening._claimed", lambda _: 0)
         data = Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=100 * 12 + 1000 + 100)
         assert (data.n_records, claim > 0) == (101, True)
         with pytest.raises(DataError, match="at most"):
@@ -305,3 +308,114 @@ def test_records_without_items_count_for_what_they_take(tmp_path: Path, options:
     assert Baskets.read(path, max_bytes=8 * MIB, **options).n_records == 3_000_001
     with pytest.raises(DataError, match="must hold at most"):
         Baskets.read(path, max_bytes=5 * MIB, **options)
+
+
+BOMB = """
+import sys
+from pathlib import Path
+from bosket.data import Baskets, Table
+from bosket.errors import DataError
+
+def status(field):
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith(field + ":"))
+
+def read(path):
+    try:
+        {"baskets": Baskets, "table": Table}[sys.argv[3]].read(path, max_bytes=int(sys.argv[4]))
+    except DataError as error:
+        return str(error)
+
+read(sys.argv[1])  # kernels compile now
+Path("/proc/self/clear_refs").write_text("5")
+base = status("VmRSS")
+print(read(sys.argv[2]))
+print(status("VmHWM") - base)
+"""
+
+
+def repeated(word: str, n: int) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([word]))
+
+
+def lists(values: Any, n_rows: int) -> Any:
+    ends = np.arange(n_rows + 1) * (len(values) // n_rows)
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
+
+
+def bomb(kind: str) -> Any:
+    """Columns that take hundreds of megabytes once they are decoded, and next to nothing in a file."""
+    if kind == "lists":
+        return {"item": lists(repeated("a", 20_000_000), 20)}
+    if kind == "one list":
+        return {"item": lists(repeated("a", 20_000_000), 1)}
+    if kind == "fixed":
+        return {"item": pa.array([b"x" * MIB], pa.binary(MIB)).take(pa.array(np.zeros(500, np.int32)))}
+    words = repeated("x" * MIB, 500)
+    columns = {
+        "text": {"item": words},
+        "long": {"record": words, "item": words},
+        "lists of text": {"item": lists(words, 5)},
+    }
+    return columns[kind]
+
+
+RARE = ["long", "lists of text", "one list", "fixed"]
+KINDS = ["text", "lists", *(pytest.param(kind, marks=pytest.mark.slow) for kind in RARE)]
+
+
+@pytest.mark.parametrize("what", ["baskets", "table"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_of_a_parquet_bomb(tmp_path: Path, kind: str, what: str) -> None:
+    """65,536 rows were decoded before any of them was counted: as much memory as one likes, whatever the cap."""
+    warm, path = tmp_path / "w.parquet", tmp_path / "x.parquet"
+    parquet.write_table(pa.table({name: column[:1] for name, column in bomb("text").items()}), warm)
+    parquet.write_table(pa.table(bomb(kind)), path, compression="zstd", store_schema=kind == "fixed")
+    assert path.stat().st_size < 10_000
+    command = [sys.executable, "-c", BOMB, str(warm), str(path), what, str(50 * MIB)]
+    fault, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert int(peak) < 150 * MIB
+    assert ("at most 52,428,800 bytes" in fault) == (kind in ("lists", "one list", "fixed"))
+
+
+@pytest.mark.slow
+def test_memory_of_words_that_differ_by_nothing(tmp_path: Path) -> None:
+    """An encoding by differences, of which Arrow makes no codes, says 500 MB in 500 bytes too."""
+    warm, path = tmp_path / "w.parquet", tmp_path / "x.parquet"
+    options: dict[str, Any] = {"use_dictionary": False, "column_encoding": {"item": "DELTA_BYTE_ARRAY"}}
+    for at, n in ((warm, 2), (path, 500)):
+        parquet.write_table(pa.table({"item": ["x" * MIB] * n}), at, compression="zstd", **options)
+    command = [sys.executable, "-c", BOMB, str(warm), str(path), "baskets", str(10 * MIB)]
+    peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[1]
+    assert int(peak) < 150 * MIB
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 1000])
+def test_the_footer_is_read_as_arrow_reads_it(n_rows: int) -> None:
+    lists_of_lists = [[["a", None], []], None, []] * n_rows
+    table = pa.table(
+        {
+            "items": lists_of_lists,
+            "n": pa.array([1, None, 2] * n_rows, pa.float32()),
+            "pairs": pa.array([[("a", 1)], [], None] * n_rows, pa.map_(pa.string(), pa.int8())),
+        }
+    ).replace_schema_metadata({"k" * 300: "v" * 300})
+    file = io.BytesIO()
+    parquet.write_table(
+        table, file, row_group_size=700, write_page_index=True, sorting_columns=[parquet.SortingColumn(0)]
+    )
+    metadata = parquet.ParquetFile(file).metadata
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    truth = [[group.column(at).num_values for at in range(metadata.num_columns)] for group in groups]
+    assert numbers_of_values(pa.BufferReader(file.getvalue())) == truth
+
+
+def test_a_footer_that_cannot_be_walked() -> None:
+    """Whatever is wrong with it is one kind of error, soon."""
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"items": [["milk"]] * 9}), file)
+    sound = file.getvalue()
+    start = len(sound) - 8 - struct.unpack("<I", sound[-8:-4])[0]
+    for at in range(start, len(sound) - 8):
+        for value in (0x00, 0x19, 0x7F, 0x9C, 0xFF):
+            with contextlib.suppress(ValueError):
+                numbers_of_values(pa.BufferReader(sound[:at] + bytes([value]) + sound[at + 1 :]))

@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bosket.data import Baskets
+from bosket.data import Baskets, Table
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
 from tests.files import benchmark_file
@@ -444,3 +444,61 @@ def test_a_record_in_the_place_of_the_header_is_refused_and_not_shown(tmp_path: 
     with pytest.raises(DataError) as caught:
         Baskets.read(path)
     assert "SECRET" not in said(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+@pytest.mark.parametrize("items", [None, ["beer", "milk"]], ids=["seen", "declared"])
+def test_text_in_any_encoding(tmp_path: Path, encoding: str, items: Any) -> None:
+    """Arrow makes no codes of words that are written as differences; such files were called unsound."""
+    path = tmp_path / "x.parquet"
+    rows = [("b", "milk"), ("a", "beer"), ("b", "beer")]
+    long = pa.table({"record": [row for row, _ in rows], "item": [item for _, item in rows]})
+    encodings = {"record": encoding, "item": encoding}
+    parquet.write_table(long, path, use_dictionary=False, column_encoding=encodings, row_group_size=2)
+    assert list(Baskets.read(path, items=items)) == [("beer", "milk"), ("beer",)]
+    lists = pa.table({"items": [["milk", "beer"], [], ["beer"]]})
+    parquet.write_table(lists, path, use_dictionary=False, column_encoding={"items.list.element": encoding})
+    assert list(Baskets.read(path, items=items)) == [("beer", "milk"), (), ("beer",)]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_tables_in_any_encoding(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "x.parquet"
+    values = ["x", "y", "x", "z"]
+    for encoding in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"):
+        table = pa.table({"a": pa.array(values, kind), "b": [1, 2, 2, 1]})
+        parquet.write_table(table, path, use_dictionary=["b"], column_encoding={"a": encoding}, row_group_size=3)
+        rows = [tuple(row.values()) for row in Table.read(path)]
+        assert rows == [("x", 1), ("y", 2), ("x", 2), ("z", 1)]
+
+
+def test_one_row_group_with_codes_and_one_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow gives up at 2 GiB of different words in a row group; the rest of that group is read as it is."""
+    rows = [["milk"], ["beer", "x"], [], ["milk", "beer"], ["x"]] * 6
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"items": rows}), path, row_group_size=10)
+    read_some = parquet.ParquetFile.iter_batches
+    calls = []
+
+    def full(file: Any, size: int, **options: Any) -> Iterator[Any]:
+        calls.append(size)
+        if len(calls) != 2:
+            yield from read_some(file, size, **options)
+            return
+        yield next(read_some(file, 4, **options))
+        raise pa.lib.ArrowCapacityError("Xq7")
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", full)
+    assert list(Baskets.read(path)) == list(Baskets(rows))
+    assert len(calls) == 4
+
+
+def test_records_are_in_the_order_of_the_rows(tmp_path: Path) -> None:
+    """Not in that of the words of a dictionary, which may also be there twice, or for nothing."""
+    words = pa.array(["none", "c", "a", "a", "b"])
+    record = pa.DictionaryArray.from_arrays(pa.array([4, 3, 1, 2], pa.int8()), words)
+    frame = pa.table({"record": record, "item": [1, 2, 3, 4]})
+    truth = [(1,), (2, 4), (3,)]
+    assert list(Baskets.from_frame(frame)) == truth
+    parquet.write_table(frame, tmp_path / "x.parquet")
+    assert list(Baskets.read(tmp_path / "x.parquet")) == truth

@@ -120,8 +120,8 @@ def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
     chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
-    if pa.types.is_dictionary(chunks.type) and not _is_clean(chunks):
-        chunks = decoded(chunks)
+    if pa.types.is_dictionary(chunks.type):
+        chunks = pa.chunked_array([_clean(chunk) for chunk in chunks.chunks], chunks.type)
     if not pa.types.is_dictionary(chunks.type):
         chunks = chunks.dictionary_encode()
     chunks = chunks.unify_dictionaries()
@@ -131,12 +131,30 @@ def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
     return np.concatenate(parts), chunks.chunk(0).dictionary.to_pylist()
 
 
-def decoded(column: Column) -> Column:
-    """The column without dictionary, so that codes follow the order of first appearance."""
-    is_coded = not isinstance(column, list) and pa.types.is_dictionary(column.type)
-    return column.cast(column.type.value_type) if is_coded else column
+def codes_in_order(column: Column, source: Source) -> Offsets:
+    """A code for each value, from 0 in the order of first appearance, -1 where missing."""
+    is_number = not isinstance(column, list) and pa.types.is_dictionary(column.type) and not _is_text(column)
+    codes, values = codes_of(column.cast(column.type.value_type) if is_number else column, source)
+    first = np.full(len(values) + 1, codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    ranks = np.full(len(values) + 1, -1)  # code -1, missing, picks the last entry
+    ranks[np.argsort(first[:-1], kind="stable")] = np.arange(len(values))
+    return ranks[codes]
 
 
-def _is_clean(chunks: Any) -> bool:
-    """Whether no dictionary names a value twice or holds a missing one."""
-    return all(c.dictionary.null_count == 0 and len(c.dictionary.unique()) == len(c.dictionary) for c in chunks.chunks)
+def _is_text(column: Any) -> bool:
+    """Whether a dictionary holds words: decoded, they may take far more than they do."""
+    kind, types = column.type.value_type, pa.types
+    return bool(
+        types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
+    )
+
+
+def _clean(chunk: Any) -> Any:
+    """The same cells over a dictionary that names no value twice and holds no missing one; words are not decoded."""
+    words = chunk.dictionary
+    if words.null_count == 0 and len(words.unique()) == len(words):
+        return chunk
+    different = words.dictionary_encode()
+    codes = different.indices.take(chunk.indices).cast(chunk.type.index_type)
+    return pa.DictionaryArray.from_arrays(codes, different.dictionary, ordered=chunk.type.ordered)

@@ -22,7 +22,7 @@ from bosket.data.declared_lines import MISPLACED, UNDECLARED, signs
 from bosket.data.domain import ItemIds
 from bosket.data.kernels import once_in_list
 from bosket.data.layouts import Layout, long_columns
-from bosket.data.parquet_files import Opened, opened, sound
+from bosket.data.parquet_opening import Opened, opened, sound
 from bosket.data.parquet_texts import coded_batches
 from bosket.data.sources import Content, Source
 from bosket.data.vocabulary import Vocabulary

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from bosket.checks import check_choice
 from bosket.data.columns import (
     Columns,
-    codes_of,
-    decoded,
+    codes_in_order,
     factorize,
     is_absent,
     is_boolean,
@@ -114,7 +113,7 @@ def marks(columns: Columns) -> tuple[Offsets, ItemIds, int]:
 def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Csr:
     """A row per (record, item); records in order of first appearance; a missing item only opens its record."""
     at_record, at_item = long_columns(columns, record, item)
-    records, n_records = codes_of(decoded(columns.values[at_record]), columns.source)[0], 0
+    records, n_records = codes_in_order(columns.values[at_record], columns.source), 0
     if records.size:
         n_records = int(records.max()) + 1
         if records.min() < 0:

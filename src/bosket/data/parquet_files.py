@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,76 +16,17 @@ from bosket.data.csr import Csr, canonical, over
 from bosket.data.csv_writing import Formulas
 from bosket.data.domain import Domain
 from bosket.data.layouts import LONG_NAMES, Layout, long_rows, to_csr
-from bosket.data.sources import MOST_COLUMNS, Content, Source
+from bosket.data.parquet_opening import opened, sound
+from bosket.data.parquet_texts import coded_table
+from bosket.data.sources import Content, Source
 from bosket.errors import DataError
 from bosket.strict_json import parse
 from bosket.threads import slices
 
 DOMAIN_KEY = b"bosket.domain"
-PLAN_KEY = b"bosket.plan"
 LIST_NAME = "items"
-ROWS_A_BATCH = 1 << 16
 _RECORDS_A_GROUP = 1 << 17
 _CELLS_A_GROUP = 1 << 26
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A Parquet file whose footer is sound as far as one can see; what it claims is counted as it is read."""
-
-    content: Content
-    file: Any
-    handle: Any
-
-    @property
-    def schema(self) -> Any:
-        return self.file.schema_arrow
-
-    def batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """The rows, some at a time."""
-        total = 0
-        batches = iter(self.file.iter_batches(ROWS_A_BATCH, columns=columns))
-        while (batch := sound(self.content, lambda: next(batches, None))) is not None:
-            total += batch.nbytes
-            self.content.check_size(total)
-            yield batch
-
-    def table(self) -> Any:
-        """All rows."""
-        batches = list(self.batches())
-        return pa.Table.from_batches(batches, batches[0].schema if batches else self.schema)
-
-
-def sound(content: Content, step: Callable[[], Any]) -> Any:
-    """Do a step with a Parquet file; what is wrong with it is told in our words."""
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError, OverflowError):
-        return step()
-    raise content.source.error("is not a sound Parquet file")
-
-
-@contextlib.contextmanager
-def opened(content: Content, *, what: str = "baskets") -> Iterator[Opened]:
-    """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read."""
-    handle = content.random_access()
-    with handle:
-        file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False))
-        opened = Opened(content, file, handle)
-        if PLAN_KEY in (sound(content, lambda: file.schema_arrow.metadata) or {}):
-            fault = f"holds randomized reports, not {what}; read it with bosket.Reports.read"
-            raise content.source.error(fault)
-        if file.metadata.num_columns > MOST_COLUMNS:
-            raise content.source.error(f"must have at most {MOST_COLUMNS:,} columns, and has more")
-        content.check_size(sound(content, lambda: _claimed(file.metadata)))
-        sound(content, lambda: opened.schema.names)
-        yield opened
-
-
-def _claimed(metadata: Any) -> int:
-    """The size of all columns, uncompressed, by what the footer says.
-
-    By row groups: asking for the metadata of a column ends the process where its statistics are damaged.
-    """
-    return sum(max(0, metadata.row_group(at).total_byte_size) for at in range(metadata.num_row_groups))
 
 
 def read(content: Content, layout: Layout | None) -> Csr:
@@ -97,7 +36,7 @@ def read(content: Content, layout: Layout | None) -> Csr:
         if len(set(names)) != len(names):
             raise content.source.error("must not give two columns the same name")
         stored = (file.schema.metadata or {}).get(DOMAIN_KEY)
-        table = file.table()
+        table = sound(content, lambda: coded_table(file))
     csr = to_csr(Columns(names, tuple(table.columns), content.source), layout)
     return csr if stored is None else _restored(csr, stored, content.source)
 

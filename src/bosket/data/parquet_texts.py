@@ -2,7 +2,8 @@
 
 A column with a dictionary says a word of 100 kB in less than a byte a cell.  Decoded, such cells take gigabytes, and
 more than Arrow's offsets of 32 bits reach.  So text is not decoded: Arrow hands out codes, and the words beside them.
-A row group whose different words are more than 2 GiB together cannot be read so; it is read as it is.
+A row group whose different words are more than 2 GiB together cannot be read so, nor can text in the encodings that
+write a word as its difference from the one before; these are read as they are, few rows at a time.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from bosket.data import lines
-from bosket.data.parquet_files import ROWS_A_BATCH, Opened
+from bosket.data.parquet_footers import numbers_of_values
+from bosket.data.parquet_opening import Opened
+from bosket.data.sources import MAX_BYTES
 
+_ROWS_A_BATCH = 1 << 16
 _MOST_ROWS = 1 << 20
 _FEW_ROWS = 1 << 12
+_BYTES_A_BATCH = 1 << 26
+_BYTES_TOGETHER = 1 << 24
+_ROWS_OF_A_TABLE = 1 << 24
+_BITS = {"BOOLEAN": 1, "INT32": 32, "INT64": 64, "INT96": 64, "FLOAT": 32, "DOUBLE": 64, "BYTE_ARRAY": 32}
+"""Bits that a cell takes, by its type in the file; text takes a code."""
 
 
 def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
@@ -27,13 +35,12 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
     The words of a row group count once.  A word, and the cells of one list, count for no more than a line of text may
     have, so that one record does not use up the cap.
     """
-    wanted = set(columns)
-    nested = [field.name for field in file.schema if field.name in wanted and pa.types.is_nested(field.type)]
-    reader = _with_codes(file, columns, nested)
-    most, total = ROWS_A_BATCH if nested or len(columns) > 2 else _MOST_ROWS, 0
+    reader, most = _with_codes(file, columns), _most_rows(file, columns)
+    total = 0
     for group in range(file.file.metadata.num_row_groups):
         words = 0
-        for batch in _group(file, reader, group, columns, most):
+        sixteenth = file.file.metadata.row_group(group).num_rows // 16  # each batch comes with a copy of the words
+        for batch in _group(file, reader, group, columns, min(most, max(_ROWS_A_BATCH, sixteenth))):
             weights = [_weight(column) for column in batch.columns]
             total += sum(cells for cells, _ in weights)
             words = max(words, sum(known for _, known in weights))  # a batch comes with the words of those before
@@ -42,32 +49,126 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
         total += words
 
 
-def _with_codes(file: Opened, columns: list[str], nested: list[str]) -> Any:
-    """A reader of the same file that gives the text of these columns as codes."""
+def coded_table(file: Opened) -> Any:
+    """All rows; cells are counted towards the cap before they are read, words as they come.
+
+    Errors are Arrow's, for the caller to turn.  A row group is read at once, so that its words are held once.
+    """
     metadata = file.file.metadata
-    leaves = [file.file.schema.column(at) for at in range(metadata.num_columns)]
-    texts = {leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"}
-    heads = tuple(f"{name}." for name in nested)
-    paths = [path for path in texts if path.startswith(heads)] + list(texts.intersection(columns))
-    return parquet.ParquetFile(file.handle, metadata=metadata, read_dictionary=paths, pre_buffer=False)
+    reader = _with_codes(file, file.schema.names)
+    total = _cells(file)
+    file.content.check_size(total)
+    batches: list[Any] = []
+    for group in range(metadata.num_row_groups):
+        size = max(1, min(metadata.row_group(group).num_rows, _ROWS_OF_A_TABLE))
+        for batch in _group(file, reader, group, None, size):
+            columns = list(map(_as_codes, batch.columns, reader.schema_arrow.types))
+            total += sum(map(_words, columns))
+            file.content.check_size(total)
+            batches.append(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+    return pa.Table.from_batches(batches, batches[0].schema if batches else reader.schema_arrow)
 
 
-def _group(file: Opened, reader: Any, group: int, columns: list[str], most: int) -> Iterator[Any]:
-    """The rows of a row group; where its words become too many for codes, the rest as it is, few rows at a time."""
-    size = min(most, max(ROWS_A_BATCH, file.file.metadata.row_group(group).num_rows // 16))  # each copies the words
+def _cells(file: Opened) -> int:
+    """The bytes of all cells, without words, by how many rows and values the footer says there are."""
+    metadata, leaves = file.file.metadata, file.leaves
+    n_rows = [max(0, metadata.row_group(at).num_rows) for at in range(metadata.num_row_groups)]
+    total = sum(map(_bits, leaves)) * sum(n_rows)
+    repeated = [at for at, leaf in enumerate(leaves) if leaf.max_repetition_level]
+    if repeated:
+        numbers = numbers_of_values(file.handle)
+        if [len(group) for group in numbers] != [len(leaves)] * len(n_rows):
+            raise ValueError("the footer must give the number of values of each column")
+        for rows, group in zip(n_rows, numbers, strict=True):
+            total += sum(_bits(leaves[at]) * max(0, group[at] - rows) for at in repeated)
+    return total // 8
+
+
+def _bits(leaf: Any) -> int:
+    return int(_BITS.get(leaf.physical_type, 0) or 8 * max(1, leaf.length))
+
+
+def _as_codes(column: Any, kind: Any) -> Any:
+    """A column that was read as it is, as the codes that others are."""
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+        return column.cast(kind.value_type).dictionary_encode()
+    return column if column.type == kind else column.cast(kind)
+
+
+def _words(column: Any) -> int:
+    """The bytes of the words that the cells of a column are codes of, of nested values too."""
+    if pa.types.is_dictionary(column.type):
+        return pc.sum(pc.binary_length(column.dictionary)).as_py() or 0
+    if pa.types.is_struct(column.type):
+        return sum(_words(column.field(at)) for at in range(column.type.num_fields))
+    if pa.types.is_map(column.type):
+        return _words(column.keys) + _words(column.items)
+    return _words(column.values) if pa.types.is_nested(column.type) else 0
+
+
+def _with_codes(file: Opened, columns: list[str]) -> Any:
+    """A reader of the same file that gives the text of these columns as codes."""
+    texts = {
+        leaf.path for leaf in file.leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"
+    }
+    heads = tuple(f"{name}." for name in _nested(file, columns))
+    return file.coded([path for path in texts if path.startswith(heads)] + list(texts.intersection(columns)))
+
+
+def _nested(file: Opened, columns: list[str]) -> list[str]:
+    wanted = set(columns)
+    return [field.name for field in file.schema if field.name in wanted and pa.types.is_nested(field.type)]
+
+
+def _most_rows(file: Opened, columns: list[str]) -> int:
+    """The most rows of a batch: fewer of lists, which may be long, and of rows that are wide by the schema."""
+    wanted = set(columns)
+    bits = sum(_bits(leaf) for leaf in file.leaves if leaf.path in wanted)
+    most = _ROWS_A_BATCH if _nested(file, columns) else _MOST_ROWS
+    return max(1, min(most, 8 * _BYTES_A_BATCH // max(1, bits)))
+
+
+def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, size: int) -> Iterator[Any]:
+    """The rows of a row group; where there cannot be codes, or no more of them, the rest as it is."""
     done = 0
     try:
         for batch in reader.iter_batches(size, row_groups=[group], columns=columns):
             yield batch
             done += batch.num_rows
     except pa.lib.ArrowCapacityError:
-        rest = file.file.iter_batches(_FEW_ROWS, row_groups=[group], columns=columns)
+        pass
+    except OSError as error:
+        if "DictAccumulator" not in str(error):  # what Arrow says of an encoding that it makes no codes of
+            raise
     else:
         return
-    for batch in rest:
+    yield from _as_it_is(file, group, columns, done)
+
+
+def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) -> Iterator[Any]:
+    """The rows of a row group after the first ones, without codes.
+
+    A word is no longer than the group, by what the footer says: so few rows are decoded at once that they are less
+    than the cap, and then put together up to the size of a batch.
+    """
+    claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
+    size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
+    held, n_bytes = [], 0
+    for batch in file.file.iter_batches(size, row_groups=[group], columns=columns):
         before = min(done, batch.num_rows)
         done -= before
-        yield batch.slice(before)
+        held.append(batch.slice(before))
+        n_bytes += held[-1].nbytes
+        if n_bytes > _BYTES_TOGETHER:
+            yield from _together(held)
+            held, n_bytes = [], 0
+    if held:
+        yield from _together(held)
+
+
+def _together(batches: list[Any]) -> list[Any]:
+    whole: list[Any] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
 
 
 def _weight(column: Any) -> tuple[int, int]:

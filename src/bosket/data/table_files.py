@@ -34,7 +34,8 @@ from bosket.data.atomic import atomic_path
 from bosket.data.columns import Columns
 from bosket.data.csv_writing import Formulas, check_formulas, quoted
 from bosket.data.domain import is_text
-from bosket.data.parquet_files import opened
+from bosket.data.parquet_opening import opened, sound
+from bosket.data.parquet_texts import coded_table
 from bosket.data.sources import Content, file_source
 from bosket.data.table_columns import Choices, to_codes
 from bosket.data.table_domain import Attribute, Codes, TableDomain
@@ -136,9 +137,9 @@ def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomai
     with opened(content, what="a table") as file:
         if len(set(file.schema.names)) < len(file.schema.names):
             raise content.source.error("must not give two columns the same name")
-        table = file.table()
+        table = sound(content, lambda: coded_table(file))
+        stored = (file.schema.metadata or {}).get(TABLE_KEY)
     columns = Columns(tuple(table.column_names), tuple(table.columns), content.source)
-    stored = (table.schema.metadata or {}).get(TABLE_KEY)
     if stored is None:
         return to_codes(columns, choices)
     domain = _domain(stored)

@@ -1,0 +1,123 @@
+"""How many values each column of a Parquet file has, by its footer.
+
+A list may have millions of values in a few bytes, and nothing but this number says so before they are read.  Arrow
+knows it too, but asking Arrow for the metadata of a column ends the process where its statistics are damaged.  So the
+footer is walked here: a structure of Thrift's compact protocol, whose fields are numbered as parquet.thrift has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_DEEPEST = 64
+_TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
+_SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
+_GROUPS, _COLUMNS, _META, _NUM_VALUES = 4, 1, 3, 5  # of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData
+
+
+def numbers_of_values(handle: Any) -> list[list[int]]:
+    """The number of values of each column of each row group; ``ValueError`` where the footer does not say."""
+    end = handle.size() - 8
+    size = int.from_bytes(handle.read_at(4, end), "little")
+    return _Footer(handle.read_at(size, end - size)).groups()
+
+
+class _Footer:
+    """A footer, and the place up to which it was read."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    def groups(self) -> list[list[int]]:
+        try:
+            return [self._group() for _ in self._elements_of(_GROUPS)]
+        except IndexError:
+            raise ValueError("the footer ends early") from None
+
+    def _group(self) -> list[int]:
+        return [self._column() for _ in self._elements_of(_COLUMNS)]
+
+    def _column(self) -> int:
+        found = [self._number() for _ in self._field(_META, _STRUCT) for _ in self._field(_NUM_VALUES, _LONG)]
+        if len(found) != 1 or found[0] < 0:
+            raise ValueError("a column does not say how many values it has")
+        return found[0]
+
+    def _field(self, wanted: int, kind: int) -> Iterator[int]:
+        """Read a structure; stop at the field that is wanted, for the caller to read."""
+        field = 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self._number()
+            if (field, head & 15) == (wanted, kind):
+                yield field
+            else:
+                self._skip(head & 15, 0)
+
+    def _elements_of(self, wanted: int) -> Iterator[int]:
+        """The same for each structure of a list in that field."""
+        for _ in self._field(wanted, _LIST):
+            element, size = self._list()
+            if size and element != _STRUCT:
+                raise ValueError("the footer has a list of something else")
+            yield from range(size)
+
+    def _skip(self, kind: int, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise ValueError("the footer is nested too deeply")
+        if kind in (_SHORT, _INT, _LONG):
+            self._varint()
+        elif kind == _BINARY:
+            size = self._varint()
+            self._at += size
+        elif kind in (_LIST, _SET):
+            element, size = self._list()
+            for _ in range(size):
+                self._skip_element(element, depth + 1)
+        elif kind == _MAP:
+            self._skip_map(depth + 1)
+        elif kind == _STRUCT:
+            while head := self._byte():
+                if not head >> 4:
+                    self._varint()
+                self._skip(head & 15, depth + 1)
+        elif kind in _SIZES:
+            self._at += _SIZES[kind]
+        else:
+            raise ValueError("the footer has a field of no known kind")
+
+    def _skip_element(self, kind: int, depth: int) -> None:
+        """Truth values take a byte in lists and maps, and none in structures."""
+        if self._at > len(self._content):
+            raise IndexError
+        self._skip(_BYTE if kind in (_TRUE, _FALSE) else kind, depth)
+
+    def _skip_map(self, depth: int) -> None:
+        size = self._varint()
+        kinds = self._byte() if size else 0
+        for _ in range(size):
+            self._skip_element(kinds >> 4, depth)
+            self._skip_element(kinds & 15, depth)
+
+    def _list(self) -> tuple[int, int]:
+        head = self._byte()
+        return head & 15, head >> 4 if head >> 4 < 15 else self._varint()
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._content[self._at - 1]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError("the footer has a number that is too long")
+        return value | byte << shift
+
+    def _number(self) -> int:
+        """A signed number: 0, -1, 1, -2 and so on are written as 0, 1, 2, 3."""
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)
