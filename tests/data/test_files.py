@@ -502,3 +502,9 @@ def test_records_are_in_the_order_of_the_rows(tmp_path: Path) -> None:
     assert list(Baskets.from_frame(frame)) == truth
     parquet.write_table(frame, tmp_path / "x.parquet")
     assert list(Baskets.read(tmp_path / "x.parquet")) == truth
+
+
+def test_a_column_of_nothing_in_several_row_groups(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"milk": pa.nulls(3), "beer": [1, 0, 1], "x": [0, 0, 1]}), path, row_group_size=2)
+    assert list(Baskets.read(path)) == [("beer",), (), ("beer", "x")]

@@ -118,6 +118,8 @@ def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
 
 def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
     chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if pa.types.is_null(chunks.type):  # of which Arrow makes no one dictionary
+        return np.full(len(chunks), -1, np.int64), []
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
     if pa.types.is_dictionary(chunks.type):

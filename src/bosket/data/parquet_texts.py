@@ -98,7 +98,7 @@ def _as_codes(column: Any, kind: Any) -> Any:
 def _words(column: Any) -> int:
     """The bytes of the words that the cells of a column are codes of, of nested values too."""
     if pa.types.is_dictionary(column.type):
-        return pc.sum(pc.binary_length(column.dictionary)).as_py() or 0
+        return int(pc.sum(pc.binary_length(column.dictionary)).as_py() or 0)
     if pa.types.is_struct(column.type):
         return sum(_words(column.field(at)) for at in range(column.type.num_fields))
     if pa.types.is_map(column.type):
