@@ -419,3 +419,12 @@ def test_a_footer_that_cannot_be_walked() -> None:
         for value in (0x00, 0x19, 0x7F, 0x9C, 0xFF):
             with contextlib.suppress(ValueError):
                 numbers_of_values(pa.BufferReader(sound[:at] + bytes([value]) + sound[at + 1 :]))
+
+
+def test_a_footer_that_lies_about_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read is counted too, whatever the footer said."""
+    monkeypatch.setattr("bosket.data.parquet_texts.numbers_of_values", lambda _: [[1]])
+    parquet.write_table(pa.table({"items": lists(repeated("a", 1_000_000), 1)}), tmp_path / "x.parquet")
+    for read in (Baskets.read, Table.read):
+        with pytest.raises(DataError, match="at most 1,048,576 bytes"):
+            read(tmp_path / "x.parquet", max_bytes=MIB)

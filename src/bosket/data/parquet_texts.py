@@ -50,22 +50,22 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
 
 
 def coded_table(file: Opened) -> Any:
-    """All rows; cells are counted towards the cap before they are read, words as they come.
+    """All rows, counted towards the cap twice: cells by what the footer says, before any is read, and all that comes.
 
     Errors are Arrow's, for the caller to turn.  A row group is read at once, so that its words are held once.
     """
     metadata = file.file.metadata
     reader = _with_codes(file, file.schema.names)
-    total = _cells(file)
-    file.content.check_size(total)
+    file.content.check_size(_cells(file))
     batches: list[Any] = []
+    total = 0
     for group in range(metadata.num_row_groups):
         size = max(1, min(metadata.row_group(group).num_rows, _ROWS_OF_A_TABLE))
         for batch in _group(file, reader, group, None, size):
             columns = list(map(_as_codes, batch.columns, reader.schema_arrow.types))
-            total += sum(map(_words, columns))
-            file.content.check_size(total)
             batches.append(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+            total += batches[-1].nbytes
+            file.content.check_size(total)
     return pa.Table.from_batches(batches, batches[0].schema if batches else reader.schema_arrow)
 
 
@@ -93,17 +93,6 @@ def _as_codes(column: Any, kind: Any) -> Any:
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
         return column.cast(kind.value_type).dictionary_encode()
     return column if column.type == kind else column.cast(kind)
-
-
-def _words(column: Any) -> int:
-    """The bytes of the words that the cells of a column are codes of, of nested values too."""
-    if pa.types.is_dictionary(column.type):
-        return int(pc.sum(pc.binary_length(column.dictionary)).as_py() or 0)
-    if pa.types.is_struct(column.type):
-        return sum(_words(column.field(at)) for at in range(column.type.num_fields))
-    if pa.types.is_map(column.type):
-        return _words(column.keys) + _words(column.items)
-    return _words(column.values) if pa.types.is_nested(column.type) else 0
 
 
 def _with_codes(file: Opened, columns: list[str]) -> Any:
