@@ -99,6 +99,7 @@ def test_files_and_pages_have_it(reports: bk.Reports, tmp_path: Path) -> None:
         assert ("A ? marks an interval" in text) == is_marked
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 @pytest.mark.slow
 def test_intervals_without_caution_hold_and_those_with_it_do_not() -> None:
     """Cut-and-paste at insert 0.01, sizes 1 to 4: 95% intervals over 150 randomizations of one data set."""
