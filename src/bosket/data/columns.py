@@ -5,9 +5,10 @@ A column is an Arrow array, or a plain list where Arrow has no type for its valu
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from bosket.data.csr import Offsets, is_missing
 from bosket.data.sources import Source
 
+Result = TypeVar("Result")
 Column: TypeAlias = Any  # pyarrow.Array, pyarrow.ChunkedArray (neither is typed) or list[Any]
 
 
@@ -67,14 +69,27 @@ def is_sign(text: str) -> bool:
 
 def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     """1 for present, 0 for absent or missing, -1 for anything else."""
-    codes, values = codes_of(column, source)
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        parts = [_meanings(*_guarded(partial(_words_of, chunk), source)) for chunk in column.iterchunks()]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
+    return _meanings(*codes_of(column, source))
+
+
+def _words_of(chunk: Any) -> tuple[npt.NDArray[Any], list[Any]]:
+    """A code for each value, -1 where missing, and the words coded, of which some may be alike or missing."""
+    codes = chunk.indices if chunk.null_count == 0 else pc.fill_null(chunk.indices.cast(pa.int64()), -1)
+    return codes.to_numpy(), chunk.dictionary.to_pylist()
+
+
+def _meanings(codes: npt.NDArray[Any], values: list[Any]) -> npt.NDArray[np.int8]:
     meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
     for code, value in enumerate(values):
         meanings[code] = MEANINGS.get(value.lower(), -1) if isinstance(value, str) else _meaning(value)
         if code > 100:  # no need to look at a million different values
             meanings[code + 1 : -1] = -1
             break
-    return meanings[codes]
+    of_cells: npt.NDArray[np.int8] = meanings[codes]
+    return of_cells
 
 
 def _meaning(value: object) -> int:
@@ -101,8 +116,13 @@ def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
 
 def codes_of(column: Column, source: Source) -> tuple[Offsets, list[Any]]:
     """A code for each value, -1 where missing, and the values coded."""
+    return _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column), source)
+
+
+def _guarded(step: Callable[[], tuple[Result, list[Any]]], source: Source) -> tuple[Result, list[Any]]:
+    """Do a step with values; what cannot be an item is told in our words."""
     try:
-        return _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column)
+        return step()
     except UnicodeDecodeError:  # Arrow does not look whether strings are text
         fault = "holds text that is not UTF-8"
     except (TypeError, ValueError, OverflowError, pa.ArrowException):  # lists and other nested values

@@ -81,7 +81,7 @@ def _cells(file: Opened) -> int:
             raise ValueError("the footer must give the number of values of each column")
         for rows, group in zip(n_rows, numbers, strict=True):
             total += sum(_bits(leaves[at]) * max(0, group[at] - rows) for at in repeated)
-    return total // 8
+    return int(total // 8)
 
 
 def _bits(leaf: Any) -> int:
