@@ -101,7 +101,8 @@ def of_call(call: Callable[[Budget], Release]) -> Outcome:
         except HopelessError as refusal:
             kind, said = "refusal", _masked(str(refusal))
         except (BosketError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
-            kind, said = type(error).__name__, str(error)  # numbers in it were not paid for
+            kind, told = type(error).__name__, error.__context__
+            said = str(error) + ("" if told is None else f" ({told})")  # numbers in it were not paid for
         memory = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     return Outcome(kind, said, None, _entries(budget), clock.work, memory)

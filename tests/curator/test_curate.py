@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 from dataclasses import replace
@@ -284,6 +285,15 @@ class TestRefusals:
         frame = pd.DataFrame({"record": range(len(items)), "item": items})
         release = bk.curator.mine(bk.Baskets.from_frame(frame), SURE, 0.3, vocabulary=["1", "2"])
         assert [set(itemset) for itemset, _ in release] == [{"1"}, {"2"}]
+
+    @pytest.mark.parametrize("odd", [b"x", 3, 10**30, 1.5, True, dt.date(2020, 1, 1)])
+    @pytest.mark.parametrize("first", [True, False])
+    def test_one_cell_of_a_frame_does_not_decide_what_the_others_are(self, odd: Any, first: bool) -> None:
+        """Arrow makes bytes of all texts where one cell is bytes."""
+        items = [odd] + ["milk"] * 500 if first else ["milk"] * 500 + [odd]
+        frame = pd.DataFrame({"record": range(501), "item": pd.Series(items, dtype=object)})
+        release = bk.curator.mine(bk.Baskets.from_frame(frame), SURE, 0.3, vocabulary=["milk", "tea"])
+        assert [set(itemset) for itemset, _ in release] == [{"milk"}]
 
     @pytest.mark.parametrize("shares", [(0.123456789012345, 0.2345678901234), (1 / 3, 1 / 7), (0.001, 0.0012345)])
     def test_odd_shares_are_paid_in_full_and_no_more(self, shares: tuple[float, float]) -> None:

@@ -326,6 +326,18 @@ class TestGiveBack:
         assert budget.spend(0.1, purpose="after").time == "later"
         assert budget.account.adds_up()
 
+    def test_blocks_of_other_threads_and_copies_have_times_of_their_own(
+        self, grant: Grant, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        budget = grant(1.0)
+        with budget.at_one_time():
+            begun = budget.spend(0.1, purpose="here").time
+            monkeypatch.setattr("bosket.privacy.accounts.now", lambda: "later")
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(lambda: budget.spend(0.1, purpose="there").time).result() == "later"
+            assert copy.copy(budget).spend(0.1, purpose="by a copy").time == "later"
+            assert budget.spend(0.1, purpose="here again").time == begun
+
     def test_not_through_another_look_at_the_ledger(self, tmp_path: Path) -> None:
         budget = Budget.create(tmp_path / "ledger", "data", epsilon=1.0)
         (entry,) = budget.spend_together([(0.5, "here")])

@@ -233,13 +233,14 @@ def _curate(
 @contextmanager
 def _telling_no_counts() -> Iterator[None]:
     """Let no error say how much memory was asked for: that is the number of records, or of items in them."""
-    is_short = False
     try:
         yield
     except MemoryError:
-        is_short = True
-    if is_short:  # outside the handler, so that the other error does not hang on it
-        raise MemoryError("There is not enough memory to curate these baskets.")
+        error = MemoryError("There is not enough memory to curate these baskets.")
+        try:
+            raise error
+        finally:
+            error.__context__ = None  # the other error, which names shapes, must not hang on it
 
 
 def _reported(levels: list[NoisyLevel], min_count: float, false_share: float | None) -> tuple[NoisyLevel, ...]:

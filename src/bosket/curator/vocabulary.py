@@ -18,6 +18,9 @@ from bosket.data import Baskets, Domain
 from bosket.data.vocabulary import written
 from bosket.errors import DataError, ParameterError
 
+_NUMBER = object()
+"""Marks the key of a number; no label of anybody's equals it."""
+
 
 def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
     """The records over the vocabulary, or over their own domain where that was declared."""
@@ -71,7 +74,7 @@ def _places(domain: Domain) -> dict[Hashable, int]:
 
 def _key(label: Hashable) -> Hashable:
     """Labels of one key are one item: numbers of one value, as 1, 1.0 and True are, and others that are equal."""
-    return ("number", label) if isinstance(label, Number | np.bool_) else label
+    return (_NUMBER, label) if isinstance(label, Number | np.bool_) else label
 
 
 def _other_ways(label: Hashable) -> Iterable[Hashable]:

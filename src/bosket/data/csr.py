@@ -133,7 +133,7 @@ def from_records(records: Iterable[Iterable[Hashable]], domain: Domain | None) -
                     items.extend([index[label] for label in labels])
             except KeyError:
                 fault = "holds an item that is not in the declared domain"
-            except TypeError:
+            except (TypeError, ValueError):  # the latter of NumPy's times without a unit
                 fault = "holds an item that cannot be hashed"
         if fault is not None:  # raised outside the handlers: a KeyError would show the item
             hint = "For a data frame, call Baskets.from_frame." if isinstance(record, str) else None
@@ -191,7 +191,7 @@ def domain_of(labels: Iterable[Hashable]) -> tuple[Domain, ItemIds]:
     distinct = list(set(given))
     try:
         distinct.sort()  # type: ignore[call-arg]  # refused by labels that cannot be compared
-    except TypeError:
+    except (TypeError, ValueError, OverflowError):
         distinct.sort(key=_shown)
     domain = Domain(distinct, is_declared=False)
     return domain, np.array([domain.index[label] for label in given], np.int32)

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from narwhals.exceptions import DuplicateError
@@ -60,12 +61,25 @@ def _categories(series: nw.Series[Any]) -> tuple[Hashable, ...] | None:
     return None
 
 
+def _is_mixed(native: Any) -> bool:
+    """Whether Arrow would make one type of several: bytes of text where one cell is bytes, days of times."""
+    kinds = {type(value) for value in native if value is not None and value is not pd.NA and not _is_nan(value)}
+    return len(kinds) > 1 and not kinds <= {list, tuple, np.ndarray}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
+
+
 def _column(series: nw.Series[Any]) -> Column:
     """The column as Arrow, else as a list: mixed types, sparse pandas columns, polars objects."""
     if series.dtype == nw.Object and series.implementation.is_polars():
         return series.to_list()
+    native = series.to_native()
+    if isinstance(native, pd.Series) and native.dtype == object and _is_mixed(native):
+        return list(native)
     try:
         return series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         values = series.to_numpy()
     return values.tolist() if values.dtype == object else pa.array(values)

@@ -23,14 +23,19 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from bosket.errors import BosketError, DataError, ExposedLedgerWarning
 from bosket.privacy import ledger
 from bosket.privacy.accounts import Account, Amount, Entry, Parts, check_name, check_parts, not_returnable, now
+
+_moments: ContextVar[Mapping[int, str]] = ContextVar("moments", default=MappingProxyType({}))
+"""The time of entries by budget, in blocks that have one; every thread has its own."""
 
 
 class Store(Protocol):
@@ -54,7 +59,6 @@ class Budget:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._terms = store.read()
-        self._time: str | None = None
         self._own = set[tuple[int, int, Entry]]()  # process, identity and entry of what may be handed back
 
     @classmethod
@@ -127,7 +131,7 @@ class Budget:
         More than is left raises :class:`BudgetExceeded` and writes nothing.  After any other error, or a kill, the
         entry may or may not have been written: at worst it counts for a release that never was.
         """
-        time = self._time
+        time = _moments.get().get(id(self))
         after = self._store.append(lambda account: account.spend(epsilon, delta=delta, purpose=purpose, time=time))
         return after.entries[-1]
 
@@ -139,7 +143,7 @@ class Budget:
         returned and by nobody else: entries that :meth:`entries` lists are as good for reading, and no good for that.
         """
         paid = check_parts(parts)
-        time = self._time
+        time = _moments.get().get(id(self))
         after = self._store.append(lambda account: account.spend_together(paid, time=time))
         entries = tuple(replace(entry) for entry in after.entries[-len(paid) :])  # objects that nobody else has
         self._own.update((os.getpid(), id(entry), entry) for entry in entries)
@@ -152,11 +156,12 @@ class Budget:
         For whoever reads the data first and pays then: digests are published, and tell the minute by trying.  So the
         minute must not hang on how long the reading took.
         """
-        before, self._time = self._time, self._time or now()
+        known = _moments.get()
+        token = _moments.set({**known, id(self): known.get(id(self)) or now()})
         try:
             yield
         finally:
-            self._time = before
+            _moments.reset(token)
 
     def give_back(self, entry: Entry) -> Entry:
         """Hand back the whole of an entry that no look was made with, and none will be, whatever this call raises.
