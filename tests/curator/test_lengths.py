@@ -84,14 +84,15 @@ def test_long_records_are_not_made_of_noise() -> None:
 
 
 def test_records_beyond_those_told_apart() -> None:
-    """A thousand records of 300 items among those of two: as many items as there are, to a sixth, by bins of a half.
+    """A thousand records of 240 items, the middle of their bin, among those of two: as many items as there are.
 
-    Where no record is long, hardly ever is one made of noise: it would outweigh all others.
+    Where no record is long, hardly ever is one made of noise, which would outweigh all others: in 5 of 10 000 runs, by
+    nine bins of 1e-4 each at most; were it once in twenty, as at three standard deviations, 15 of 300 would be.
     """
-    sizes = np.repeat([2, 300], [50_000, 1000])
+    sizes = np.repeat([2, 240], [50_000, 1000])
     measure = partial(noisy_lengths, epsilon=0.5, longest=10, most=3000)
     found = measure(sizes)
     assert np.arange(3001) @ found.weights == pytest.approx(sizes.sum(), rel=1 / 6)
     assert len(found.weights) == 3001
-    short = [measure(np.full(50_000, 2)) for _ in range(20)]
-    assert sum(lengths.longest_likely[20:].any() for lengths in short) <= 1  # once in a hundred thousand runs
+    short = [measure(np.full(50_000, 2)) for _ in range(300)]
+    assert sum(lengths.longest_likely[20:].any() for lengths in short) <= 6  # seven come up with 4e-10
