@@ -46,7 +46,7 @@ TABLES: dict[str, bk.Mechanism] = {
 
 def baskets() -> bk.Baskets:
     data = bk.quest(records=4000, items=ITEMS, patterns=30, mean_size=4, mean_pattern=2, seed=11)
-    records = [sorted(record)[:6] for record in data]
+    records = [sorted(item for item in record if isinstance(item, int))[:6] for record in data]
     return bk.Baskets(records, items=range(ITEMS))
 
 
