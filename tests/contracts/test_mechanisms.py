@@ -14,9 +14,9 @@ import pytest
 
 import bosket as bk
 from bosket.counting.table import count_subsets
+from bosket.evidence.sums import cells_of
 from bosket.mechanisms import ExchangeableChannel, RecordChannel
 from bosket.mechanisms.base import Channel
-from bosket.mining.support import cells_of
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
 ITEMS = ["a", "b", ("c", 3)]

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import bosket as bk
 from bosket.counting import ReferenceCounter
 from bosket.counting.table import ItemsetIndex
+from bosket.evidence import LinearEvidence
 from bosket.mechanisms import IdentityChannel
-from bosket.mining import LevelProgress, Search, mine_counter
+from bosket.mining import LevelProgress, Search, mine_evidence
 from bosket.mining.candidates import count_candidates, next_candidates, number_of_pairs, pairs_of
-from bosket.mining.progress import Meter, counting_work
+from bosket.progress import Meter, counting_work
 from bosket.threads import n_threads
 from tests.oracles import brute_force_itemsets, re_recursion
 
@@ -32,7 +33,7 @@ def test_levelwise_on_the_identity_channel_is_exact(
 ) -> None:
     """With a counter of plain sets: the search itself, without any compiled counting."""
     search = Search(min_support=percent / 100, max_size=max_size)
-    found = mine_counter(ReferenceCounter(records), IdentityChannel(bk.Domain(range(7))), search, about={})
+    found = mine_evidence(LinearEvidence(IdentityChannel(bk.Domain(range(7))), ReferenceCounter(records)), search)
     least = -(-percent * len(records) // 100)
     expected = brute_force_itemsets(records, max(1, least), max_size)
     assert {itemset: round(support * len(records)) for itemset, support in found} == expected

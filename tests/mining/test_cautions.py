@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.mining.cautions import FEW_REPORTS
+from bosket.evidence.cautions import FEW_REPORTS
 from bosket.reporting.export import write_itemsets
 from bosket.reporting.study import itemsets_page
 

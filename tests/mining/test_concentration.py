@@ -9,8 +9,8 @@ import pytest
 
 import bosket as bk
 from bosket.counting.table import count_subsets
-from bosket.mining.concentration import FEW, HALF, LARGE_SHIFT, concentrations
-from bosket.mining.support import cells_of, moments
+from bosket.evidence.concentration import FEW, HALF, LARGE_SHIFT, concentrations
+from bosket.evidence.sums import cells_of, moments
 from tests.files import benchmark_file
 from tests.poison import sent
 

@@ -231,7 +231,7 @@ def test_what_cannot_be_estimated() -> None:
         bk.estimate(reports, [set(range(17))])
     with pytest.raises(bk.ParameterError, match="string"):
         bk.estimate(reports, ["ab"])
-    with pytest.raises(bk.DataError, match="Reports or Baskets"):
+    with pytest.raises(bk.DataError, match="a list cannot"):
         bk.estimate([[1, 2]], [{1}])  # type: ignore[arg-type]
     with pytest.raises(bk.DataError, match="no records"):
         bk.estimate(bk.Baskets([], items=["a"]), [{"a"}])

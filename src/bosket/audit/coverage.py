@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from bosket.data import Attribute, Domain, TableDomain
 from bosket.estimates import Floats, expected_products, variance
+from bosket.evidence.sums import moments, rare_moves
 from bosket.measures import CATALOGUE, Contingency, Measure
 from bosket.measures.inference import Covariance, Tables
 from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, IdentityChannel
 from bosket.mechanisms.base import RecordChannel
-from bosket.mining.support import moments, rare_moves
 
 LEVEL = 0.95
 ENOUGH = 0.93

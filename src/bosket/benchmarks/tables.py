@@ -9,8 +9,9 @@ import numpy as np
 from bosket.benchmarks.bars import Bar, medians
 from bosket.counting import Bitmaps
 from bosket.data import Attribute, Table, TableDomain
+from bosket.evidence import LinearEvidence
 from bosket.mechanisms import GammaDiagonal, IdentityChannel
-from bosket.mining import Search, mine_counter
+from bosket.mining import Search, mine_evidence
 from bosket.plan import Plan
 from bosket.randomness import Secure, Seeded
 
@@ -36,7 +37,7 @@ def tables() -> list[Bar]:
     channels = {"perturbed": reports.channel, "exact": IdentityChannel(domain)}
 
     def search(name: str) -> Callable[[], object]:
-        return lambda: mine_counter(counters[name], channels[name], everything, about={})
+        return lambda: mine_evidence(LinearEvidence(channels[name], counters[name]), everything)
 
     mining = medians({name: search(name) for name in counters}, repeats=5)
     return [

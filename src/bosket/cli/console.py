@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from bosket.mining.progress import LevelProgress
+    from bosket.progress import LevelProgress
 
 
 _LONG = 60.0  # seconds: what takes longer is said

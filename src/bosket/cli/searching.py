@@ -73,7 +73,7 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
             on_progress=on_progress,
         )
     if isinstance(data, Reports):
-        found.about["parameters"] = parameters_of(data)
+        found.notes["parameters"] = parameters_of(data)
     sizes = ", ".join(f"{count:,} of size {size}" for size, count in found.sizes.items())
     say(f"{count_text(len(found), 'frequent itemset')}{f': {sizes}' if sizes else ''}")
     for size, error in found.typical_stderr.items() if isinstance(data, Reports) else ():
@@ -83,8 +83,8 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
                 f"{found.min_support:g}: many of these itemsets are noise; four standard errors are "
                 f"{_round_up(4 * error):g}"
             )
-    if "stopped" in found.about:
-        say(f"note: {found.about['stopped']}")
+    if "stopped" in found.notes:
+        say(f"note: {found.notes['stopped']}")
     return found, guarantee
 
 

@@ -57,6 +57,9 @@ class Channel(ABC):
     belong_together: bool = False
     """Whether the reports of one batch can be estimated from only all together."""
 
+    is_exact: bool = False
+    """Whether reports are the records themselves: then there is no error of the coins."""
+
     items_apart: bool = False
     """Whether every item is randomized on its own: then a report has no dependence that the truth does not have."""
 

@@ -27,7 +27,7 @@ from bosket.data import Domain
 from bosket.data.domain import label_to_json, labels_from_json
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
-from bosket.moment_kernels import product_weights, square_products
+from bosket.mechanisms.flip_kernels import product_weights, square_products
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import product_influence

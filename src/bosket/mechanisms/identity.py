@@ -13,6 +13,7 @@ from bosket.randomness import Randomness
 class IdentityChannel(RecordChannel):
     """Reports are the records.  Only raw data have it; it is not a mechanism that can be put into a plan."""
 
+    is_exact = True
     items_apart = True
 
     def __init__(self, domain: Domain) -> None:

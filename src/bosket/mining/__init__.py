@@ -5,11 +5,11 @@ from bosket.mining.bootstrap import Bootstrap, Replicates
 from bosket.mining.confidence import Confidence, confidence
 from bosket.mining.contingency import ContingencyTable, MeasureEstimate, contingency
 from bosket.mining.dependence import dependent_pairs
-from bosket.mining.mine import estimate, mine, mine_counter
+from bosket.mining.mine import estimate, mine, mine_evidence
 from bosket.mining.partial import PartialSupports, partial_supports
-from bosket.mining.progress import LevelProgress
 from bosket.mining.result import FrequentItemsets
 from bosket.mining.rules import RuleTemplate, association_rules
+from bosket.progress import LevelProgress
 
 __all__ = [
     "Bootstrap",
@@ -28,6 +28,6 @@ __all__ = [
     "dependent_pairs",
     "estimate",
     "mine",
-    "mine_counter",
+    "mine_evidence",
     "partial_supports",
 ]

@@ -12,38 +12,19 @@ frequent itemsets have subsets well above the limit, for which the risk is nil.
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from bosket.counting.base import Counter, Counts, ItemsetRows
-from bosket.counting.table import SupportTable
+from bosket.counting.base import ItemsetRows
 from bosket.errors import TooManyCandidatesError
-from bosket.estimates import Floats, standard_error, variance
+from bosket.evidence import Evidence, Kept, Level
 from bosket.limits import reaches
-from bosket.mechanisms.base import Channel
 from bosket.mining.candidates import next_candidates, too_many
-from bosket.mining.progress import Meter, Progress, counting_work, estimating_work
-from bosket.mining.support import Moments, cells_of, least_variances, moments
-from bosket.threads import n_threads, parallel_map, slices
+from bosket.progress import Meter, Progress
 
 log = logging.getLogger(__name__)
-
-_CELLS = 1 << 17  # cells estimated in one piece: a MiB for each array of them
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """The itemsets of one size that were kept, with what was observed and estimated."""
-
-    items: ItemsetRows
-    observed: Counts
-    value: Floats | npt.NDArray[np.int64]
-    second: Floats | npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,78 +40,43 @@ class Search:
     on_progress: Progress | None = None
 
 
-def levelwise(counter: Counter, channel: Channel, search: Search) -> list[Level]:
+def levelwise(evidence: Evidence, search: Search) -> Kept:
     """The itemsets to extend, size by size; those at or above min_support are the frequent ones."""
-    table = SupportTable(counter.supports(np.empty((1, 0), np.int32)))
-    items = range(len(channel.domain)) if search.items is None else search.items
+    items = range(len(evidence.domain)) if search.items is None else search.items
     if len(items) > search.max_candidates:
         raise too_many(1, len(items), search.max_candidates)
     candidates: ItemsetRows = np.array(items, np.int32)[:, None]
-    levels: list[Level] = []
+    kept = evidence.nothing_kept()
     while len(candidates):
         size = candidates.shape[1]
-        level, typical = _kept(channel, counter, candidates, table, search)
+        level, typical = _extended(evidence, candidates, kept, search)
         if not len(level):
             break
-        levels.append(level)
-        if size == search.max_size or not channel.recovers(size + 1, counter.strata):
+        kept.levels.append(level)
+        if size == search.max_size or not evidence.sees(size + 1):
             break
         joining = Meter(search.on_progress, size + 1, "joining", 1.0)
-        table.add(level.items, level.observed)
+        index = level.index
         joining(0.0)
         try:
             candidates = next_candidates(
-                table.index(size),
-                max_candidates=search.max_candidates,
-                groups=channel.domain.groups,
-                on_progress=joining,
+                index, max_candidates=search.max_candidates, groups=evidence.domain.groups, on_progress=joining
             )
         except TooManyCandidatesError as problem:
             problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."
             raise
         joining.finish()
-    return levels
+    return kept
 
 
-def _kept(
-    channel: Channel, counter: Counter, candidates: ItemsetRows, table: SupportTable, search: Search
-) -> tuple[Level, float]:
-    """The candidates to extend, counted and estimated; and the standard error that is typical of all, a fraction."""
+def _extended(evidence: Evidence, candidates: ItemsetRows, kept: Kept, search: Search) -> tuple[Level, float]:
+    """The candidates to extend; and the standard error that is typical of all candidates, a fraction."""
     n, size = candidates.shape
-    works = counting_work(n, counter.n_records), estimating_work(n, size, len(counter.strata))
-    log.info("size %d: %d candidates, about %.2g s ahead", size, n, sum(works) / n_threads())
-    counting = Meter(search.on_progress, size, "counting", n, work=works[0])
-    observed = counter.supports(candidates, on_progress=counting)
-    counted = counting.finish()
-    estimating = Meter(search.on_progress, size, "estimating", n, work=works[1])
-    estimate, error = _estimate(channel, counter, candidates, observed, table, estimating)
-    keep = reaches(estimate.value + search.slack * error, search.min_support * counter.n_records)
-    level = Level(candidates[keep], observed[:, keep], estimate.value[keep], estimate.second[keep])
-    log.info(
-        "size %d: %d candidates, %d kept, %.2f s counting, %.2f s estimating",
-        size, n, len(level), counted, estimating.finish(),
-    )  # fmt: skip
-    return level, float(np.median(error)) / counter.n_records
-
-
-def _estimate(
-    channel: Channel, counter: Counter, itemsets: ItemsetRows, observed: Counts, table: SupportTable, tell: Meter
-) -> tuple[Moments, Floats]:
-    """Estimates of all candidates of one size and their standard errors, in pieces on all cores."""
-    n, k = itemsets.shape
-    records = table.empty[:, 0]
-    value, second, error = (np.empty(n) for _ in range(3))
-
-    def piece(part: tuple[int, int]) -> None:
-        start, stop = part
-        rows = itemsets[start:stop]
-        cells = cells_of(table.subset_supports(rows, own=observed[:, start:stop]))
-        found = moments(channel, counter.strata, rows, cells)
-        noise = variance(found.value, found.second, counter.n_records, own=channel.own)
-        least = least_variances(channel, counter.strata, records, rows)
-        value[start:stop], second[start:stop] = found.value, found.second
-        error[start:stop] = standard_error(noise, least)
-
-    parts = list(slices(n, max(1, (_CELLS >> k) // len(counter.strata))))
-    parallel_map(piece, parts, on_done=lambda number: tell(parts[number - 1][1]))
-    return Moments(value, second), error
+    log.info("size %d: %d candidates, about %.2g s ahead", size, n, evidence.seconds(n, size))
+    started = time.perf_counter()
+    level = evidence.supports(candidates, kept=kept, on_progress=search.on_progress)
+    error = level.stderr
+    keep = reaches(level.value + search.slack * error, search.min_support * evidence.n_records)
+    result = level.take(keep)
+    log.info("size %d: %d candidates, %d kept, %.2f s", size, n, len(result), time.perf_counter() - started)
+    return result, float(np.median(error)) / evidence.n_records

@@ -18,11 +18,10 @@ import numpy as np
 
 from bosket.errors import DataError, ParameterError
 from bosket.estimates import Estimates
+from bosket.evidence import Source
 from bosket.measures.inference import SURE
-from bosket.mechanisms.base import Records
 from bosket.mining.mine import estimate
 from bosket.ratio import Ratio
-from bosket.reports import Reports
 
 _ROUNDING = 1e-12  # of the sums that a covariance is the difference of
 
@@ -94,7 +93,7 @@ def _shown(side: frozenset[Hashable]) -> str:
 
 
 def confidence(
-    data: Reports | Records,
+    data: Source,
     antecedents: Iterable[Hashable],
     consequents: Iterable[Hashable],
     *,

@@ -12,7 +12,7 @@ Guo, Guo and Wu (2007), Eqs. (1) and (2), for every mechanism; they divide by n 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,21 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.bitmaps import Bitmaps
-from bosket.counting.table import count_subsets
-from bosket.data import Baskets
-from bosket.errors import DataError, ParameterError
+from bosket.errors import ParameterError
 from bosket.estimates import Floats, normal_quantile
+from bosket.evidence import Family, Source, as_source, evidence_of
+from bosket.evidence.mobius import differences
 from bosket.measures import MLXTEND, Contingency, measure
 from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
 from bosket.measures.many import ManyWay, margins, noise_of_squares
-from bosket.mechanisms.base import Channel, Records
-from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.cautions import say_too_little
 from bosket.mining.itemset_measures import many_way
-from bosket.mining.mine import as_baskets, not_a_string
-from bosket.mining.support import StratumCells, cells_of, rare_moves
-from bosket.reports import Reports
+from bosket.mining.mine import not_a_string
 
 if TYPE_CHECKING:
     from bosket.mining.bootstrap import Bootstrap, Replicates
@@ -79,12 +73,10 @@ class ContingencyTable:
     n_records: int
     sampling: bool
     randomness: str | None
-    channel: Channel
-    strata: tuple[int, ...]
-    items: tuple[int, ...]
-    """The items of all sides, by id."""
-    reports: StratumCells
-    """Numbers of reports by the pattern of items that they show, a row per stratum."""
+    family: Family
+    """The items of all sides, with all their subsets."""
+    unions: tuple[int, ...]
+    """The subsets that are unions of sides, as patterns of items: no side, the first, the second, both, and so on."""
 
     @property
     def value(self) -> Floats:
@@ -98,15 +90,10 @@ class ContingencyTable:
     @cached_property
     def covariance(self) -> Floats:
         """Of the flattened values."""
-        n = self.n_records
-        products = sum(
-            (weights * reports) @ weights.T for weights, reports in zip(self.weights, self.reports, strict=True)
-        )
-        counts, own = self._counts, self.channel.own
-        apart = np.outer(counts, counts) / n
-        result = products - own * np.diag(counts) - (1 - own) * apart
+        n, counts = self.n_records, self._counts
+        result = _by_cells(self.family.covariance(self.unions)[0])
         if self.sampling:
-            result = result + np.diag(counts) - apart
+            result = result + np.diag(counts) - np.outer(counts, counts) / n
         order = self._by_side(np.arange(len(counts))).ravel()
         matrix: Floats = result[np.ix_(order, order)] / n**2
         return matrix
@@ -149,22 +136,15 @@ class ContingencyTable:
         shape = (2,) * len(self.sides)
         return cells.reshape(shape).transpose()
 
-    @cached_property
-    def weights(self) -> list[Floats]:
-        """omega_v(t') by stratum: a row per cell, a column per pattern of items that a report shows."""
-        position = {item: place for place, item in enumerate(self.items)}
-        index = self.channel.domain.index
-        masks = [sum(1 << position[index[label]] for label in side) for side in self.sides]
-        return [
-            cell_weights(self.channel, self.items, masks, stratum, cells)
-            for stratum, cells in zip(self.strata, self.reports, strict=True)
-        ]
+    def drawn_again(self, number: int, rng: Randomness) -> Floats:
+        """Estimated cell counts of reports drawn again, a row per replicate, by pattern of sides."""
+        return differences(self.family.drawn_again(self.unions, number, rng, sampling=self.sampling))
 
     @cached_property
     def _counts(self) -> Floats:
         """Estimated cell counts by pattern of sides."""
-        total: Floats = sum(w @ r for w, r in zip(self.weights, self.reports, strict=True))
-        return total
+        counts: Floats = differences(np.stack([self.family.value(union) for union in self.unions], axis=1))[0]
+        return counts
 
     @cached_property
     def _tables(self) -> Tables:
@@ -181,24 +161,8 @@ class ContingencyTable:
     @cached_property
     def _is_doubtful(self) -> bool:
         """Whether the reports say too little for normal errors, of the channel's own or because coins seldom matter."""
-        if isinstance(self.channel, IdentityChannel):
-            return False
-        rows = np.array([self.items], np.int32)
-        shown = self.reports[:, -1].sum(keepdims=True)
-        doubtful = bool(say_too_little(self.channel, rows, shown, lambda: self.reports[:, None, :])[0])
-        if self.sampling:
-            return doubtful
-        share = np.array([self._share(place) for place in range(len(self.items))])
-        records = self.reports.sum(axis=1)
-        return doubtful or bool(rare_moves(self.channel, self.strata, records, rows[0], share).any())
-
-    def _share(self, place: int) -> float:
-        """The estimated support of one item."""
-        rows, mask = np.array([self.items], np.int32), 1 << place
-        total = 0.0
-        for stratum, reports in zip(self.strata, self.reports, strict=True):
-            total += float(self.channel.subset_weights(rows, mask, stratum, reports[None, :])[0] @ reports)
-        return total / self.n_records
+        family = self.family
+        return bool(family.doubtful[0]) or (not self.sampling and bool(family.rare_moves[0]))
 
     def _many(self, record: ManyWay, level: float) -> MeasureEstimate:
         cells = self._counts / self.n_records
@@ -223,7 +187,7 @@ class ContingencyTable:
         )
 
 
-def contingency(data: Reports | Records, *sides: Iterable[Hashable], sampling: bool = False) -> ContingencyTable:
+def contingency(data: Source, *sides: Iterable[Hashable], sampling: bool = False) -> ContingencyTable:
     """The estimated table of these itemsets, with its covariance, from reports or (exactly) from raw records.
 
     >>> import bosket as bk
@@ -234,11 +198,7 @@ def contingency(data: Reports | Records, *sides: Iterable[Hashable], sampling: b
     >>> table.measure("lift").value
     1.1111111111111112
     """
-    data = as_baskets(data)
-    if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Tables can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
-    if data.n_records == 0:
-        raise DataError("There are no records to estimate from.")
+    data = as_source(data)
     named = tuple(frozenset(not_a_string(side)) for side in sides)
     ids = [data.domain.itemset(side) for side in named]
     items = tuple(sorted({item for side in ids for item in side}))
@@ -250,42 +210,17 @@ def contingency(data: Reports | Records, *sides: Iterable[Hashable], sampling: b
             value=named,
         )
     rows = np.array([items], np.int32)
-    channel: Channel
-    if isinstance(data, Reports):
-        channel, counter = data.channel, data.counter(rows[0])
-    else:
-        channel, counter = IdentityChannel(data.domain), Bitmaps.from_rows(data.to_bits(), data.n_items, items=rows[0])
+    evidence = evidence_of(data, rows[0])
+    sides_of = [sum(1 << items.index(item) for item in side) for side in ids]
+    unions = tuple(sum(side for j, side in enumerate(sides_of) if pattern >> j & 1) for pattern in range(1 << len(ids)))
     return ContingencyTable(
-        named,
-        counter.n_records,
-        sampling,
-        data.randomness if isinstance(data, Reports) else None,
-        channel,
-        tuple(counter.strata),
-        items,
-        cells_of(count_subsets(counter, rows))[:, 0],
+        named, evidence.n_records, sampling, evidence.provenance.randomness, evidence.family(rows), unions
     )
 
 
-def cell_weights(
-    channel: Channel,
-    items: tuple[int, ...],
-    sides: Sequence[int],
-    stratum: int,
-    cells: npt.NDArray[np.int64] | None = None,
-) -> Floats:
-    """omega_v by inclusion and exclusion over unions of sides, given as patterns of items."""
-    rows = np.array([items], np.int32)
-    seen = None if cells is None else cells[None, :]
-    weights = np.ones((1 << len(sides), 1 << len(items)))
-    for union in range(1, len(weights)):
-        mask = sum(side for j, side in enumerate(sides) if union >> j & 1)
-        weights[union] = channel.subset_weights(rows, mask, stratum, seen)[0]
-    for j in range(len(sides)):
-        for pattern in range(len(weights)):
-            if not pattern >> j & 1:
-                weights[pattern] -= weights[pattern | 1 << j]
-    return weights
+def _by_cells(covariance: Floats) -> Floats:
+    """The covariance of cells from that of supports: inclusion and exclusion on both sides."""
+    return differences(differences(covariance.copy()).T.copy())
 
 
 def two_by_two(counts: Floats, n_records: int) -> Contingency:

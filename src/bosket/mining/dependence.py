@@ -23,22 +23,20 @@ the coins at once.  Nothing here looks at the channel's parameters.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bosket._version import __version__
 from bosket.checks import check_integer
-from bosket.counting.bitmaps import Bitmaps
-from bosket.data import Baskets
 from bosket.errors import DataError
-from bosket.mechanisms.base import Channel, Records
+from bosket.evidence import Evidence, Provenance, Source, as_source, evidence_of
 from bosket.mining.candidates import number_of_pairs, pairs_of, too_many
-from bosket.mining.mine import as_baskets, not_a_string
+from bosket.mining.mine import not_a_string
 from bosket.mining.pair_tests import MEASURES, Criteria, Pairs, frame_of
-from bosket.mining.progress import Meter, Progress, counting_work
-from bosket.reports import Reports
+from bosket.progress import Meter, Progress, counting_work
 
 if TYPE_CHECKING:
     from bosket.mining.result import FrequentItemsets
@@ -51,7 +49,7 @@ _VOUCHED = (
 
 
 def dependent_pairs(
-    data: Reports | Records,
+    data: Source,
     *,
     items: Iterable[Hashable] | None = None,
     measures: Iterable[str] = MEASURES,
@@ -101,27 +99,29 @@ def dependent_pairs(
     coffee milk 0.14
     """
     how = Criteria.checked(measures, level, adjust, symmetric, min_expected, max_p)
-    data = as_baskets(data)
-    pairs = pairs_in(data, items=items, max_candidates=max_candidates, on_progress=on_progress)
-    about = _about(data)
-    return frame_of(pairs, how, len(pairs), {**about, "rests_on": _rests_on(about)}, on_progress)
+    evidence, chosen, number = _looked_at(data, items, max_candidates)
+    pairs = _count(evidence, chosen, number, on_progress)
+    about = {"version": __version__, "n_records": evidence.n_records, **evidence.provenance.to_json()}
+    return frame_of(pairs, how, number, {**about, "rests_on": _rests_on(evidence.provenance)}, on_progress)
 
 
 def pairs_in(
-    data: Reports | Records,
+    data: Source,
     *,
     items: Iterable[Hashable] | None = None,
     max_candidates: int = 10_000_000,
     on_progress: Progress | None = None,
 ) -> Pairs:
     """All pairs of the items with what is counted of them, in the order of the domain; see :func:`dependent_pairs`."""
-    data = as_baskets(data)
-    if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Pairs of Reports, Baskets or a Table can be tested, not of a {type(data).__name__}.")
-    if isinstance(data, Reports):
-        _check_apart(data.channel, str(data.plan.mechanism))
-    if data.n_records == 0:
-        raise DataError("There are no records to test.")
+    evidence, chosen, number = _looked_at(data, items, max_candidates)
+    return _count(evidence, chosen, number, on_progress)
+
+
+def _looked_at(
+    data: Source, items: Iterable[Hashable] | None, max_candidates: int
+) -> tuple[Evidence, npt.NDArray[np.int32], int]:
+    """The evidence about the items asked for, their ids, and the number of their pairs; refused where it has no say."""
+    data = as_source(data, to="test")
     chosen = np.array(range(len(data.domain)) if items is None else data.domain.itemset(not_a_string(items)), np.int32)
     number = number_of_pairs(chosen, data.domain.groups)
     limit = check_integer("max_candidates", max_candidates, least=1)
@@ -129,17 +129,18 @@ def pairs_in(
         problem = too_many(2, number, limit)
         problem.hint = "Name the 'items' to look at, or raise max_candidates."
         raise problem
-    left, right = pairs_of(chosen, data.domain.groups)
+    evidence = evidence_of(data, chosen)
+    _check_apart(evidence.items_apart, str(evidence.provenance.mechanism))
+    return evidence, chosen, number
+
+
+def _count(evidence: Evidence, chosen: npt.NDArray[np.int32], number: int, on_progress: Progress | None) -> Pairs:
+    left, right = pairs_of(chosen, evidence.domain.groups)
     rows = np.stack([chosen[left], chosen[right]], axis=1)
-    counter = (
-        data.counter(chosen)
-        if isinstance(data, Reports)
-        else Bitmaps.from_rows(data.to_bits(), data.n_items, items=chosen)
-    )
-    singles = counter.supports(chosen[:, None]).sum(axis=0)
-    meter = Meter(on_progress, 2, "counting", number, work=counting_work(number, data.n_records))
-    both = counter.supports(rows, on_progress=meter).sum(axis=0)
-    return Pairs(data.domain, rows, both, singles[left], singles[right], data.n_records)
+    singles = evidence.shown(chosen[:, None])
+    meter = Meter(on_progress, 2, "counting", number, work=counting_work(number, evidence.n_records))
+    both = evidence.shown(rows, on_progress=meter)
+    return Pairs(evidence.domain, rows, both, singles[left], singles[right], evidence.n_records)
 
 
 def dependent_pairs_of(
@@ -159,57 +160,45 @@ def dependent_pairs_of(
     parameters; the numbers here do not.)
     """
     how = Criteria.checked(measures, level, adjust, symmetric, min_expected, max_p)
-    _check_apart(found.channel, str(found.about.get("mechanism")))
-    rests_on = _rests_on(found.about)
-    if found.about.get("max_size") == 1:
+    _check_apart(found.evidence.items_apart, str(found.provenance.mechanism))
+    rests_on = _rests_on(found.provenance)
+    if found.search.max_size == 1:
         raise DataError("No pairs were looked for: the search stopped at itemsets of one item.", hint="Set max_size=2.")
     counts = np.zeros(len(found.domain), np.int64)
     kept = np.empty(0, np.int32)
     rows, both = np.empty((0, 2), np.int32), np.empty(0, np.int64)
     if found.levels:
         kept = found.levels[0].items[:, 0]
-        counts[kept] = found.levels[0].observed.sum(axis=0)
+        counts[kept] = found.levels[0].shown
     if len(found.levels) > 1:
-        rows, both = found.levels[1].items, found.levels[1].observed.sum(axis=0)
+        rows, both = found.levels[1].items, found.levels[1].shown
     pairs = Pairs(found.domain, rows, both, counts[rows[:, 0]], counts[rows[:, 1]], found.n_records)
     return frame_of(pairs, how, number_of_pairs(kept, found.domain.groups), {**found.about, "rests_on": rests_on})
 
 
-def _about(data: Reports | Baskets) -> dict[str, Any]:
-    about: dict[str, Any] = {"version": __version__, "n_records": data.n_records}
-    if not isinstance(data, Reports):
-        return {**about, **dict.fromkeys(("mechanism", "guarantee", "randomness"))}
-    return {
-        **about,
-        "mechanism": str(data.plan.mechanism),
-        "unit": {"reports": data.plan.unit.reports, "longer": data.plan.unit.longer},
-        "plan": data.plan.digest,
-        "guarantee": data.guarantee.to_json(),
-        "randomness": data.randomness,
-    }
-
-
-def _rests_on(about: dict[str, Any]) -> str:
+def _rests_on(provenance: Provenance) -> str:
     """What the claim rests on, in words; refused where it would be false."""
-    if about.get("mechanism") is None:
+    if provenance.mechanism is None:
         return _VOUCHED
-    unit = about.get("unit", {"reports": 1, "longer": "refuse"})
-    if unit["longer"] == "sample":
+    unit = provenance.unit
+    if unit is None:
+        return _OWN_COINS
+    if unit.longer == "sample":
         raise DataError(
             "Dependence in these reports proves none in the original: long records were sampled down before they were "
             "randomized, which makes independent items depend on each other.",
             hint="Only plans that refuse long records can be analysed without the parameters.",
         )
-    if unit["reports"] > 1:
+    if unit.reports > 1:
         return (
-            f"{_OWN_COINS}; the plan allows for {unit['reports']} of a person, and as far as these are alike p-values "
+            f"{_OWN_COINS}; the plan allows for {unit.reports} of a person, and as far as these are alike p-values "
             "are too small"
         )
     return _OWN_COINS
 
 
-def _check_apart(channel: Channel, mechanism: str) -> None:
-    if not channel.items_apart:
+def _check_apart(items_apart: bool, mechanism: str) -> None:
+    if not items_apart:
         raise DataError(
             f"Dependence in reports of {mechanism} proves none in the original: it randomizes the items of a record "
             "together, which makes independent items depend on each other.",

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bosket.counting.base import ItemsetRows
 from bosket.errors import ParameterError
 from bosket.estimates import Floats, normal_quantile
+from bosket.evidence import Family
+from bosket.evidence.mobius import by_support, differences
 from bosket.measures import measure
 from bosket.measures.inference import TRUSTED, on_scale, root
 from bosket.measures.many import MANY_WAY, ManyWay, noise_of_squares
-from bosket.mining.progress import Meter, Progress
-from bosket.mining.rules.splits import Family, Source
+from bosket.progress import Meter, Progress
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
@@ -54,7 +56,6 @@ def itemset_columns(
     """Columns m, m_stderr, m_low, m_high in the order of the frame, and ``measure_caution``; NaN for single items."""
     wanted = MANY_WAY if names == "all" else names
     records = list({record.name: record for record in map(many_way, wanted)}.values())
-    source = Source(found)
     pieces: list[list[Floats]] = []
     doubts: list[npt.NDArray[np.bool_]] = []
     for items in (level_.items[found.reported(level_)] for level_ in found.levels):
@@ -63,9 +64,13 @@ def itemset_columns(
             pieces.append([np.full((4, n), np.nan) for _ in records])
             doubts.append(np.full((len(records), n), k > 1))
             continue
-        families = [Family(source, np.ascontiguousarray(items[i:j])) for i, j in slices(n, max(1, _WEIGHTS >> 2 * k))]
-        meter = Meter(on_progress, k, "measuring", len(families))
-        done = parallel_map(lambda family: _measure(family, records, level, sampling), families, on_done=meter)
+        parts = [np.ascontiguousarray(items[i:j]) for i, j in slices(n, max(1, _WEIGHTS >> 2 * k))]
+        meter = Meter(on_progress, k, "measuring", len(parts))
+
+        def measured(rows: ItemsetRows) -> list[tuple[Floats, npt.NDArray[np.bool_]]]:
+            return _measure(found.evidence.family(rows, found.kept), records, level, sampling)
+
+        done = parallel_map(measured, parts, on_done=meter)
         pieces.append([np.concatenate([one[at][0] for one in done], axis=1) for at in range(len(records))])
         doubts.append(np.stack([np.concatenate([one[at][1] for one in done]) for at in range(len(records))]))
     columns: dict[str, Any] = {}
@@ -90,9 +95,8 @@ def _measure(
     family: Family, records: list[ManyWay], level: float, sampling: bool
 ) -> list[tuple[Floats, npt.NDArray[np.bool_]]]:
     """(value, stderr, low, high) of each measure, a column per itemset, and where to doubt it."""
-    n = family.found.n_records
-    cells = _mobius(family.values.copy(), upwards=True) / n
-    weights = None if family.source.is_exact else family.weights
+    n = family.n_records
+    cells = differences(family.values.copy()) / n
     singles = 1 << np.arange(family.rows.shape[1])
     rests_on = (*singles.tolist(), family.full)
     sure = [family.values[:, mask] >= TRUSTED * family.stderr(mask, sampling=sampling) for mask in rests_on]
@@ -102,60 +106,35 @@ def _measure(
         for record in records:
             value = record.value(cells, n)
             slope = record.gradient(cells, n)
-            by_support = _mobius(slope.copy(), upwards=False)
-            stderr = root(_variance(family, weights, cells, slope, by_support, sampling=sampling))
+            stderr = root(_variance(family, cells, slope, sampling=sampling))
             low, high = on_scale(record.scale, value, stderr, normal_quantile(level))
-            is_exact = family.source.is_exact and not sampling
+            is_exact = family.evidence.is_exact and not sampling
             doubt = np.zeros(len(value), bool) if is_exact else ~(is_sure & np.isfinite(low) & np.isfinite(stderr))
             if not is_exact:
                 doubt |= family.doubtful if sampling else family.doubtful | family.rare_moves
             if record.is_dependence and not is_exact:
-                noise = noise_of_squares(cells, _cell_variances(family, weights, cells, sampling=sampling), n)
+                noise = noise_of_squares(cells, _cell_variances(family, cells, sampling=sampling), n)
                 doubt |= ~(noise <= stderr / 2)
             results.append((np.stack([value, stderr, low, high]), doubt))
     return results
 
 
-def _cell_variances(family: Family, weights: list[Floats] | None, cells: Floats, *, sampling: bool) -> Floats:
+def _cell_variances(family: Family, cells: Floats, *, sampling: bool) -> Floats:
     """Of every cell, as a fraction: shape (n, 2**k)."""
     total = np.empty_like(cells)
     for cell in range(cells.shape[1]):
         slope = np.zeros_like(cells)
         slope[:, cell] = 1.0
-        by_support = _mobius(slope.copy(), upwards=False)
-        total[:, cell] = _variance(family, weights, cells, slope, by_support, sampling=sampling)
+        total[:, cell] = _variance(family, cells, slope, sampling=sampling)
     return total
 
 
-def _variance(
-    family: Family, weights: list[Floats] | None, cells: Floats, slope: Floats, by_support: Floats, *, sampling: bool
-) -> Floats:
-    n, own = family.found.n_records, family.found.channel.own
-    counts = cells * n
-    squares, mean = (counts * slope**2).sum(axis=1), (counts * slope).sum(axis=1) ** 2 / n
-    total = np.zeros(len(cells))
-    if weights is not None:
-        for stratum, reports in zip(weights, family.cells, strict=True):
-            influence = np.einsum("nu,unf->nf", by_support, stratum)
-            total += (reports * influence**2).sum(axis=1)
-        total -= own * squares + (1 - own) * mean
+def _variance(family: Family, cells: Floats, slope: Floats, *, sampling: bool) -> Floats:
+    """Of a function of the cells with these derivatives; the drawing of people adds sum g^2 S - (sum g S)^2 / N."""
+    n = family.n_records
+    total = family.variance_of(by_support(slope.copy()))
     if sampling:
-        total += squares - mean
+        counts = cells * n
+        total = total + (counts * slope**2).sum(axis=1) - (counts * slope).sum(axis=1) ** 2 / n
     result: Floats = total / n**2
     return result
-
-
-def _mobius(values: Floats, *, upwards: bool) -> Floats:
-    """Cells from supports (differences over the patterns above), or slopes by supports from slopes by cells, in place.
-
-    An array of shape (n, 2**k).
-    """
-    bit = 1
-    while bit < values.shape[1]:
-        without = np.flatnonzero(np.arange(values.shape[1]) & bit == 0)
-        if upwards:
-            values[:, without] -= values[:, without | bit]
-        else:
-            values[:, without | bit] -= values[:, without]
-        bit <<= 1
-    return values

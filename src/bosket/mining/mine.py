@@ -6,34 +6,29 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from bosket._version import __version__
 from bosket.checks import check_fraction, check_integer, check_not_negative
-from bosket.counting.base import Counter, ItemsetRows
-from bosket.counting.bitmaps import Bitmaps
-from bosket.counting.table import count_subsets
-from bosket.data import Baskets, Table
-from bosket.errors import DataError, ParameterError
-from bosket.estimates import Estimates, Floats, expected_products, variance
+from bosket.counting.base import ItemsetRows
+from bosket.data import Baskets
+from bosket.errors import ParameterError
+from bosket.estimates import Estimates, Floats
+from bosket.evidence import Evidence, Family, Kept, Level, Source, as_source, evidence_of
+from bosket.evidence.base import add_sampling
+from bosket.evidence.cautions import FEW_REPORTS
+from bosket.evidence.kept import Truths
+from bosket.evidence.of import exact_without_reports
 from bosket.limits import least_count
-from bosket.mechanisms.base import Channel, Records
-from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.apriori import Level, Search, levelwise
-from bosket.mining.cautions import say_too_little
-from bosket.mining.concentration import LOOKED_AT, Concentration, concentrations, warn_of
+from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
-from bosket.mining.progress import LevelProgress, Progress
+from bosket.mining.influence import warn_of
 from bosket.mining.result import FrequentItemsets
-from bosket.mining.support import StratumCells, cells_of, least_variances, moments, product_sums, rare_moves
-from bosket.reports import Reports
+from bosket.progress import LevelProgress, Progress
 
 _LARGEST_UNION = 16
-_HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
 
 
 def mine(
-    data: Reports | Records,
+    data: Source,
     *,
     min_support: float,
     max_size: int | None = None,
@@ -71,9 +66,7 @@ def mine(
     ['milk'] 1.0
     ['bread', 'milk'] 0.667
     """
-    data = as_baskets(data)
-    if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Reports, Baskets or a Table can be mined, a {type(data).__name__} cannot.", hint=_HOW_TO_MAKE)
+    data = as_source(data, to="mine")
     search = Search(
         min_support=check_fraction("min_support", min_support),
         slack=check_not_negative("slack", slack),
@@ -82,12 +75,9 @@ def mine(
         items=None if items is None else data.domain.itemset(items),
         on_progress=on_progress,
     )
-    if data.n_records == 0:
-        raise DataError("There are no records to mine.")
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
-    counter = data.counter()
-    found = mine_counter(counter, data.channel, search, about=_about_reports(data, search))
+    found = mine_evidence(evidence_of(data), search)
     _look_for_few(found)
     return found
 
@@ -96,38 +86,23 @@ def _look_for_few(found: FrequentItemsets) -> None:
     """Warn, and note in ``about``, where a few reports carry the supports that are reported."""
     carried, looked_at = [], 0
     for level in found.levels:
-        keep = found.reported(level)
-        if not keep.any():
-            continue
-        second = np.where(keep, level.second.astype(float), -1.0)
-        chosen = np.argsort(-second, kind="stable")[: min(LOOKED_AT, int(keep.sum()))]
-        rows = np.ascontiguousarray(level.items[chosen])
-        cells = cells_of(found.table.subset_supports(rows))
-        carried += concentrations(found.channel, found.strata, rows, cells, second[chosen])
-        looked_at += len(rows)
+        rows = np.ascontiguousarray(level.items[found.reported(level)])
+        if len(rows):
+            carried += found.evidence.family(rows, found.kept).carried
+            looked_at += len(rows)
     note = warn_of(carried, found.domain, looked_at=looked_at)
     if note is not None:
-        found.about["influence"] = note
+        found.notes["influence"] = note
 
 
-def mine_counter(counter: Counter, channel: Channel, search: Search, *, about: dict[str, Any]) -> FrequentItemsets:
-    """Mine whatever can count: the engine behind :func:`mine`, for counters of your own."""
-    empty = counter.supports(np.empty((1, 0), np.int32))
-    levels = levelwise(counter, channel, search)
-    reached = len(levels)
-    if reached and reached != search.max_size and not channel.recovers(reached + 1, counter.strata):
-        about = {
-            **about,
-            "stopped": f"itemsets of more than {reached} items cannot be estimated from these reports",
-        }
-    return FrequentItemsets(
-        channel,
-        levels,
-        strata=counter.strata,
-        stratum_records=empty[:, 0],
-        min_support=search.min_support,
-        about=about,
-    )
+def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
+    """Mine evidence of any kind: the engine behind :func:`mine`."""
+    kept = levelwise(evidence, search)
+    reached = len(kept.levels)
+    notes: dict[str, Any] = {}
+    if reached and reached != search.max_size and not evidence.sees(reached + 1):
+        notes["stopped"] = f"itemsets of more than {reached} items cannot be estimated from these reports"
+    return FrequentItemsets(evidence.without_reports(), kept, search, notes=notes)
 
 
 def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
@@ -146,56 +121,17 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
         max_itemsets=search.max_candidates,
         on_progress=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
     )
-    return FrequentItemsets(
-        IdentityChannel(baskets.domain),
-        [Level(items, counts[None, :], counts, counts) for items, counts in levels],
-        strata=(0,),
-        stratum_records=np.array([n]),
-        min_support=search.min_support,
-        about={**_about(n, search), "selection": None, "mechanism": None, "guarantee": None, "randomness": None},
-    )
+    kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
+    return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
 
 
-def _about(n_records: int, search: Search) -> dict[str, Any]:
-    return {
-        "version": __version__,
-        "n_records": n_records,
-        "min_support": search.min_support,
-        "slack": search.slack,
-        "max_size": search.max_size,
-        "selection": "estimates and intervals are not corrected for having been selected",
-    }
-
-
-def _about_reports(reports: Reports, search: Search) -> dict[str, Any]:
-    return {
-        **_about(reports.n_records, search),
-        "mechanism": str(reports.plan.mechanism),
-        "unit": {"reports": reports.plan.unit.reports, "longer": reports.plan.unit.longer},
-        "plan": reports.plan.digest,
-        "guarantee": reports.guarantee.to_json(),
-        "randomness": reports.randomness,
-    }
-
-
-def as_baskets(data: Reports | Records) -> Reports | Baskets:
-    """Raw tables as baskets of attribute=value; everything else as it is."""
-    return data.to_baskets() if isinstance(data, Table) else data
-
-
-def estimate(data: Reports | Records, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+def estimate(data: Source, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
     ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing
     people too.  An :class:`InfluenceWarning` says where a few reports carry a support.
     """
-    data = as_baskets(data)
-    if not isinstance(data, Reports | Baskets):
-        raise DataError(
-            f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.", hint=_HOW_TO_MAKE
-        )
-    if data.n_records == 0:
-        raise DataError("There are no records to estimate from.")
+    data = as_source(data)
     wanted = [data.domain.itemset(not_a_string(itemset)) for itemset in itemsets]
     largest = max((len(itemset) for itemset in wanted), default=0)
     if largest > _LARGEST_UNION:
@@ -205,12 +141,7 @@ def estimate(data: Reports | Records, itemsets: Iterable[Iterable[Hashable]], *,
             value=largest,
         )
     items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
-    if isinstance(data, Reports):
-        channel, counter = data.channel, data.counter(items)
-    else:
-        channel, counter = IdentityChannel(data.domain), Bitmaps.from_rows(data.to_bits(), data.n_items, items=items)
-    randomness = data.randomness if isinstance(data, Reports) else None
-    return _estimates(channel, counter, wanted, sampling, randomness)
+    return _estimates(evidence_of(data, items), wanted, sampling)
 
 
 def not_a_string(itemset: Iterable[Hashable]) -> Iterable[Hashable]:
@@ -224,77 +155,65 @@ def not_a_string(itemset: Iterable[Hashable]) -> Iterable[Hashable]:
     return itemset
 
 
-def _estimates(
-    channel: Channel, counter: Counter, wanted: list[tuple[int, ...]], sampling: bool, randomness: str | None
-) -> Estimates:
-    n = counter.n_records
-    records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
-    value, second, least = (np.empty(len(wanted)) for _ in range(3))
-    carried: list[Concentration] = []
-    looked_at = 0
+def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool) -> Estimates:
+    n = evidence.n_records
+    value, variance, least = (np.empty(len(wanted)) for _ in range(3))
     caution = np.zeros(len(wanted), bool)
-    rare = _rare_items(channel, counter, wanted, records) if not sampling else np.zeros(len(channel.domain), bool)
+    carried = []
     for size in {len(itemset) for itemset in wanted}:
         places = [place for place, itemset in enumerate(wanted) if len(itemset) == size]
         rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)
-        cells = cells_of(count_subsets(counter, rows))
-        found = moments(channel, counter.strata, rows, cells)
-        if size and (sampling or not isinstance(channel, IdentityChannel)):
-            caution[places] = _doubtful(channel, rows, cells) | rare[rows].any(axis=1)
-        value[places], second[places] = found.value, found.second
-        if randomness is not None:
-            carried += concentrations(channel, counter.strata, rows, cells, found.second)
-            looked_at += min(len(rows), LOOKED_AT)
-        least[places] = least_variances(channel, counter.strata, records, rows)
-
-    warn_of(carried, channel.domain, looked_at=looked_at)
+        family = evidence.family(rows)
+        level = family.whole
+        value[places], variance[places], least[places] = level.value, level.variance, level.least
+        if size:
+            caution[places] = _doubtful(family, level, sampling)
+            carried += family.carried
+    warn_of(carried, evidence.domain, looked_at=len(wanted))
+    if sampling:
+        variance = add_sampling(variance, value, value, value, n)
 
     def covariance() -> Floats:
         """Pair by pair: the product of two weights is a function of what a report shows of the union."""
         matrix = np.empty((len(wanted), len(wanted)))
         for i, first in enumerate(wanted):
             for j, other in enumerate(wanted[: i + 1]):
-                union = tuple(sorted({*first, *other}))
-                if len(union) > _LARGEST_UNION:
-                    raise ParameterError(
-                        f"The union of two itemsets must have at most {_LARGEST_UNION} items for their covariance, got "
-                        f"{len(union)}.",
-                        parameter="itemsets",
-                        value=len(union),
-                    )
-                rows = np.array([union], np.int32)
-                masks = [sum(1 << union.index(item) for item in part) for part in (first, other, union)]
-                cells = cells_of(count_subsets(counter, rows))
-                sums = product_sums(channel, counter.strata, rows, cells, masks[:2])[0]
-                both = float(moments(channel, counter.strata, rows, cells).value[0])
-                less = expected_products(both, value[i], value[j], n, own=channel.own, sampling=sampling)
-                matrix[i, j] = matrix[j, i] = (sums[0, 1] - less) / n**2
+                matrix[i, j] = matrix[j, i] = _covariance(evidence, first, other, sampling) / n**2
         return matrix
 
     return Estimates(
         value=value / n,
-        variance=variance(value, second, n, own=channel.own, sampling=sampling) / n**2,
+        variance=variance / n**2,
         least_variance=least / n**2,
         n_records=n,
         sampling=sampling,
-        randomness=randomness,
+        randomness=evidence.provenance.randomness,
         covariance_of=covariance,
         caution=caution,
     )
 
 
-def _doubtful(channel: Channel, rows: ItemsetRows, cells: StratumCells) -> npt.NDArray[np.bool_]:
-    return say_too_little(channel, rows, cells[:, :, -1].sum(axis=0), lambda: cells)
+def _doubtful(family: Family, level: Level, sampling: bool) -> Truths:
+    """Itemsets whose interval should not be trusted."""
+    if family.evidence.is_exact:
+        return level.shown < FEW_REPORTS if sampling else np.zeros(len(level), bool)
+    return family.doubtful if sampling else family.doubtful | family.rare_moves
 
 
-def _rare_items(
-    channel: Channel, counter: Counter, wanted: list[tuple[int, ...]], records: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
-    """By item id: whether the coins change few reports of an item of these itemsets."""
-    result = np.zeros(len(channel.domain), bool)
-    items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
-    if len(items) and not isinstance(channel, IdentityChannel):
-        single = items[:, None]
-        share = moments(channel, counter.strata, single, cells_of(count_subsets(counter, single))).value
-        result[items] = rare_moves(channel, counter.strata, records, items, share / counter.n_records)
-    return result
+def _covariance(evidence: Evidence, first: tuple[int, ...], other: tuple[int, ...], sampling: bool) -> float:
+    """Of two support counts."""
+    union = tuple(sorted({*first, *other}))
+    if len(union) > _LARGEST_UNION:
+        raise ParameterError(
+            f"The union of two itemsets must have at most {_LARGEST_UNION} items for their covariance, got "
+            f"{len(union)}.",
+            parameter="itemsets",
+            value=len(union),
+        )
+    family = evidence.family(np.array([union], np.int32))
+    masks = [sum(1 << union.index(item) for item in part) for part in (first, other)]
+    result = family.covariance(masks)[:, 0, 1]
+    if sampling:
+        both, a, b = (family.value(mask) for mask in (family.full, *masks))
+        result = add_sampling(result, both, a, b, evidence.n_records)
+    return float(result[0])

@@ -21,7 +21,7 @@ from bosket.measures import measures as by_names
 from bosket.measures.independence import Counts, chi_squares, correlation_at_least, independence
 from bosket.measures.multiple import METHODS
 from bosket.measures.multiple import adjust as adjusted
-from bosket.mining.progress import Meter, Progress
+from bosket.progress import Meter, Progress
 
 MEASURES = ("correlation", "mutual_information", "g2", "chi_squared")
 """Those of Result 1, which randomization cannot raise."""

@@ -13,16 +13,11 @@ from math import comb
 
 import numpy as np
 
-from bosket.counting.bitmaps import Bitmaps
-from bosket.counting.table import count_subsets, members
-from bosket.data import Baskets
-from bosket.errors import DataError, ParameterError
-from bosket.estimates import Floats, expected_products
-from bosket.mechanisms.base import Channel, Records
-from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.mine import as_baskets, not_a_string
-from bosket.mining.support import cells_of, moments, product_sums
-from bosket.reports import Reports
+from bosket.errors import ParameterError
+from bosket.estimates import Floats
+from bosket.evidence import Source, as_source, evidence_of
+from bosket.evidence.base import add_sampling
+from bosket.mining.mine import not_a_string
 
 LARGEST = 8
 
@@ -60,7 +55,7 @@ class PartialSupports:
 
 
 def partial_supports(
-    data: Reports | Records,
+    data: Source,
     itemset: Iterable[Hashable],
     other: Iterable[Hashable] | None = None,
     *,
@@ -75,11 +70,7 @@ def partial_supports(
     >>> bk.partial_supports(baskets, ["a", "b"]).value.tolist()
     [0.25, 0.5, 0.25]
     """
-    data = as_baskets(data)
-    if not isinstance(data, Reports | Baskets):
-        raise DataError(f"Supports can be estimated from Reports or Baskets, not from a {type(data).__name__}.")
-    if data.n_records == 0:
-        raise DataError("There are no records to estimate from.")
+    data = as_source(data)
     first = data.domain.itemset(not_a_string(itemset))
     second = () if other is None else data.domain.itemset(not_a_string(other))
     union = tuple(sorted({*first, *second}))
@@ -96,30 +87,19 @@ def partial_supports(
             value=len(union),
         )
     rows = np.array([union], np.int32)
-    channel: Channel
-    if isinstance(data, Reports):
-        channel, counter = data.channel, data.counter(rows[0])
-    else:
-        channel, counter = IdentityChannel(data.domain), Bitmaps.from_rows(data.to_bits(), data.n_items, items=rows[0])
-    n, k = counter.n_records, len(union)
-    cells = cells_of(count_subsets(counter, rows))
-    masks = range(1, 1 << k)
-    supports = np.empty(1 << k)
-    supports[0] = n
-    for mask in masks:
-        chosen = members(mask)
-        part = np.ascontiguousarray(rows[:, chosen])
-        supports[mask] = moments(channel, counter.strata, part, cells_of(count_subsets(counter, part))).value[0]
-    products = np.full((1 << k, 1 << k), np.nan)
-    products[1:, 1:] = product_sums(channel, counter.strata, rows, cells, masks)[0]
-    products[0, :] = products[:, 0] = supports
-    numbers = np.arange(1 << k)
-    both = supports[numbers[:, None] | numbers]
-    less = expected_products(both, supports[:, None], supports, n, own=channel.own, sampling=sampling)
+    evidence = evidence_of(data, rows[0])
+    n, k = evidence.n_records, len(union)
+    family = evidence.family(rows)
+    supports = family.values[0]
+    covariance = family.covariance(range(1 << k))[0]
+    if sampling:
+        masks = np.arange(1 << k)
+        both = supports[masks[:, None] | masks]
+        covariance = add_sampling(covariance, both, supports[:, None], supports, n)
     exact = _exact_overlaps(union, first)
     shape = (len(first) + 1,) if other is None else (len(first) + 1, len(second) + 1)
     value: Floats = (exact @ supports / n).reshape(shape)
-    return PartialSupports(value, exact @ (products - less) @ exact.T / n**2, n, sampling)
+    return PartialSupports(value, exact @ covariance @ exact.T / n**2, n, sampling)
 
 
 def _exact_overlaps(union: tuple[int, ...], first: tuple[int, ...]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -10,17 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bosket._version import __version__
 from bosket.counting.base import ItemsetRows
-from bosket.counting.table import SupportTable
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
-from bosket.estimates import Floats, normal_quantile, standard_error, variance
+from bosket.estimates import Floats, normal_quantile, standard_error
+from bosket.evidence import Errors, Evidence, Kept, Level, Provenance, Selection
+from bosket.evidence.base import add_sampling
 from bosket.limits import least_count, reaches
-from bosket.mechanisms.base import Channel
-from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.apriori import Level
-from bosket.mining.progress import Meter, Progress
-from bosket.mining.support import least_variances
+from bosket.mining.apriori import Search
+from bosket.progress import Meter, Progress
 from bosket.threads import slices
 
 _LISTED = 1 << 17  # itemsets listed by label in one piece
@@ -36,38 +35,44 @@ class FrequentItemsets:
     itemsets lists the frequent ones only.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        levels: Sequence[Level],
-        *,
-        strata: Sequence[int],
-        stratum_records: npt.NDArray[np.int64],
-        min_support: float,
-        about: dict[str, Any],
-    ) -> None:
-        self.channel = channel
-        self.domain = channel.domain
-        self.levels = tuple(levels)
-        self.strata = tuple(strata)
-        self.stratum_records = stratum_records
-        self.n_records = int(stratum_records.sum())
-        self.min_support = min_support
-        self.about = about
-        """Mechanism, parameters, number of records, guarantee and version, so that a file can be understood later."""
+    def __init__(self, evidence: Evidence, kept: Kept, search: Search, *, notes: dict[str, Any] | None = None) -> None:
+        self.evidence = evidence
+        self.kept = kept
+        self.search = search
+        self.domain = evidence.domain
+        self.n_records = evidence.n_records
+        self.min_support = search.min_support
+        self.notes = {} if notes is None else notes
+        """What the search has to say beside its results: why it stopped, whether a few reports carry a support."""
 
-    @cached_property
-    def table(self) -> SupportTable:
-        """Observed counts of everything kept, found by itemset."""
-        table = SupportTable(self.stratum_records[:, None])
-        for level in self.levels:
-            table.add(level.items, level.observed)
-        return table
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The itemsets that were extended, by size."""
+        return tuple(self.kept.levels)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Mechanism, plan, guarantee and randomness behind the result."""
+        return self.evidence.provenance
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Version, search, mechanism, guarantee and notes as plain values, so that a file can be understood later."""
+        selection = Selection.NONE if self._is_exact else Selection.UNCORRECTED
+        return {
+            "version": __version__,
+            "n_records": self.n_records,
+            "min_support": self.min_support,
+            "slack": self.search.slack,
+            "max_size": self.search.max_size,
+            "selection": selection.value,
+            **self.provenance.to_json(),
+            **self.notes,
+        }
 
     def reported(self, level: Level) -> npt.NDArray[np.bool_]:
         """Which itemsets of a level are frequent."""
-        size: int = level.items.shape[1]
-        return self._frequent[size - 1]
+        return self._frequent[level.size - 1]
 
     def above(self, level: Level) -> npt.NDArray[np.bool_]:
         """Which itemsets of a level have an estimate of at least ``min_support`` themselves."""
@@ -78,7 +83,7 @@ class FrequentItemsets:
 
     @property
     def _is_exact(self) -> bool:
-        return isinstance(self.channel, IdentityChannel)
+        return self.evidence.is_exact
 
     @cached_property
     def _frequent(self) -> list[npt.NDArray[np.bool_]]:
@@ -89,14 +94,14 @@ class FrequentItemsets:
         for size in range(len(self.levels) - 1, 0, -1):
             larger = np.ascontiguousarray(self.levels[size].items[frequent[size]])
             for left_out in range(size + 1):
-                place = self.table.index(size).find(larger, np.delete(np.arange(size + 1), left_out))
+                place = self.levels[size - 1].index.find(larger, np.delete(np.arange(size + 1), left_out))
                 frequent[size - 1][place] = True
         return frequent
 
     @cached_property
     def sizes(self) -> dict[int, int]:
         """How many frequent itemsets there are of each size."""
-        counts = {level.items.shape[1]: int(self.reported(level).sum()) for level in self.levels}
+        counts = {level.size: int(self.reported(level).sum()) for level in self.levels}
         return {size: count for size, count in counts.items() if count}
 
     def __len__(self) -> int:
@@ -110,13 +115,8 @@ class FrequentItemsets:
             row = np.array([self.domain.itemset(itemset)], np.int32)
         except (DataError, TypeError):  # not of the domain, or not hashable
             return False
-        place = self._place(row)
+        place = self.kept.find(row)
         return place >= 0 and bool(self._frequent[row.shape[1] - 1][place])
-
-    def _place(self, row: ItemsetRows) -> int:
-        """Where an itemset stands among those of its size that were kept; -1 if it was not."""
-        size = row.shape[1]
-        return int(self.table.index(size).find(row)[0]) if 0 < size <= len(self.levels) else -1
 
     def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
         """Frequent itemsets with their estimated supports."""
@@ -132,14 +132,10 @@ class FrequentItemsets:
     def _labels(self) -> npt.NDArray[np.object_]:
         return as_objects(self.domain.labels)
 
-    def least_variances(self, rows: ItemsetRows) -> Floats:
-        """The smallest variance of each support count that any data set of this size could have."""
-        return least_variances(self.channel, self.strata, self.stratum_records, rows)
-
     def support(self, itemset: Iterable[Hashable]) -> float:
         """The estimated support of an itemset that was kept."""
         row = np.array([self.domain.itemset(itemset)], np.int32)
-        place = self._place(row)
+        place = self.kept.find(row)
         if place >= 0:
             return float(self.levels[row.shape[1] - 1].value[place]) / self.n_records
         raise DataError("The itemset asked for is not among those found; bosket.estimate can estimate any itemset.")
@@ -162,7 +158,7 @@ class FrequentItemsets:
         low, high normal interval at ``level``, likewise for an itemset named in advance
         observed  the fraction of reports that hold the itemset, before any estimation
         caution   of reports: whether the interval should not be trusted, since fewer than twenty reports show the
-                  itemset or coins seldom change one of its items (:mod:`bosket.mining.cautions`)
+                  itemset or coins seldom change one of its items (:mod:`bosket.evidence.cautions`)
 
         ``measures`` of the items of each set together, by their 2^k table (chi_squared, lift, leverage, cosine,
         jaccard), add columns m, m_stderr, m_low and m_high each, and ``measure_caution``, which names those whose
@@ -174,11 +170,13 @@ class FrequentItemsets:
         parts = [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
         names = self._listed(parts, on_progress)
         value = _join([_take(part.value, keep) for part, keep in parts])
-        second = _join([_take(part.second, keep) for part, keep in parts])
-        least = _join([self.least_variances(_take(part.items, keep)) for part, keep in parts])
+        variance = _join([_take(part.variance, keep) for part, keep in parts])
+        least = _join([_take(part.least, keep) for part, keep in parts])
         support = value / n
-        stderr = standard_error(variance(value, second, n, own=self.channel.own, sampling=sampling), least) / n
-        observed = _join([_take(part.observed.sum(axis=0), keep) for part, keep in parts]) / n
+        if sampling:
+            variance = add_sampling(variance, value, value, value, n)
+        stderr = standard_error(variance, least) / n
+        observed = _join([_take(part.shown / n, keep) for part, keep in parts])
         sizes = np.repeat([part.items.shape[1] for part, _ in parts], [int(keep.sum()) for _, keep in parts])
         frame = pd.DataFrame(
             {
@@ -196,7 +194,7 @@ class FrequentItemsets:
         frame.attrs["about"] = {
             **self.about,
             "level": level,
-            "stderr": "coins and sampling" if sampling else "coins alone",
+            "stderr": Errors.of(sampling=sampling).value,
         }
         return frame
 
@@ -219,14 +217,11 @@ class FrequentItemsets:
         """The column ``caution``; exact data have none."""
         if self._is_exact:
             return {}
-        from bosket.mining.rules.splits import Family, Source
-
-        source = Source(self)
         found = [np.empty(0, bool)]
         for part, keep in parts:
             rows = _take(part.items, keep)
             for start, stop in slices(len(rows), max(1, _LISTED >> rows.shape[1])):
-                family = Family(source, np.ascontiguousarray(rows[start:stop]))
+                family = self.evidence.family(np.ascontiguousarray(rows[start:stop]), self.kept)
                 found.append(family.doubtful if sampling else family.doubtful | family.rare_moves)
         return {"caution": np.concatenate(found)}
 
@@ -245,21 +240,12 @@ class FrequentItemsets:
         for part in self.levels:
             keep = self.reported(part)
             if keep.any():
-                noise = variance(
-                    part.value[keep].astype(float),
-                    part.second[keep].astype(float),
-                    self.n_records,
-                    own=self.channel.own,
-                )
-                error = standard_error(noise, self.least_variances(np.ascontiguousarray(part.items[keep])))
-                result[part.items.shape[1]] = float(np.median(error)) / self.n_records
+                result[part.size] = float(np.median(part.stderr[keep])) / self.n_records
         return result
 
-    def source_of_error(self, sampling: bool) -> str:
-        """What standard errors cover, in words."""
-        if sampling:
-            return "coins and sampling"
-        return "none: the data are exact" if self._is_exact else "coins alone"
+    def errors(self, sampling: bool) -> Errors:
+        """What standard errors cover."""
+        return Errors.of(sampling=sampling, is_exact=self._is_exact)
 
     def rules(self, *, metric: str = "confidence", min_threshold: float = 0.8, **options: Any) -> pd.DataFrame:
         """Association rules among the frequent itemsets, with errors; see :func:`bosket.association_rules`."""
@@ -277,8 +263,7 @@ class FrequentItemsets:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
-        randomness = self.about.get("randomness")
-        note = f", {randomness}" if randomness not in (None, "secure") else ""
+        note = f", {self.provenance.randomness}" if self.provenance.is_simulation else ""
         return f"FrequentItemsets({sizes}; min_support={self.min_support:g}, {self.n_records} records{note})"
 
 

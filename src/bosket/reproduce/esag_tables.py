@@ -15,12 +15,11 @@ import numpy as np
 
 from bosket.audit import Breaches, breaches
 from bosket.counting import Bitmaps, Counter, Shards
-from bosket.counting.table import count_subsets
 from bosket.data import Baskets
-from bosket.estimates import Floats, standard_error, variance
-from bosket.mechanisms import Channel, CutAndPaste
-from bosket.mining import FrequentItemsets, Search, mine, mine_counter
-from bosket.mining.support import cells_of, least_variances, moments
+from bosket.estimates import Floats
+from bosket.evidence import Evidence, LinearEvidence
+from bosket.mechanisms import CutAndPaste
+from bosket.mining import FrequentItemsets, Search, mine, mine_evidence
 from bosket.plan import Plan
 from bosket.planning import lowest_support, maximal_supports, smallest_insert
 from bosket.planning.maximal import Level
@@ -92,13 +91,13 @@ def outcome(
             table = breaches(people, reports, min_support=min_support, max_size=max(maximal), min_reports=100)
     assert table is not None
     tell(f"{stream.name}: mining")
-    counter = Shards(counters)
+    evidence = LinearEvidence(plan.channel, Shards(counters))
     truth = mine(raw, min_support=min_support, max_size=LARGEST)
-    found = mine_counter(counter, plan.channel, Search(min_support, max_size=LARGEST), about={})
-    compared = Comparison(truth, found, counter, plan.channel, raw)
+    found = mine_evidence(evidence, Search(min_support, max_size=LARGEST))
+    compared = Comparison(truth, found, evidence, raw)
     return Outcome(
         name=stream.name,
-        n_records=counter.n_records,
+        n_records=evidence.n_records,
         times=times,
         min_support=min_support,
         lowest_supports={k: lowest_support(plan.mechanism, k, records=records) for k in range(1, LARGEST + 1)},
@@ -118,16 +117,14 @@ def outcome(
 class Comparison:
     """What was found beside what is true."""
 
-    def __init__(
-        self, truth: FrequentItemsets, found: FrequentItemsets, counter: Counter, channel: Channel, raw: Baskets
-    ) -> None:
+    def __init__(self, truth: FrequentItemsets, found: FrequentItemsets, evidence: Evidence, raw: Baskets) -> None:
         self.min_support = truth.min_support
         self.true = [_rows(truth, k) for k in range(1, LARGEST + 1)]
         self.claimed = [_rows(found, k) for k in range(1, LARGEST + 1)]
         exact = Bitmaps.from_rows(raw.to_bits(), raw.n_items)
         self.predicted, self.errors, self.real = [], [], []
         for true, claimed in zip(self.true, self.claimed, strict=True):
-            value, error = _estimates(counter, channel, true)
+            value, error = _estimates(evidence, true)
             self.predicted.append(value)
             self.errors.append(error)
             self.real.append(exact.supports(claimed)[0] / raw.n_records if len(claimed) else np.empty(0))
@@ -172,13 +169,9 @@ def _rows(found: FrequentItemsets, k: int) -> Any:
     return level.items[found.above(level)]
 
 
-def _estimates(counter: Counter, channel: Channel, rows: Any) -> tuple[Floats, Floats]:
+def _estimates(evidence: Evidence, rows: Any) -> tuple[Floats, Floats]:
     """Predicted supports and sigmas of itemsets that the search may have dropped."""
     if not len(rows):
         return np.empty(0), np.empty(0)
-    n = counter.n_records
-    made = moments(channel, counter.strata, rows, cells_of(count_subsets(counter, rows)))
-    records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
-    least = least_variances(channel, counter.strata, records, rows)
-    error = standard_error(variance(made.value, made.second, n, own=channel.own), least)
-    return made.value / n, error / n
+    level = evidence.supports(rows)
+    return level.value / evidence.n_records, level.stderr / evidence.n_records

@@ -15,21 +15,20 @@ import pandas as pd
 
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
+from bosket.evidence import Selection
 from bosket.limits import keeps_to
 from bosket.measures.multiple import adjust as adjusted
-from bosket.mechanisms.identity import IdentityChannel
-from bosket.mining.progress import Meter, Progress
 from bosket.mining.rules.generate import generate, tables_of
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import check_testable, tests_in_family
 from bosket.mining.rules.splits import Rules, Source
 from bosket.mining.rules.template import RuleTemplate
+from bosket.progress import Meter, Progress
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
     from bosket.mining.result import FrequentItemsets
 
-_WIDENED = "intervals are widened for having been selected (false coverage rate); estimates are not corrected"
 _CHUNK = 1 << 15  # rules evaluated at once: their arrays stay in the processor's cache
 _WORD = 64  # measures to a word of doubts
 
@@ -141,9 +140,9 @@ def association_rules(  # what users of such functions expect to write
         **({"alpha": query.alpha, "significant": number} if query.alpha is not None else {}),
         "level": query.level,
         "sort_by": query.sort_by,
-        "stderr": found.source_of_error(query.sampling),
+        "stderr": found.errors(query.sampling).value,
         **_about_intervals(query),
-        **({"level_of_each": each, "selection": _WIDENED} if query.fcr else {}),
+        **({"level_of_each": each, "selection": Selection.WIDENED.value} if query.fcr else {}),
         **({"tests": family} if family else {}),
         **({"adjust": query.adjust, "alternative": query.alternative} if query.adjust else {}),
     }
@@ -154,7 +153,7 @@ def _check(found: FrequentItemsets, query: Query) -> None:
     """Refuse what these data cannot have."""
     if query.adjust is not None:
         check_testable(found)
-    if query.by.gradient is None and not isinstance(found.channel, IdentityChannel):
+    if query.by.gradient is None and not found.evidence.is_exact:
         raise ParameterError(
             f"The 'metric' parameter must be a measure that can be estimated; {query.by.name} is one of exact data.",
             parameter="metric",

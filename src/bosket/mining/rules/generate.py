@@ -10,15 +10,17 @@ import numpy.typing as npt
 
 from bosket.errors import TooManyRulesError
 from bosket.estimates import Floats
+from bosket.evidence import Family
+from bosket.evidence.kept import Places
 from bosket.limits import reaches
 from bosket.measures.inference import Covariance, Tables, present
 from bosket.measures.selection import passes as passes_exactly
-from bosket.mining.progress import Meter, Progress
 from bosket.mining.rules.improvement import improvements
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import p_values
-from bosket.mining.rules.splits import Family, Places, Rules, Source
+from bosket.mining.rules.splits import Rules, Source
 from bosket.mining.rules.template import Shape
+from bosket.progress import Meter, Progress
 from bosket.threads import apart, n_threads, parallel_map
 
 _MANY = 1 << 20  # rules whose sorting takes long enough to be interrupted
@@ -59,7 +61,11 @@ def generate(source: Source, query: Query, shape: Shape, on_progress: Progress |
     number = 0  # of rules that passed
     prunes = query.top is not None and query.adjust is None  # ranks of p-values need them all
     while batch := list(islice(families, 4 * n_threads())):
-        pieces = [piece for piece in parallel_map(lambda family: _piece(family, query, shape), batch) if len(piece.key)]
+        pieces = [
+            piece
+            for piece in parallel_map(lambda family: _piece(source, family, query, shape), batch)
+            if len(piece.key)
+        ]
         kept += pieces
         done += len(batch)
         meter(done)
@@ -94,13 +100,13 @@ def tables_of(rules: Rules, n_records: int, *, sampling: bool) -> Tables | None:
     return Tables(table, covariance, sampling=sampling, doubtful=doubtful)
 
 
-def _piece(family: Family, query: Query, shape: Shape) -> Passed:
-    n = family.found.n_records
+def _piece(source: Source, family: Family, query: Query, shape: Shape) -> Passed:
+    n = family.n_records
     rows, antecedents = _splits(family, query, shape)
     if query.min_improvement is not None:
         improves = improvements(family, rows, antecedents, query.min_improvement)
         rows, antecedents = rows[improves], antecedents[improves]
-    rules = family.rules(rows, antecedents)
+    rules = source.rules(family, rows, antecedents)
     which = np.arange(len(rows))
     tables = tables_of(rules, n, sampling=query.sampling)
     is_sure = np.ones(len(rules), bool)
@@ -129,8 +135,8 @@ def _splits(family: Family, query: Query, shape: Shape) -> tuple[Places, Places]
     masks = shape.antecedents(family.rows.shape[1])
     values, full = family.values, family.full
     x = np.broadcast_to(values[:, full, None], (len(values), len(masks)))
-    table = Contingency.of_counts(x, values[:, masks], values[:, full ^ masks], family.found.n_records)
-    if family.source.is_exact:
+    table = Contingency.of_counts(x, values[:, masks], values[:, full ^ masks], family.n_records)
+    if family.evidence.is_exact:
         passes = passes_exactly(query.by, table, query.min_threshold)
     else:
         passes = reaches(present(query.by, table), query.min_threshold)

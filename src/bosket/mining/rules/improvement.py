@@ -7,16 +7,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from bosket.evidence import Family
+from bosket.evidence.kept import Places
 from bosket.limits import hair
 from bosket.mining.rules.kernels import improving, improving_at_all
-from bosket.mining.rules.splits import Family, Places
 
 
 def improvements(family: Family, rows: Places, antecedents: Places, least: float) -> npt.NDArray[np.bool_]:
     """Which splits have a confidence that exceeds that of all their proper sub-rules by more than ``least``."""
     result = np.empty(len(rows), np.int8)
     improving(family.values, rows, antecedents, least, float(hair(least)), result)
-    if family.source.is_exact:
+    if family.evidence.is_exact:
         near = np.flatnonzero(result < 0)
         result[near] = _exactly(family, rows[near], antecedents[near], least)
     return result > 0

@@ -30,11 +30,13 @@ import numpy.typing as npt
 from bosket.counting.table import ItemsetIndex
 from bosket.errors import ParameterError
 from bosket.estimates import Floats
+from bosket.evidence import Family
+from bosket.evidence.kept import Places
 from bosket.measures.exact_kernels import fisher_tail
 from bosket.mining.candidates import count_candidates, next_candidates
-from bosket.mining.progress import Meter, Progress
-from bosket.mining.rules.splits import Family, Places, Rules
+from bosket.mining.rules.splits import Rules
 from bosket.mining.rules.template import Shape
+from bosket.progress import Meter, Progress
 from bosket.threads import apart, slices
 
 if TYPE_CHECKING:
@@ -46,12 +48,12 @@ _ROWS = 1 << 16
 
 def check_testable(found: FrequentItemsets) -> None:
     """Refuse reports that are not independent of each other."""
-    if found.channel.belong_together:
+    if found.evidence.mixes_people:
         raise ParameterError(
             "The 'adjust' parameter must be None for reports that mix several people's records: they depend on each "
             "other, and there are no p-values for them.",
             parameter="adjust",
-            value=found.about.get("mechanism"),
+            value=found.provenance.mechanism,
         )
 
 
@@ -60,8 +62,8 @@ def p_values(family: Family, rules: Rules, rows: Places, antecedents: Places, al
 
     The rules are the splits of these rows of the family.
     """
-    channel = family.found.channel
-    if family.source.is_exact or (channel.items_apart and family.rows.shape[1] == 2):
+    evidence = family.evidence
+    if evidence.is_exact or (evidence.items_apart and family.rows.shape[1] == 2):
         up, down = _exact(family, rows, antecedents)
     else:
         up, down = _bounds(family, rules, rows, antecedents)
@@ -71,25 +73,20 @@ def p_values(family: Family, rules: Rules, rows: Places, antecedents: Places, al
 
 def _exact(family: Family, rows: Places, antecedents: Places) -> tuple[Floats, Floats]:
     """Fisher's tails of what the reports show."""
-    counts = family.observed
+    counts = family.shown
     x, a, c = (counts[rows, side] for side in (family.full, antecedents, family.full ^ antecedents))
-    n = float(family.found.n_records)
+    n = float(family.n_records)
     tails = np.empty((2, len(rows)))
     for tail, is_upper in zip(tails, (True, False), strict=True):
         fisher_tail(x, a, c, n, is_upper, tail)
-    if not family.source.is_exact:  # an item that is reported less often where it is
-        channel = family.found.channel
-        turned = np.zeros(len(family.rows), bool)
-        for j in range(family.rows.shape[1]):
-            weights = channel.weights(np.ascontiguousarray(family.rows[:, [j]]))
-            turned ^= weights[:, 1] < weights[:, 0]
-        tails = np.where(turned[rows], tails[::-1], tails)
+    if not family.evidence.is_exact:  # an item that is reported less often where it is
+        tails = np.where(family.turned[rows], tails[::-1], tails)
     return tails[0], tails[1]
 
 
 def _bounds(family: Family, rules: Rules, rows: Places, antecedents: Places) -> tuple[Floats, Floats]:
     """Bennett's bounds of both tails."""
-    n = family.found.n_records
+    n = family.n_records
     table = rules.table(n)
     assert rules.covariance is not None
     slope = (1.0, -table.c, -table.a)
@@ -100,9 +97,16 @@ def _bounds(family: Family, rules: Rules, rows: Places, antecedents: Places) -> 
     most = np.empty((2, len(rows)))
     for antecedent in np.unique(antecedents).tolist():
         here = antecedents == antecedent
-        most[:, here] = family.influence(rows[here], antecedent)
+        most[:, here] = _most(family, rows[here], antecedent)
     up, down = (_bennett(sign * leverage, variance, b, n) for sign, b in zip((1.0, -1.0), most, strict=True))
     return up, down
+
+
+def _most(family: Family, rows: Places, antecedent: int) -> tuple[Floats, Floats]:
+    """The most that one of the reports can move leverage up, and down: w_X - c w_A - a w_C + a c, of fractions."""
+    n, consequent = family.n_records, family.full ^ antecedent
+    a, c = family.values[rows, antecedent] / n, family.values[rows, consequent] / n
+    return family.reach(rows, (family.full, antecedent, consequent, 0), (np.ones(len(rows)), -c, -a, a * c))
 
 
 def _bennett(mean: Floats, variance: Floats, most: Floats, n: int) -> Floats:
@@ -126,7 +130,7 @@ def tests_in_family(found: FrequentItemsets, shape: Shape, on_progress: Progress
 
 def _largest(found: FrequentItemsets) -> int:
     """The size of the largest itemsets that were counted: one more than was kept, unless the search was to stop."""
-    kept, limit = len(found.levels), found.about.get("max_size")
+    kept, limit = len(found.levels), found.search.max_size
     return kept if limit is not None and kept >= limit else kept + 1
 
 

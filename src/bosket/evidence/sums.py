@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.estimates import Floats
+from bosket.evidence.kernels import add_moments, to_cells
 from bosket.mechanisms.base import Channel
-from bosket.moment_kernels import add_moments, to_cells
 
 StratumCells = npt.NDArray[np.int64]
 """Exclusive counts of the patterns of itemsets: shape (n_strata, n, 2**k)."""
@@ -52,18 +52,6 @@ def least_variances(
     for stratum, records in zip(strata, stratum_records, strict=True):
         least += records * channel.least_variances(itemsets, stratum)
     return least
-
-
-def product_sums(
-    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells, masks: Iterable[int]
-) -> Floats:
-    """Sums over all reports of w_A w_B for subsets A, B of each itemset, given as patterns: shape (n, m, m)."""
-    masks = list(masks)
-    total = np.zeros((len(itemsets), len(masks), len(masks)))
-    for stratum, cell in zip(strata, cells, strict=True):
-        weights = np.stack([channel.subset_weights(itemsets, mask, stratum, cell) for mask in masks], axis=1)
-        total += np.einsum("nif,njf->nij", weights * cell[:, None, :], weights)
-    return total
 
 
 FEW_MOVES = 5

@@ -15,7 +15,6 @@ honest data stay clear of it.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,11 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
-from bosket.data import Domain
-from bosket.errors import InfluenceWarning
 from bosket.estimates import Floats
+from bosket.evidence.sums import StratumCells
 from bosket.mechanisms.base import Channel
-from bosket.mining.support import StratumCells
 from bosket.threads import slices
 
 HALF = 0.5
@@ -122,24 +119,3 @@ def _with_a_say(weights: Floats, counts: npt.NDArray[np.int64]) -> int:
 
 def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0 else 0.0
-
-
-def warn_of(found: Sequence[Concentration], domain: Domain, *, looked_at: int) -> str | None:
-    """Warn of the worst of these, if there are any, and return the sentence; for the public calls, two frames up."""
-    if not found:
-        return None
-    worst = max(found, key=lambda one: (one.share, one.weight))
-    labels = [domain.labels[item] for item in worst.itemset]
-    many = "1 report" if worst.reports == 1 else f"{worst.reports} reports"
-    states = "" if worst.record_size is None else f" from records of {worst.record_size} items"
-    each = "which" if worst.reports == 1 else "each of which"
-    sentence = (
-        f"A few reports carry {len(found)} of {looked_at} supports looked at: {worst.share:.0%} of the variance of "
-        f"{', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, {each} counts for up to "
-        f"{worst.weight:.4g} people."
-    )
-    warnings.warn(
-        InfluenceWarning(sentence, itemset=tuple(labels), reports=worst.reports, record_size=worst.record_size),
-        stacklevel=4,
-    )
-    return sentence

@@ -7,7 +7,7 @@ An interval of value -+ z standard errors holds its level where many reports dec
                                            (cutoff 10, insert 0.01) at size 4, some twenty miss
     the channel says so                    an estimate that is not linear is far from it there (``Channel.doubts``)
     coins seldom change an item            the error of the coins is that of a handful of moves
-                                           (:func:`bosket.mining.support.rare_moves`); not where people are drawn too
+                                           (:func:`bosket.evidence.sums.rare_moves`); not where people are drawn too
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
+from bosket.evidence.sums import StratumCells
 from bosket.mechanisms.base import Channel
-from bosket.mining.support import StratumCells
 
 FEW_REPORTS = 20
 """Reports that must show a whole itemset for normal errors of what is estimated of it."""

@@ -1,0 +1,21 @@
+"""What reports say about supports, with its errors: all that mining, measures and reporting read."""
+
+from bosket.evidence.base import Evidence, Family
+from bosket.evidence.kept import Kept, Level
+from bosket.evidence.linear import LinearEvidence
+from bosket.evidence.of import Source, as_source, evidence_of
+from bosket.evidence.provenance import Errors, Provenance, Selection
+
+__all__ = [
+    "Errors",
+    "Evidence",
+    "Family",
+    "Kept",
+    "Level",
+    "LinearEvidence",
+    "Provenance",
+    "Selection",
+    "Source",
+    "as_source",
+    "evidence_of",
+]

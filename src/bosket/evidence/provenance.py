@@ -1,0 +1,64 @@
+"""Where evidence comes from, as a value: what decides is a field, and words are made of it for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from bosket.privacy import LocalGuarantee
+
+if TYPE_CHECKING:
+    from bosket.plan import PrivacyUnit
+
+
+class Errors(Enum):
+    """What standard errors cover."""
+
+    NONE = "none: the data are exact"
+    COINS = "coins alone"
+    BOTH = "coins and sampling"
+
+    @classmethod
+    def of(cls, *, sampling: bool, is_exact: bool = False) -> Errors:
+        if sampling:
+            return cls.BOTH
+        return cls.NONE if is_exact else cls.COINS
+
+
+class Selection(Enum):
+    """What was done about results that were selected by their own estimates."""
+
+    NONE = None
+    UNCORRECTED = "estimates and intervals are not corrected for having been selected"
+    WIDENED = "intervals are widened for having been selected (false coverage rate); estimates are not corrected"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Mechanism, plan, promise and chance behind some evidence; all None for raw records."""
+
+    mechanism: str | None = None
+    unit: PrivacyUnit | None = None
+    plan: str | None = None
+    """The digest of the plan."""
+    guarantee: LocalGuarantee | None = None
+    randomness: str | None = None
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether the chance was seeded: such reports protect nobody."""
+        return self.randomness not in (None, "secure")
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, for files and frames."""
+        if self.mechanism is None:
+            return {"mechanism": None, "guarantee": None, "randomness": None}
+        unit = {} if self.unit is None else {"unit": {"reports": self.unit.reports, "longer": self.unit.longer}}
+        return {
+            "mechanism": self.mechanism,
+            **unit,
+            "plan": self.plan,
+            "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
+            "randomness": self.randomness,
+        }
