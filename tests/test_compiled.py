@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,3 +31,38 @@ def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyP
 
     assert double(21) == 42
     assert tried == [True, False]
+
+
+def test_long_compilation_is_announced_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "_WORTH_A_WORD", 0.05)
+    announcer = compiled._Announcer()
+    announcer.on_start(None)
+    announcer.on_end(None)
+    assert capsys.readouterr().err == "", "quick ones are not worth a word"
+    for _ in range(2):
+        announcer.on_start(None)
+        announcer.on_start(None)  # one kernel compiles another
+        time.sleep(0.15)
+        announcer.on_end(None)
+        announcer.on_end(None)
+    said = capsys.readouterr().err
+    assert said.startswith("bosket: compiling")
+    assert said.count("\n") == 1
+
+
+def test_kernels_are_listened_to() -> None:
+    heard: list[str] = []
+
+    class Ear(compiled._Announcer):
+        def on_start(self, event: Any) -> None:
+            heard.append("start")
+
+        def on_end(self, event: Any) -> None:
+            heard.append("end")
+
+    with numba.core.event.install_listener("numba:compile", Ear()):
+        numba.njit(lambda x: x + 1)(1)
+    assert heard[0] == "start"
+    assert heard[-1] == "end"

@@ -12,7 +12,7 @@ import bosket
 
 ROOT = Path(bosket.__file__).parent
 HOUSE = [
-    ["errors", "_version"],
+    ["errors", "_version", "_lazy"],
     ["checks", "limits", "compiled", "threads"],
     ["progress"],
     ["strict_json"],
@@ -103,7 +103,16 @@ def test_importing_changes_nothing() -> None:
         "import bosket\n"
         "assert before == state()\n"
         "assert not {'matplotlib', 'rich', 'fim', 'mlxtend', 'pyspark'} & set(sys.modules), 'imported too much'\n"
+        "for name in bosket.__all__:\n"
+        "    assert getattr(bosket, name) is not None\n"
+        "assert set(bosket.__all__) <= set(dir(bosket))\n"
     )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_importing_is_quick() -> None:
+    """Libraries are loaded where they are first used; ``make bench`` measures the time."""
+    program = "import sys, bosket; assert not {'numpy', 'pandas', 'numba', 'pyarrow', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

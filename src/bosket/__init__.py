@@ -1,47 +1,49 @@
-"""bosket: frequent itemsets and association rules from data that nobody should have to hand over."""
+"""bosket: frequent itemsets and association rules from data that nobody should have to hand over.
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+Names are imported when they are first used: ``import bosket`` itself loads no NumPy, pandas, Arrow or numba.
+"""
 
-from bosket import measures
+from typing import TYPE_CHECKING
+
+from bosket._lazy import attach
 from bosket._version import __version__
-from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
-from bosket.errors import (
-    BosketError,
-    BosketWarning,
-    BudgetExceeded,
-    DataError,
-    DuplicateReportsError,
-    ExposedLedgerWarning,
-    InfluenceWarning,
-    ParameterError,
-    PlanMismatchError,
-    SingularChannelError,
-    TooManyCandidatesError,
-    TooManyRulesError,
-)
-from bosket.estimates import Estimates
-from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Matrix, Mechanism, Mixing, Replace, SelectASize
-from bosket.mining import (
-    FrequentItemsets,
-    RuleTemplate,
-    association_rules,
-    confidence,
-    contingency,
-    dependent_pairs,
-    estimate,
-    mine,
-    partial_supports,
-)
-from bosket.plan import Plan, PrivacyUnit
-from bosket.privacy import Amplification, LocalGuarantee
-from bosket.privacy.budget import Budget
-from bosket.randomness import Secure, Seeded
-from bosket.reports import Reports
 
 if TYPE_CHECKING:
-    from bosket import audit, curator, learning, planning
+    from bosket import audit, curator, learning, measures, planning
+    from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
+    from bosket.errors import (
+        BosketError,
+        BosketWarning,
+        BudgetExceeded,
+        DataError,
+        DuplicateReportsError,
+        ExposedLedgerWarning,
+        InfluenceWarning,
+        ParameterError,
+        PlanMismatchError,
+        SingularChannelError,
+        TooManyCandidatesError,
+        TooManyRulesError,
+    )
+    from bosket.estimates import Estimates
+    from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Matrix, Mechanism, Mixing, Replace, SelectASize
+    from bosket.mining import (
+        FrequentItemsets,
+        RuleTemplate,
+        association_rules,
+        confidence,
+        contingency,
+        dependent_pairs,
+        estimate,
+        mine,
+        partial_supports,
+    )
+    from bosket.plan import Plan, PrivacyUnit
+    from bosket.privacy import Amplification, LocalGuarantee
+    from bosket.privacy.budget import Budget
+    from bosket.randomness import Secure, Seeded
     from bosket.reporting.export import write_itemsets, write_rules
+    from bosket.reports import Reports
 
 __all__ = [
     "Amplification",
@@ -98,11 +100,4 @@ __all__ = [
     "write_rules",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Rooms that few programs enter are opened at the first step into them: they load SciPy or scikit-learn."""
-    if name in ("audit", "curator", "learning", "planning"):
-        return import_module(f"bosket.{name}")
-    if name in ("write_itemsets", "write_rules"):
-        return getattr(import_module("bosket.reporting.export"), name)
-    raise AttributeError(f"module 'bosket' has no attribute {name!r}")
+__getattr__, __dir__ = attach(__name__, __file__, __all__)

@@ -105,3 +105,15 @@ def check_choice(name: str, value: Any, choices: Iterable[str], *, of: str | Non
     if value not in known:
         raise _fail(name, of, f"be one of {', '.join(known)}", value)
     return str(value)
+
+
+def check_not_text(itemset: Any) -> Any:
+    """An itemset as it is; a string, each letter of which would be an item, is refused."""
+    if isinstance(itemset, str):
+        raise ParameterError(
+            "The 'itemsets' parameter must hold sets of items, got a string.",
+            parameter="itemsets",
+            value=itemset,
+            hint="Write [{'milk'}] rather than ['milk'].",
+        )
+    return itemset

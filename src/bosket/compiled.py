@@ -1,14 +1,68 @@
-"""How kernels are compiled: by numba, free of the interpreter lock, and kept on disk where that is possible."""
+"""How kernels are compiled: by numba, free of the interpreter lock, and kept on disk where that is possible.
+
+The first use on a machine compiles, which can take a minute in all; a line on standard error says so once a process has
+spent two seconds on it.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
+from numba.core import event
 from numba.extending import intrinsic
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+_WORTH_A_WORD = 2.0  # seconds
+_SENTENCE = "bosket: compiling numerical code on first use; it is kept on disk for the next time\n"
+
+
+class _Announcer(event.Listener):
+    """Says once that kernels are being compiled, when that has taken ``_WORTH_A_WORD`` seconds in all."""
+
+    def __init__(self) -> None:
+        self._spent = 0.0
+        self._depth = 0
+        self._started = 0.0
+        self._timer: threading.Timer | None = None
+        self.said = False
+        self._lock = threading.Lock()
+
+    def on_start(self, event: Any) -> None:
+        with self._lock:
+            self._depth += 1
+            if self._depth > 1 or self.said:
+                return
+            self._started = time.perf_counter()
+            self._timer = threading.Timer(max(0.0, _WORTH_A_WORD - self._spent), self._say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth > 0 or self._timer is None:
+                return
+            self._timer.cancel()
+            self._timer = None
+            self._spent += time.perf_counter() - self._started
+
+    def _say(self) -> None:
+        with self._lock:
+            if self.said or self._depth == 0:
+                return
+            self.said = True
+        sys.stderr.write(_SENTENCE)
+        sys.stderr.flush()
+
+
+announcer = _Announcer()
+event.register("numba:compile", announcer)  # type: ignore[no-untyped-call]  # numba has no types
 
 
 def compiled(function: Kernel) -> Kernel:

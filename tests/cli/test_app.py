@@ -15,6 +15,8 @@ import pytest
 
 import bosket as bk
 from bosket.cli import main
+from bosket.cli.app import parser
+from bosket.cli.names import COMMANDS
 from bosket.errors import DataError
 from tests.cli.conftest import Run, Study
 
@@ -214,6 +216,8 @@ DRIVER = """
 import os, signal, sys
 import bosket.mining
 from bosket.cli import main
+from bosket.cli.app import parser
+from bosket.cli.names import COMMANDS
 from bosket.errors import DataError
 
 mine = bosket.mining.mine
@@ -319,3 +323,38 @@ def test_every_input_has_the_cap(
     for options in ((), ("--max-bytes", "1k")):
         assert run("mine", study.reports, "--min-support", 0.1, *options).code == 1
     assert asked == [{}, {"max_bytes": 1000}]
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    heavy = "numpy, pandas, numba, pyarrow, scipy, sklearn, matplotlib"
+    for command in ("--help", "--version"):
+        program = (
+            "import sys\nfrom bosket.cli import main\n"
+            f"assert main([{command!r}]) == 0\n"
+            f"print(sorted(set({heavy.split(', ')!r}) & set(sys.modules)), file=sys.stderr)"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stderr == "[]\n", done.stderr
+
+
+def test_every_command_has_its_module_and_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    listed = capsys.readouterr().out
+    for name, sentence in COMMANDS.items():
+        assert name in listed
+        with pytest.raises(SystemExit) as stop:
+            parser([name]).parse_args([name, "--help"])
+        assert stop.value.code == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert sentence in shown
+
+
+def test_an_interruption_while_a_command_is_loaded_shows_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bosket.cli.app.import_module", interrupted)
+    assert main(["mine", "x.dat"]) == 130
+    assert capsys.readouterr().err == "bosket: interrupted\n"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from bosket.checks import check_not_text
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets, Domain
 from bosket.errors import ParameterError, TooManyCandidatesError
 from bosket.limits import least_count
 from bosket.mining.exact import exact_itemsets
-from bosket.mining.mine import not_a_string
 
 RecordCounts = npt.NDArray[np.int64]
 
@@ -25,7 +25,7 @@ def named_itemsets(itemsets: Iterable[Iterable[Hashable]], domain: Domain) -> li
     """The itemsets given, once each, in one array for each size."""
     by_size: dict[int, list[tuple[int, ...]]] = {}
     for itemset in itemsets:
-        ids = domain.itemset(not_a_string(itemset))
+        ids = domain.itemset(check_not_text(itemset))
         if not ids:
             raise ParameterError(
                 "The 'itemsets' parameter must hold sets of at least one item, got an empty one.",

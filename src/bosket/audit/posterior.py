@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from bosket.checks import check_not_text
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import ExchangeableChannel
 from bosket.mining import partial_supports
-from bosket.mining.mine import not_a_string
 from bosket.ratio import Ratio
 from bosket.reports import Reports
 
@@ -36,7 +36,7 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
             value=reports,
             hint="With the raw records at hand, bosket.audit.breaches counts it for any mechanism.",
         )
-    labels = frozenset(not_a_string(itemset))
+    labels = frozenset(check_not_text(itemset))
     if item not in labels:
         raise ParameterError("The 'item' parameter must be one of the itemset.", parameter="item", value=item)
     k = len(labels)

@@ -14,12 +14,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from types import TracebackType
 from typing import NoReturn
 
 from bosket._version import __version__
-from bosket.cli import audit, bench, budget, curate, demo, generate, mine, randomize, reproduce, rules
 from bosket.cli.console import logged, say, say_lines, warned
+from bosket.cli.names import COMMANDS
 from bosket.errors import BosketError, ParameterError
 
 _INTERRUPTED = 130
@@ -35,7 +36,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(2)
 
 
-def parser() -> Parser:
+def parser(argv: Sequence[str] | None = None) -> Parser:
+    """The parser of a command line: the subcommand that it names is loaded, the others are there by name alone."""
+    named = next((word for word in (sys.argv[1:] if argv is None else argv) if not word.startswith("-")), None)
     whole = Parser(
         prog="bosket",
         description="Frequent itemsets and association rules from randomized records, with standard errors.",
@@ -43,8 +46,11 @@ def parser() -> Parser:
     )
     whole.add_argument("--version", action="version", version=f"bosket {__version__}")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (demo, generate, randomize, mine, rules, audit, budget, curate, reproduce, bench):
-        module.add_parser(commands)
+    for name, sentence in COMMANDS.items():
+        if name == named:
+            import_module(f"bosket.cli.{name}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=sentence)
     return whole
 
 
@@ -57,9 +63,12 @@ def program() -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        options = parser().parse_args(argv)
+        options = parser(argv).parse_args(argv)
     except SystemExit as stop:  # argparse has said everything: help, version, or what is wrong
         return stop.code if isinstance(stop.code, int) else 0
+    except KeyboardInterrupt:  # while the libraries of a subcommand are loaded
+        say("bosket: interrupted")
+        return _INTERRUPTED
     try:
         with logged(options.verbose), warned():
             options.run(options)

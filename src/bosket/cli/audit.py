@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(
-        commands, run, help="Count how surely reports give away items of the raw records they were made from."
-    )
+    command = add_command(commands, run)
     command.usage = "%(prog)s [options] RAW REPORTS"
     command.add_argument(
         "raw",

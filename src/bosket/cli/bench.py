@@ -13,7 +13,7 @@ from bosket.cli.tables import print_table
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Measure bosket against its peers and against this machine's limits.")
+    command = add_command(commands, run)
     command.add_argument(
         "--output", type=Path, default=Path("out/bench.json"), metavar="FILE", help="the JSON to write"
     )

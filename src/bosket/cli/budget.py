@@ -27,7 +27,7 @@ _ENTRIES = Kind("entries", ())
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Make budgets of epsilon for private releases, and show what is left.")
+    command = add_command(commands, run)
     actions = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_create(actions)
     _add_show(actions)

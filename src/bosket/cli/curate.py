@@ -33,9 +33,7 @@ _ROWS = 20
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(
-        commands, run, help="Publish frequent itemsets of raw baskets under differential privacy, from a budget."
-    )
+    command = add_command(commands, run)
     command.usage = (
         "%(prog)s [options] RAW --epsilon E (--min-support S | --top-k K) (--items FILE | --items-are-public)"
     )

@@ -51,9 +51,7 @@ CLASSES = (
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(
-        commands, run, help="Show the whole walk on synthetic baskets: randomize, mine, and compare with the truth."
-    )
+    command = add_command(commands, run)
     command.add_argument(
         "--output", type=Path, default=Path("demo"), metavar="DIR", help="directory to write to (default demo)"
     )

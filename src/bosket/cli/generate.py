@@ -11,7 +11,7 @@ from bosket.cli.options import Commands, add_command, add_seed, inside, whole
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Generate synthetic baskets (IBM Quest, Agrawal and Srikant 1994).")
+    command = add_command(commands, run)
     command.add_argument("output", type=Path, metavar="OUT", help="a .dat, .csv or .parquet file, each also with .gz")
     command.add_argument("--records", type=whole("records", 1), default=100_000, metavar="N", help="default 100,000")
     command.add_argument(

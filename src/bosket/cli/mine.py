@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Find the frequent itemsets of reports, or of raw records exactly.")
+    command = add_command(commands, run)
     add_search(command)
     add_table(command)
 

@@ -17,6 +17,7 @@ from bosket.checks import (
     check_probability,
     check_real,
 )
+from bosket.cli.names import COMMANDS
 from bosket.data.sources import MAX_BYTES
 from bosket.errors import ParameterError
 
@@ -29,9 +30,10 @@ _UNITS = {"": 1, "B": 1} | {
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
-def add_command(commands: Commands, run: Callable[[argparse.Namespace], None], *, help: str) -> argparse.ArgumentParser:
+def add_command(commands: Commands, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
     """A subcommand under the name of its module, with what every one has."""
     name = run.__module__.rsplit(".", 1)[-1]
+    help = COMMANDS[name]
     command: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
     command.set_defaults(run=run)
     command.add_argument("-v", "--verbose", action="store_true", help="log what is going on")

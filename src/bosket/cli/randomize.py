@@ -25,7 +25,7 @@ _OF_BASKETS = ("items", "max_size", "longer")
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Randomize raw records into reports, and say what privacy that gives.")
+    command = add_command(commands, run)
     command.usage = "%(prog)s [options] RAW -o REPORTS --keep P (or another way to randomize)"
     command.add_argument(
         "raw", metavar="RAW", help="a file of raw baskets, or with --table of a raw table; '-' for standard input"

@@ -25,7 +25,7 @@ _ONLY = {
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Run the experiments of a paper again, beside its figures.")
+    command = add_command(commands, run)
     command.add_argument(
         "paper",
         choices=("re", "esag", "frapp", "guo", "zeng", "coverage"),

@@ -33,7 +33,7 @@ ALWAYS = ("support", "confidence", "lift")
 
 
 def add_parser(commands: Commands) -> None:
-    command = add_command(commands, run, help="Find association rules in reports, or in raw records exactly.")
+    command = add_command(commands, run)
     add_search(command, needs_support=False)
     add_table(command)
     wanted = command.add_argument_group("which rules")

@@ -42,6 +42,12 @@ class Contingency:
     """The support counts of both sides together, of A and of C, where the table was made of them."""
 
     @classmethod
+    def of_cells(cls, counts: npt.NDArray[np.float64], n: float) -> Contingency:
+        """From counts of the cells none, first side alone, second alone, both: a row for each table."""
+        both = counts[:, 3]
+        return cls.of_counts(both, counts[:, 1] + both, counts[:, 2] + both, n)
+
+    @classmethod
     def of_counts(cls, x: npt.ArrayLike, a: npt.ArrayLike, c: npt.ArrayLike, n: float) -> Contingency:
         """From the support counts of both sides together, of A and of C, among n records."""
         x, a, c = np.asarray(x), np.asarray(a), np.asarray(c)

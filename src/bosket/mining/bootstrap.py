@@ -14,8 +14,7 @@ import numpy as np
 
 from bosket.checks import check_integer
 from bosket.estimates import Floats, normal_quantile
-from bosket.measures import measure
-from bosket.mining.contingency import two_by_two
+from bosket.measures import Contingency, measure
 from bosket.mining.itemset_measures import many_way
 from bosket.randomness import Randomness, Secure, check_randomness
 
@@ -54,7 +53,7 @@ class Replicates:
         if self.counts.shape[1] > 4:
             with np.errstate(all="ignore"):
                 return Bootstrap(many_way(name).value(self.counts / self.n_records, self.n_records))
-        return Bootstrap(np.asarray(measure(name)(two_by_two(self.counts, self.n_records)), float))
+        return Bootstrap(np.asarray(measure(name)(Contingency.of_cells(self.counts, self.n_records)), float))
 
 
 def replicates(table: ContingencyTable, number: int = 2000, *, rng: Randomness | None = None) -> Replicates:

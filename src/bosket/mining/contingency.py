@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bosket.checks import check_not_text
 from bosket.errors import ParameterError
 from bosket.estimates import Floats, normal_quantile
 from bosket.evidence import Family, Source, as_source, evidence_of
@@ -28,7 +29,6 @@ from bosket.measures import MLXTEND, Contingency, measure
 from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
 from bosket.measures.many import ManyWay, margins, noise_of_squares
 from bosket.mining.itemset_measures import many_way
-from bosket.mining.mine import not_a_string
 
 if TYPE_CHECKING:
     from bosket.mining.bootstrap import Bootstrap, Replicates
@@ -152,7 +152,7 @@ class ContingencyTable:
         x, a, c = np.array([0, 0, 0, 1.0]), np.array([0, 0, 1.0, 1]), np.array([0, 1.0, 0, 1])
         pairs = ((x, x), (a, a), (c, c), (x, a), (x, c), (a, c))
         return Tables(
-            two_by_two(self._counts[None, :], self.n_records),
+            Contingency.of_cells(self._counts[None, :], self.n_records),
             Covariance(*(np.array([one @ v @ other]) for one, other in pairs)),
             sampling=self.sampling,
             doubtful=np.array([self._is_doubtful]),
@@ -199,7 +199,7 @@ def contingency(data: Source, *sides: Iterable[Hashable], sampling: bool = False
     1.1111111111111112
     """
     data = as_source(data)
-    named = tuple(frozenset(not_a_string(side)) for side in sides)
+    named = tuple(frozenset(check_not_text(side)) for side in sides)
     ids = [data.domain.itemset(side) for side in named]
     items = tuple(sorted({item for side in ids for item in side}))
     if len(named) < 2 or not all(named) or len(items) < sum(map(len, ids)) or len(items) > LARGEST:
@@ -221,12 +221,6 @@ def contingency(data: Source, *sides: Iterable[Hashable], sampling: bool = False
 def _by_cells(covariance: Floats) -> Floats:
     """The covariance of cells from that of supports: inclusion and exclusion on both sides."""
     return differences(differences(covariance.copy()).T.copy())
-
-
-def two_by_two(counts: Floats, n_records: int) -> Contingency:
-    """Of cells in the order none, first alone, second alone, both."""
-    both = counts[:, 3]
-    return Contingency.of_counts(both, counts[:, 1] + both, counts[:, 2] + both, n_records)
 
 
 def _share_stderr(covariance: Floats, order: npt.NDArray[np.int64], j: int) -> float:

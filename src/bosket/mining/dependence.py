@@ -30,11 +30,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from bosket._version import __version__
-from bosket.checks import check_integer
+from bosket.checks import check_integer, check_not_text
 from bosket.errors import DataError
 from bosket.evidence import Evidence, Provenance, Source, as_source, evidence_of
 from bosket.mining.candidates import number_of_pairs, pairs_of, too_many
-from bosket.mining.mine import not_a_string
 from bosket.mining.pair_tests import MEASURES, Criteria, Pairs, frame_of
 from bosket.progress import Meter, Progress, counting_work
 
@@ -122,7 +121,9 @@ def _looked_at(
 ) -> tuple[Evidence, npt.NDArray[np.int32], int]:
     """The evidence about the items asked for, their ids, and the number of their pairs; refused where it has no say."""
     data = as_source(data, to="test")
-    chosen = np.array(range(len(data.domain)) if items is None else data.domain.itemset(not_a_string(items)), np.int32)
+    chosen = np.array(
+        range(len(data.domain)) if items is None else data.domain.itemset(check_not_text(items)), np.int32
+    )
     number = number_of_pairs(chosen, data.domain.groups)
     limit = check_integer("max_candidates", max_candidates, least=1)
     if number > limit:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.checks import check_fraction, check_integer, check_not_negative
+from bosket.checks import check_fraction, check_integer, check_not_negative, check_not_text
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets
 from bosket.errors import ParameterError
@@ -132,7 +132,7 @@ def estimate(data: Source, itemsets: Iterable[Iterable[Hashable]], *, sampling: 
     people too.  An :class:`InfluenceWarning` says where a few reports carry a support.
     """
     data = as_source(data)
-    wanted = [data.domain.itemset(not_a_string(itemset)) for itemset in itemsets]
+    wanted = [data.domain.itemset(check_not_text(itemset)) for itemset in itemsets]
     largest = max((len(itemset) for itemset in wanted), default=0)
     if largest > _LARGEST_UNION:
         raise ParameterError(
@@ -142,17 +142,6 @@ def estimate(data: Source, itemsets: Iterable[Iterable[Hashable]], *, sampling: 
         )
     items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
     return _estimates(evidence_of(data, items), wanted, sampling)
-
-
-def not_a_string(itemset: Iterable[Hashable]) -> Iterable[Hashable]:
-    if isinstance(itemset, str):
-        raise ParameterError(
-            "The 'itemsets' parameter must hold sets of items, got a string.",
-            parameter="itemsets",
-            value=itemset,
-            hint="Write [{'milk'}] rather than ['milk'].",
-        )
-    return itemset
 
 
 def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool) -> Estimates:

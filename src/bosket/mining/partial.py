@@ -13,11 +13,11 @@ from math import comb
 
 import numpy as np
 
+from bosket.checks import check_not_text
 from bosket.errors import ParameterError
 from bosket.estimates import Floats
 from bosket.evidence import Source, as_source, evidence_of
 from bosket.evidence.base import add_sampling
-from bosket.mining.mine import not_a_string
 
 LARGEST = 8
 
@@ -71,8 +71,8 @@ def partial_supports(
     [0.25, 0.5, 0.25]
     """
     data = as_source(data)
-    first = data.domain.itemset(not_a_string(itemset))
-    second = () if other is None else data.domain.itemset(not_a_string(other))
+    first = data.domain.itemset(check_not_text(itemset))
+    second = () if other is None else data.domain.itemset(check_not_text(other))
     union = tuple(sorted({*first, *second}))
     if not first or (other is not None and not second) or len(union) < len(first) + len(second):
         raise ParameterError(

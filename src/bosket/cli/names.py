@@ -1,0 +1,14 @@
+"""The subcommands by name, with a sentence each: enough for ``bosket --help``, which loads none of them."""
+
+COMMANDS = {
+    "demo": "Show the whole walk on synthetic baskets: randomize, mine, and compare with the truth.",
+    "generate": "Generate synthetic baskets (IBM Quest, Agrawal and Srikant 1994).",
+    "randomize": "Randomize raw records into reports, and say what privacy that gives.",
+    "mine": "Find the frequent itemsets of reports, or of raw records exactly.",
+    "rules": "Find association rules in reports, or in raw records exactly.",
+    "audit": "Count how surely reports give away items of the raw records they were made from.",
+    "budget": "Make budgets of epsilon for private releases, and show what is left.",
+    "curate": "Publish frequent itemsets of raw baskets under differential privacy, from a budget.",
+    "reproduce": "Run the experiments of a paper again, beside its figures.",
+    "bench": "Measure bosket against its peers and against this machine's limits.",
+}
