@@ -102,9 +102,10 @@ def searching(data: Any, min_support: float, adjust: str | None = "by") -> dict[
     """What a search and its rules give."""
     found = bk.mine(data, min_support=min_support, max_size=4)
     estimated = ("support", "stderr", "low", "high", "observed")
-    coins, sampling = found.to_frame(), found.to_frame(sampling=True, measures="all")
+    coins, sampling = whole(found.to_frame()), whole(found.to_frame(sampling=True, measures="all"))
     measured = [name for name in map(str, sampling) if name.startswith(("lift", "chi", "cosine"))]
     rules = found.rules(min_threshold=0.3, measures=CATALOGUE, sampling=True, adjust=adjust)
+    sure = whole(found.rules(min_threshold=0.5, bias=True))
     sides = ("antecedents", "consequents")
     numbers = [name for name in map(str, rules) if rules[name].dtype.kind == "f"]
     return {
@@ -112,8 +113,21 @@ def searching(data: Any, min_support: float, adjust: str | None = "by") -> dict[
         "itemsets, sampling": digest(*columns(sampling, ["itemsets"], [*estimated, *measured])),
         "rules": digest(*columns(rules, sides, numbers)),
         "cautions": digest(*columns(rules, sides, ["caution"])),
-        "rules, coins": digest(*columns(found.rules(min_threshold=0.5, bias=True), sides, ["lift", "lift_stderr"])),
+        "rules, coins": digest(*columns(sure, sides, ["lift", "lift_stderr"])),
     }
+
+
+def whole(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the errors of exact data, which their frame leaves out."""
+    support = frame["support"]
+    missing = {
+        "stderr": 0.0 * support,
+        "low": support,
+        "high": support,
+        "observed": support,
+        "lift_stderr": 0.0 * support,
+    }
+    return frame.assign(**{name: column for name, column in missing.items() if name not in frame})
 
 
 def naming(data: Any, itemsets: list[set[Any]]) -> dict[str, str]:

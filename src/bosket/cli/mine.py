@@ -52,7 +52,7 @@ def _show(frame: pd.DataFrame) -> None:
 
     about = frame.attrs["about"]
     decimals = decimals_for(about["min_support"])
-    is_exact = not frame["stderr"].any()
+    is_exact = "stderr" not in frame
     rows = []
     for _, row in frame.iterrows():
         cells = [itemset_text(row["itemsets"]), number(row["support"], decimals)]

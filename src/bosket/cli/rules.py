@@ -160,7 +160,7 @@ def _say(rules: pd.DataFrame, options: argparse.Namespace) -> None:
             f"intervals are widened for selection, to a level of {100 * about['level_of_each']:.7g}% each: rules are "
             f"chosen from {about['tests']:,} looked at"
         )
-    doubtful = int((rules["caution"] != "").sum())
+    doubtful = int((rules["caution"] != "").sum()) if "caution" in rules else 0
     if doubtful:
         say(
             f"note: in {count_text(doubtful, 'rule')} the interval of some measure should not be trusted (a ? in the "
@@ -243,12 +243,12 @@ def _show(rules: pd.DataFrame, metric: str, measures: Sequence[str]) -> None:
     about = rules.attrs["about"]
     decimals = decimals_for(about["min_support"])
     shown = [name for name in dict.fromkeys([metric, *(measures or ("confidence", "lift"))]) if name != "support"]
-    is_exact = about["stderr"].startswith("none")
+    is_exact = "caution" not in rules
     interval = f"{100 * about['level']:g}% interval{', widened' if 'level_of_each' in about else ''}"
     rows = []
     for _, rule in rules.iterrows():
         row = [itemset_text(rule["antecedents"]), itemset_text(rule["consequents"]), number(rule["support"], decimals)]
-        doubtful = str(rule["caution"]).split(", ")
+        doubtful = [] if is_exact else str(rule["caution"]).split(", ")
         for measure in shown:
             row.append(_figures(rule[measure]))
             if not is_exact:

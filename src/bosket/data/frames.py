@@ -19,6 +19,12 @@ from bosket.errors import DataError
 FRAME = Source("the frame")
 
 
+def is_frame(value: object) -> bool:
+    """Whether this is a frame that :func:`columns_of` can read."""
+    known = nw.from_native(value, pass_through=True)
+    return isinstance(known, nw.DataFrame | nw.LazyFrame)
+
+
 def columns_of(frame: Any) -> Columns:
     """The columns of any frame that narwhals knows; a lazy one is collected."""
     fault = None

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
+from bosket.data.frames import is_frame
 from bosket.errors import DataError
 from bosket.evidence.base import Evidence
 from bosket.evidence.linear import LinearEvidence
@@ -16,8 +17,8 @@ from bosket.evidence.provenance import Provenance
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.reports import Reports
 
-Source = Reports | Baskets | Table | Evidence
-"""What supports can be estimated from."""
+Source = Any
+"""What supports can be estimated from: Reports, Baskets, a Table, a frame of baskets, or Evidence."""
 
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
 
@@ -29,6 +30,8 @@ def as_source(data: Any, *, to: str = "estimate from") -> Reports | Baskets | Ev
     """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested."""
     if isinstance(data, Table):
         data = data.to_baskets()
+    elif is_frame(data):
+        data = Baskets.from_frame(data)
     if not isinstance(data, Reports | Baskets | Evidence):
         raise DataError(
             f"Reports, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from bosket.counting.base import ItemsetRows
 from bosket.errors import ParameterError
 from bosket.estimates import Floats, normal_quantile
-from bosket.evidence import Family
+from bosket.evidence import Errors, Family
 from bosket.evidence.mobius import by_support, differences
 from bosket.measures import measure
 from bosket.measures.inference import TRUSTED, on_scale, root
@@ -56,6 +56,7 @@ def itemset_columns(
     """Columns m, m_stderr, m_low, m_high in the order of the frame, and ``measure_caution``; NaN for single items."""
     wanted = MANY_WAY if names == "all" else names
     records = list({record.name: record for record in map(many_way, wanted)}.values())
+    has_errors = found.errors(sampling) is not Errors.NONE
     pieces: list[list[Floats]] = []
     doubts: list[npt.NDArray[np.bool_]] = []
     for items in (level_.items[found.reported(level_)] for level_ in found.levels):
@@ -76,7 +77,10 @@ def itemset_columns(
     columns: dict[str, Any] = {}
     for at, record in enumerate(records):
         joined = np.concatenate([piece[at] for piece in pieces], axis=1) if pieces else np.empty((4, 0))
-        columns |= {record.name + part: values for part, values in zip(_PARTS, joined, strict=True)}
+        names = _PARTS if has_errors else _PARTS[:1]
+        columns |= {record.name + part: values for part, values in zip(names, joined[: len(names)], strict=True)}
+    if not has_errors:
+        return columns
     doubtful = np.concatenate(doubts, axis=1).T if doubts else np.empty((0, len(records)), bool)
     columns["measure_caution"] = _cautions(doubtful, [record.name for record in records])
     return columns

@@ -29,16 +29,17 @@ _LARGEST_UNION = 16
 
 def mine(
     data: Source,
-    *,
     min_support: float,
+    *,
     max_size: int | None = None,
     slack: float = 1.0,
     max_candidates: int = 10_000_000,
     items: Iterable[Hashable] | None = None,
     on_progress: Progress | None = None,
 ) -> FrequentItemsets:
-    """Frequent itemsets of randomized reports, or of raw baskets exactly.
+    """Frequent itemsets of randomized reports, or of raw records exactly, the most frequent first.
 
+    data            reports; baskets, a table, or a frame of baskets (pandas, polars or Arrow); evidence of any kind
     min_support     report itemsets whose estimated support, a fraction, is at least this, and their subsets
     max_size        look no further than itemsets of this size
     slack           extend itemsets down to min_support - slack standard errors
@@ -62,8 +63,8 @@ def mine(
     >>> baskets = bk.Baskets([["milk", "bread"], ["milk"], ["bread", "milk", "beer"]])
     >>> for itemset, support in bk.mine(baskets, min_support=0.6):
     ...     print(sorted(itemset), round(support, 3))
-    ['bread'] 0.667
     ['milk'] 1.0
+    ['bread'] 0.667
     ['bread', 'milk'] 0.667
     """
     data = as_source(data, to="mine")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,12 @@ from bosket.evidence import Errors, Evidence, Kept, Level, Provenance, Selection
 from bosket.evidence.base import add_sampling
 from bosket.limits import least_count, reaches
 from bosket.mining.apriori import Search
+from bosket.mining.pair_tests import MEASURES
 from bosket.progress import Meter, Progress
 from bosket.threads import slices
+
+if TYPE_CHECKING:
+    from bosket.mining.rules import RuleTemplate
 
 _LISTED = 1 << 17  # itemsets listed by label in one piece
 
@@ -119,10 +123,18 @@ class FrequentItemsets:
         return place >= 0 and bool(self._frequent[row.shape[1] - 1][place])
 
     def __iter__(self) -> Iterator[tuple[frozenset[Hashable], float]]:
-        """Frequent itemsets with their estimated supports."""
-        for level in self.levels:
-            keep = self.reported(level)
-            yield from zip(self.names(level.items[keep]), (level.value[keep] / self.n_records).tolist(), strict=True)
+        """Frequent itemsets with their estimated supports, the most frequent first."""
+        parts = self._parts
+        names = self._listed(parts, None)
+        supports = _join([_take(part.value, keep) for part, keep in parts]) / self.n_records
+        for place in _most_frequent_first(supports).tolist():
+            yield names[place], float(supports[place])
+
+    @property
+    def _parts(self) -> list[tuple[Level, npt.NDArray[np.bool_]]]:
+        """The levels that have frequent itemsets, and which these are."""
+        keeps = [self.reported(part) for part in self.levels]
+        return [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
 
     def names(self, rows: ItemsetRows) -> list[frozenset[Hashable]]:
         """Itemsets by label."""
@@ -148,54 +160,53 @@ class FrequentItemsets:
         measures: str | Iterable[str] = (),
         on_progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """One row per frequent itemset, smallest first.
+        """One row per frequent itemset, the most frequent first.
 
         support   the estimate, not clipped to [0, 1]; unbiased for an itemset named in advance, but those that pass a
                   limit are the luckier ones, the more so the nearer to it
         itemsets  frozenset of labels
         size      number of items
+
+        of reports, or with ``sampling``:
+
         stderr    standard error of support: of the coins alone, or of sampling too
         low, high normal interval at ``level``, likewise for an itemset named in advance
+
+        of reports:
+
         observed  the fraction of reports that hold the itemset, before any estimation
-        caution   of reports: whether the interval should not be trusted, since fewer than twenty reports show the
-                  itemset or coins seldom change one of its items (:mod:`bosket.evidence.cautions`)
+        caution   whether the interval should not be trusted, since fewer than twenty reports show the itemset or coins
+                  seldom change one of its items (:mod:`bosket.evidence.cautions`)
 
         ``measures`` of the items of each set together, by their 2^k table (chi_squared, lift, leverage, cosine,
-        jaccard), add columns m, m_stderr, m_low and m_high each, and ``measure_caution``, which names those whose
-        interval should not be trusted in this row.  ``on_progress`` is called with a LevelProgress as the work goes on.
+        jaccard), add a column m each, and where there are errors m_stderr, m_low and m_high, and ``measure_caution``,
+        which names those whose interval should not be trusted in this row.  ``on_progress`` is called with a
+        LevelProgress as the work goes on.
         """
         z = normal_quantile(level)
         n = self.n_records
-        keeps = [self.reported(part) for part in self.levels]
-        parts = [(part, keep) for part, keep in zip(self.levels, keeps, strict=True) if keep.any()]
-        names = self._listed(parts, on_progress)
+        parts = self._parts
         value = _join([_take(part.value, keep) for part, keep in parts])
-        variance = _join([_take(part.variance, keep) for part, keep in parts])
-        least = _join([_take(part.least, keep) for part, keep in parts])
         support = value / n
-        if sampling:
-            variance = add_sampling(variance, value, value, value, n)
-        stderr = standard_error(variance, least) / n
-        observed = _join([_take(part.shown / n, keep) for part, keep in parts])
-        sizes = np.repeat([part.items.shape[1] for part, _ in parts], [int(keep.sum()) for _, keep in parts])
-        frame = pd.DataFrame(
-            {
-                "support": support,
-                "itemsets": as_objects(names),
-                "size": sizes.astype(np.int64),
-                "stderr": stderr,
-                "low": support - z * stderr,
-                "high": support + z * stderr,
-                "observed": observed,
-                **self._cautions(parts, sampling),
-                **self._measures(measures, level, sampling, on_progress),
-            }
-        )
-        frame.attrs["about"] = {
-            **self.about,
-            "level": level,
-            "stderr": Errors.of(sampling=sampling).value,
+        sizes = np.repeat([part.size for part, _ in parts], [int(keep.sum()) for _, keep in parts])
+        columns: dict[str, Any] = {
+            "support": support,
+            "itemsets": as_objects(self._listed(parts, on_progress)),
+            "size": sizes.astype(np.int64),
         }
+        if self.errors(sampling) is not Errors.NONE:
+            variance = _join([_take(part.variance, keep) for part, keep in parts])
+            if sampling:
+                variance = add_sampling(variance, value, value, value, n)
+            stderr = standard_error(variance, _join([_take(part.least, keep) for part, keep in parts])) / n
+            columns |= {"stderr": stderr, "low": support - z * stderr, "high": support + z * stderr}
+        if not self._is_exact:
+            columns["observed"] = _join([_take(part.shown / n, keep) for part, keep in parts])
+        columns |= self._cautions(parts, sampling)
+        columns |= self._measures(measures, level, sampling, on_progress)
+        order = _most_frequent_first(support)
+        frame = pd.DataFrame({name: column[order] for name, column in columns.items()})
+        frame.attrs["about"] = {**self.about, "level": level, "stderr": self.errors(sampling).value}
         return frame
 
     def _listed(
@@ -247,24 +258,87 @@ class FrequentItemsets:
         """What standard errors cover."""
         return Errors.of(sampling=sampling, is_exact=self._is_exact)
 
-    def rules(self, *, metric: str = "confidence", min_threshold: float = 0.8, **options: Any) -> pd.DataFrame:
+    def rules(
+        self,
+        *,
+        metric: str = "confidence",
+        min_threshold: float = 0.8,
+        measures: str | Iterable[str] | None = None,
+        template: RuleTemplate | None = None,
+        top: int | None = None,
+        sort_by: str = "low",
+        min_improvement: float | None = None,
+        interval: str = "default",
+        level: float = 0.95,
+        sampling: bool = False,
+        bias: bool = False,
+        fcr: bool = False,
+        adjust: str | None = None,
+        alpha: float | None = None,
+        alternative: str = "greater",
+        tests: int | None = None,
+        max_rules: int = 20_000_000,
+        on_progress: Progress | None = None,
+    ) -> pd.DataFrame:
         """Association rules among the frequent itemsets, with errors; see :func:`bosket.association_rules`."""
         from bosket.mining.rules import association_rules
 
-        return association_rules(self, metric=metric, min_threshold=min_threshold, **options)
+        return association_rules(
+            self,
+            metric=metric,
+            min_threshold=min_threshold,
+            measures=measures,
+            template=template,
+            top=top,
+            sort_by=sort_by,
+            min_improvement=min_improvement,
+            interval=interval,
+            level=level,
+            sampling=sampling,
+            bias=bias,
+            fcr=fcr,
+            adjust=adjust,
+            alpha=alpha,
+            alternative=alternative,
+            tests=tests,
+            max_rules=max_rules,
+            on_progress=on_progress,
+        )
 
-    def dependent_pairs(self, **options: Any) -> pd.DataFrame:
+    def dependent_pairs(
+        self,
+        *,
+        measures: Iterable[str] = MEASURES,
+        level: float = 0.95,
+        adjust: str = "by",
+        symmetric: bool = False,
+        min_expected: float = 5.0,
+        max_p: float | None = None,
+    ) -> pd.DataFrame:
         """Pairs of items that depend on each other, from the reports as they are, whatever the parameters; see
         :func:`bosket.dependent_pairs`, which looks at all pairs.  Here those that were kept are looked at.
         """
         from bosket.mining.dependence import dependent_pairs_of
 
-        return dependent_pairs_of(self, **options)
+        return dependent_pairs_of(
+            self,
+            measures=measures,
+            level=level,
+            adjust=adjust,
+            symmetric=symmetric,
+            min_expected=min_expected,
+            max_p=max_p,
+        )
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
         note = f", {self.provenance.randomness}" if self.provenance.is_simulation else ""
         return f"FrequentItemsets({sizes}; min_support={self.min_support:g}, {self.n_records} records{note})"
+
+
+def _most_frequent_first(supports: Floats) -> npt.NDArray[np.int64]:
+    """Smaller itemsets first where supports are equal."""
+    return np.argsort(-supports, kind="stable")
 
 
 def _take(values: Any, keep: npt.NDArray[np.bool_]) -> Any:

@@ -213,12 +213,11 @@ def intervals(
 ) -> str:
     """One row per label: the estimate in ``column`` with its interval, and the ``truth`` if the frame has it.
 
-    The interval is read from ``low`` and ``high``, or from ``column_low`` and ``column_high``.
+    The interval is read from ``low`` and ``high``, or from ``column_low`` and ``column_high``; exact data have none.
     """
-    is_plain = f"{column}_low" not in frame
     value = frame[column].to_numpy(float)
-    low = frame["low" if is_plain else f"{column}_low"].to_numpy(float)
-    high = frame["high" if is_plain else f"{column}_high"].to_numpy(float)
+    ends = ("low", "high") if f"{column}_low" not in frame else (f"{column}_low", f"{column}_high")
+    low, high = (frame[end].to_numpy(float) if end in frame else value for end in ends)
     rows = np.arange(len(frame))
     figure, (axes,) = _axes(7.8, 0.9 + 0.27 * max(3, len(frame)))
     if threshold is not None:
@@ -283,7 +282,8 @@ def rules_scatter(rules: pd.DataFrame) -> str:
 
 def _bars(frame: pd.DataFrame, measure: str) -> Floats:
     value = frame[measure].to_numpy(float)
-    low, high = (frame[f"{measure}_{end}"].to_numpy(float) for end in ("low", "high"))
+    ends = (f"{measure}_low", f"{measure}_high")
+    low, high = (frame[end].to_numpy(float) if end in frame else value for end in ends)  # exact data have no interval
     result: Floats = np.nan_to_num(np.maximum(np.stack([value - low, high - value]), 0))
     return result
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bosket.estimates import normal_quantile
+from bosket.evidence.provenance import Errors
 from bosket.privacy import LocalGuarantee
 from bosket.reporting import pictures
 from bosket.reporting.comparison import Comparison
@@ -56,7 +57,7 @@ def itemsets_page(frame: pd.DataFrame, *, sizes: Mapping[int, int], guarantee: L
                 name=name,
                 threshold=about["min_support"],
             )
-            caption = f"The {len(top)} most frequent {what}, with {_intervals(about)}; the dashed line is the minimum."
+            caption = f"The {len(top)} most frequent {what}{_with_intervals(about)}; the dashed line is the minimum."
             blocks.append(Picture(svg, caption))
     blocks.append(_itemset_table(ordered, about))
     return Page(
@@ -70,19 +71,26 @@ def itemsets_page(frame: pd.DataFrame, *, sizes: Mapping[int, int], guarantee: L
 
 def _itemset_table(ordered: pd.DataFrame, about: Mapping[str, Any]) -> Table:
     decimals = decimals_for(about["min_support"])
+    is_exact = "stderr" not in ordered
     rows = [
         [
             itemset_text(row["itemsets"]),
             number(row["support"], decimals),
-            number(row["stderr"], decimals + 1),
-            interval_text(row["low"], row["high"], decimals) + (" ?" if row.get("caution", False) else ""),
+            *(
+                []
+                if is_exact
+                else [
+                    number(row["stderr"], decimals + 1),
+                    interval_text(row["low"], row["high"], decimals) + (" ?" if row.get("caution", False) else ""),
+                ]
+            ),
         ]
         for _, row in ordered.head(_ROWS).iterrows()
     ]
     caption = _caption("most frequent itemsets", ordered)
     if "caution" in ordered and ordered["caution"].any():
         caption = f"{caption}. {DOUBT}"
-    return Table(caption, ["itemset", "support", "standard error", "interval"], rows)
+    return Table(caption, ["itemset", "support", *([] if is_exact else ["standard error", "interval"])], rows)
 
 
 def _caption(what: str, frame: pd.DataFrame) -> str:
@@ -95,12 +103,12 @@ def rules_page(rules: pd.DataFrame, *, guarantee: LocalGuarantee | None) -> Page
     blocks: list[Block] = []
     if len(rules):
         which = "an even selection of the" if len(rules) > pictures.MOST_RULES else "all"
-        caption = f"Support and confidence of {which} rules, with {_intervals(about)}."
+        caption = f"Support and confidence of {which} rules{_with_intervals(about)}."
         blocks.append(Picture(pictures.rules_scatter(rules), caption))
         top = rules.head(_BARS)
         names = [rule_text(a, c) for a, c in zip(top["antecedents"], top["consequents"], strict=True)]
         svg = pictures.intervals(names, top, column="confidence", x="confidence", name="confidence")
-        blocks.append(Picture(svg, f"The confidence of the first {len(top)} rules, with {_intervals(about)}."))
+        blocks.append(Picture(svg, f"The confidence of the first {len(top)} rules{_with_intervals(about)}."))
     blocks.append(_rule_table(rules, about))
     return Page(
         title="Association rules",
@@ -115,13 +123,17 @@ def _rule_table(rules: pd.DataFrame, about: Mapping[str, Any]) -> Table:
     decimals = decimals_for(about["min_support"])
     top = rules.head(_ROWS)
     names = [rule_text(a, c) for a, c in zip(top["antecedents"], top["consequents"], strict=True)]
+    is_exact = "caution" not in rules
     rows = []
     for name, (_, row) in zip(names, top.iterrows(), strict=True):
         cells = [name, number(row["support"], decimals)]
         for measure in ("confidence", "lift"):
-            cells += [number(row[measure]), interval_text(row[f"{measure}_low"], row[f"{measure}_high"])]
+            cells.append(number(row[measure]))
+            if not is_exact:
+                cells.append(interval_text(row[f"{measure}_low"], row[f"{measure}_high"]))
         rows.append(cells)
-    headings = ["rule", "support", "confidence", "interval", "lift", "interval"]
+    interval = [] if is_exact else ["interval"]
+    headings = ["rule", "support", "confidence", *interval, "lift", *interval]
     return Table(_caption("first rules", rules), headings, rows)
 
 
@@ -212,6 +224,10 @@ def _rules_beside_truth(rules: pd.DataFrame, comparison: Comparison) -> list[Blo
             rows,
         ),
     ]
+
+
+def _with_intervals(about: Mapping[str, Any]) -> str:
+    return "" if about["stderr"] == Errors.NONE.value else f", with {_intervals(about)}"
 
 
 def _intervals(about: Mapping[str, Any]) -> str:

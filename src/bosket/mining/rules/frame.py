@@ -15,7 +15,7 @@ import pandas as pd
 
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
-from bosket.evidence import Selection
+from bosket.evidence import Errors, Selection
 from bosket.limits import keeps_to
 from bosket.measures.multiple import adjust as adjusted
 from bosket.mining.rules.generate import generate, tables_of
@@ -85,7 +85,7 @@ def association_rules(  # what users of such functions expect to write
     measures, under their own names: ``measure("phi").name`` is "correlation"), then for each measure m: m_stderr,
     m_low, m_high, and ``caution``, which names the measures whose interval should not be trusted in this row, separated
     by commas: what they rest on is less than four standard errors above 0, or few reports or people decide, or the
-    measure is not smooth there.
+    measure is not smooth there.  Exact data have no errors, and none of these columns without ``sampling``.
 
     Values are not clipped, ratios of estimates are slightly biased, and nothing but ``fcr`` corrects for selection: of
     many rules the best looking are the luckiest.  A ratio whose denominator is less than two standard errors above 0
@@ -182,9 +182,10 @@ def _columns(source: Source, query: Query, rules: Rules, level: float, on_progre
     }
     for measure in chosen:
         columns[measure.name] = np.empty(m)
-    for measure in chosen:
+    has_errors = source.found.errors(query.sampling) is not Errors.NONE
+    for measure in chosen if has_errors else ():
         for part in ("stderr", "low", "high", *(["bias"] if query.bias else [])):
-            columns[f"{measure.name}_{part}"] = np.zeros(m) if part in ("stderr", "bias") else np.empty(m)
+            columns[f"{measure.name}_{part}"] = np.empty(m)
     doubts = np.zeros((-(-len(chosen) // _WORD), m), np.uint64)  # a bit per measure, in as many words as it takes
 
     def chunk(part: tuple[int, int]) -> None:
@@ -194,9 +195,7 @@ def _columns(source: Source, query: Query, rules: Rules, level: float, on_progre
         if tables is None:
             table = some.table(n)
             for measure in chosen:
-                value = measure(table)
-                for name in ("", "_low", "_high"):
-                    columns[measure.name + name][piece] = value
+                columns[measure.name][piece] = measure(table)
             return
         for at, measure in enumerate(chosen):
             inferred = tables.infer(measure, level=level, interval=query.interval)
@@ -209,7 +208,8 @@ def _columns(source: Source, query: Query, rules: Rules, level: float, on_progre
 
     parts = list(slices(m, _CHUNK))
     parallel_map(chunk, parts, on_done=Meter(on_progress, 0, "measuring rules", len(parts)))
-    columns["caution"] = _cautions(doubts, [measure.name for measure in chosen])
+    if has_errors:
+        columns["caution"] = _cautions(doubts, [measure.name for measure in chosen])
     return columns
 
 
