@@ -92,7 +92,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     names, blocks = _header(blocks, content.source)
     if not names and not vocabulary.is_strict:
         return canonical(np.zeros(1, np.int64), np.empty(0, np.int32), vocabulary.domain)
-    layout = layout or declared_layout(names, vocabulary, content.source)
+    layout = layout or declared_layout(names, vocabulary.among(names), content.source)
     if layout == "long":
         return _long(blocks, index, names, vocabulary, content.source)
     part = _one_hot_of(item_columns(names, vocabulary, content.source))

@@ -45,7 +45,7 @@ def _read(file: Opened, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
         raise source.error("must not give two columns the same name")
     lists = [at for at, kind in enumerate(kinds) if _element(kind) is not None]
     if layout is None:
-        layout = "list" if lists else declared_layout(names, vocabulary, source)
+        layout = "list" if lists else declared_layout(names, vocabulary.among(names), source)
     if layout == "list":
         if len(lists) != 1:
             raise source.error(f"must have one column of lists, got {len(lists)}")

@@ -45,10 +45,7 @@ def to_csr(
     if layout is None:
         layout = _implied(columns, record, item) or detect(columns)
     check_choice("layout", layout, LAYOUTS)
-    for name, column in (("record", record), ("item", item)):
-        if column is not None and (layout == "one-hot" or (layout == "list" and name == "record")):
-            must = f"The '{name}' parameter must be left out for the {layout} layout, got {column!r}."
-            raise ParameterError(must, parameter=name, value=column)
+    check_named(layout, record, item)
     if layout == "one-hot":
         return one_hot(columns)
     if layout == "list":
@@ -56,11 +53,19 @@ def to_csr(
     return long(columns, record, item)
 
 
+def check_named(layout: Layout, record: Hashable | None, item: Hashable | None) -> None:
+    """Refuse names of columns that a layout does not have."""
+    for name, column in (("record", record), ("item", item)):
+        if column is not None and (layout == "one-hot" or (layout == "list" and name == "record")):
+            must = f"The '{name}' parameter must be left out for the {layout} layout, got {column!r}."
+            raise ParameterError(must, parameter=name, value=column)
+
+
 def _implied(columns: Columns, record: Hashable | None, item: Hashable | None) -> Layout | None:
     """The layout that naming columns implies."""
     if record is None and item is None:
         return None
-    if record is None and is_list(columns.values[_position(columns, "item", item)]):
+    if record is None and is_list(columns.values[position(columns, "item", item)]):
         return "list"
     return "long"
 
@@ -153,13 +158,14 @@ def long_columns(columns: Columns, record: Hashable | None, item: Hashable | Non
         )
     if record is None:
         record = names[0] if item is None or item == names[1] else names[1]
-    at_record = _position(columns, "record", record)
+    at_record = position(columns, "record", record)
     if item is None:
         return at_record, 1 - at_record
-    return at_record, _position(columns, "item", item)
+    return at_record, position(columns, "item", item)
 
 
-def _position(columns: Columns, parameter: str, name: Hashable) -> int:
+def position(columns: Columns, parameter: str, name: Hashable) -> int:
+    """The place of the column that a parameter names."""
     if name not in columns.names:
         must = f"The '{parameter}' parameter must name a column of {columns.source.name}, got {name!r}."
         raise ParameterError(must, parameter=parameter, value=name)
@@ -170,7 +176,7 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
     """A list of items in each row; a missing list is an empty record."""
     places = [at for at, column in enumerate(columns.values) if is_list(column)]
     if item is not None:
-        places = [_position(columns, "item", item)]
+        places = [position(columns, "item", item)]
     if len(places) != 1:
         raise columns.source.error(
             f"must have one column of lists, got {len(places)}",
@@ -178,7 +184,7 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
         )
     column, name = columns.values[places[0]], columns.called(places[0])
     if isinstance(column, list):
-        return from_records([() if is_absent(record) else record for record in column], None)
+        return from_records([() if is_absent(record) else record for record in column])
     if not is_list(column):
         raise columns.source.error(f"must hold lists in {name}")
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
