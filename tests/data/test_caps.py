@@ -423,7 +423,7 @@ def test_a_footer_that_cannot_be_walked() -> None:
 
 def test_a_footer_that_lies_about_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read is counted too, whatever the footer said."""
-    monkeypatch.setattr("bosket.data.parquet_texts.numbers_of_values", lambda _: [[1]])
+    monkeypatch.setattr("bosket.data.parquet_cells.numbers_of_values", lambda _: [[1]])
     parquet.write_table(pa.table({"items": lists(repeated("a", 1_000_000), 1)}), tmp_path / "x.parquet")
     for read in (Baskets.read, Table.read):
         with pytest.raises(DataError, match="at most 1,048,576 bytes"):
