@@ -17,6 +17,7 @@ from bosket.data.parquet_texts import coded_table
 from bosket.data.sources import Content
 from bosket.errors import DataError
 from tests.fuzz.budget import memory_within
+from tests.parquet_footers import with_count
 
 MIB = 1 << 20
 
@@ -146,3 +147,19 @@ def test_structures_within_each_other_without_end(tmp_path: Path) -> None:
     for read in READERS:
         with pytest.raises(DataError):
             read(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("items", [["x"], None], ids=["declared", "seen"])
+def test_words_that_differ_by_nothing_under_a_footer_that_lies(tmp_path: Path, items: Any) -> None:
+    """Arrow makes no codes of this encoding; a word is as long as its page, whatever the footer says of the group."""
+    path = tmp_path / "x.parquet"
+    table = pa.table({"record": np.arange(1000), "item": ["x" * 200_000] * 1000})
+    encodings = {"item": "DELTA_BYTE_ARRAY", "record": "PLAIN"}
+    parquet.write_table(table, path, use_dictionary=False, column_encoding=encodings, write_statistics=False)
+    del table
+    claimed = parquet.ParquetFile(path).metadata.row_group(0).total_byte_size
+    path.write_bytes(with_count(path.read_bytes(), claimed, 1))
+    assert parquet.ParquetFile(path).metadata.row_group(0).total_byte_size == 1
+    pa.default_memory_pool().release_unused()
+    with memory_within(160 * MIB), pytest.raises(DataError, match="at most 1,048,576 bytes"):
+        Baskets.read(path, max_bytes=MIB, items=items)

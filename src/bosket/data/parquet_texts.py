@@ -20,7 +20,8 @@ from bosket.data.sources import MAX_BYTES
 
 _ROWS_A_BATCH = 1 << 16
 _MOST_ROWS = 1 << 20
-_FEW_ROWS = 1 << 12
+_FEW_ROWS = 1 << 6
+_BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
 _BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
 _BYTES_TOGETHER = 1 << 24
@@ -116,7 +117,8 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
     """The rows of a row group after the first ones, without codes.
 
     A word is no longer than the group, by what the footer says: so few rows are decoded at once that they are less
-    than the cap, and then put together up to the size of a batch.
+    than the cap, and then put together up to the size of a batch.  The footer may lie, and the words be as long as a
+    page: so they are never more than ``_FEW_ROWS``.
     """
     claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
@@ -126,7 +128,7 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
         done -= before
         held.append(batch.slice(before))
         n_bytes += held[-1].nbytes
-        if n_bytes > _BYTES_TOGETHER:
+        if n_bytes > _BYTES_TOGETHER or len(held) >= _BATCHES_TOGETHER:
             yield from _together(held)
             held, n_bytes = [], 0
     if held:
