@@ -31,6 +31,8 @@ class Columns:
     source: Source
     categories: dict[int, tuple[Hashable, ...]] = field(default_factory=dict)
     """What columns of declared categories may hold, in order, by place."""
+    check_size: Callable[[int], None] = lambda _: None
+    """Refuses to hold more bytes than the cap of a file."""
 
     def called(self, at: int) -> str:
         """A column in a message: by name in a frame, by number in a file, whose header may be a record by mistake."""

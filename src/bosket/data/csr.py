@@ -32,7 +32,8 @@ _MARKS = (
 _TIMES = frozenset({np.datetime64, np.timedelta64})
 
 _RECORD_BYTES = 8  # what the start of a record takes
-_FREE_BYTES = 1 << 24  # of the starts of records: in small files the text is what counts
+_ITEM_BYTES = 4
+_FREE_BYTES = 1 << 24  # of records: in small files the text is what counts
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 
@@ -87,21 +88,34 @@ def _owned(values: npt.NDArray[Any], dtype: type[np.int64 | np.int32]) -> npt.ND
     return values.astype(dtype, order="C")  # always a copy: a read-only view may have a base that is not
 
 
+def taken(*, n_records: int, n_items: int) -> int:
+    """The bytes of records and of their items that count towards the cap of a file, beside its own."""
+    return _RECORD_BYTES * n_records + _ITEM_BYTES * n_items - _FREE_BYTES
+
+
 class Sizes:
     """The sizes of records as they are read, some at a time, in four bytes each; lines without items are records too.
 
     What they take is held to the cap of the file too: a small one that unpacks to line ends has millions of records.
+    So is what their items take, where cells of the file may be smaller.
     """
 
     def __init__(self, check_size: Callable[[int], None]) -> None:
         self._parts: list[npt.NDArray[np.int32]] = []
         self._check_size = check_size
         self.n_records = 0
+        self._n_items = 0
 
-    def append(self, sizes: npt.NDArray[np.integer[Any]]) -> None:
+    def check(self, n_records: int, n_items: int) -> None:
+        """Refuse this many more beyond the cap."""
+        self._check_size(taken(n_records=self.n_records + n_records, n_items=self._n_items + n_items))
+
+    def append(self, sizes: npt.NDArray[np.integer[Any]], *, n_items: int = 0) -> None:
+        """Add records; ``n_items`` of their items count."""
+        self.check(sizes.size, n_items)
         self.n_records += sizes.size
-        self._check_size(_RECORD_BYTES * self.n_records - _FREE_BYTES)
-        self._parts.append(sizes.astype(np.int32))
+        self._n_items += n_items
+        self._parts.append(sizes.astype(np.int32, copy=False))
 
     def starts(self) -> Offsets:
         """Where each record begins, and where the last ends; what was kept is let go."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bosket.data.columns import Column, Columns, factorize
+from bosket.data.csr import taken
 from bosket.data.table_codings import (
     BAD,
     MISSING,
@@ -131,6 +132,8 @@ def to_codes(columns: Columns, choices: Choices) -> tuple[Codes, TableDomain]:
     """The codes of the columns chosen, and their domain."""
     places = choices.positions(columns)
     choices.check(places)
+    n_records = len(columns.values[next(iter(places.values()))])
+    columns.check_size(taken(n_records=n_records, n_items=n_records * len(places) // 4))  # a code takes a byte or more
     parts = [_coded(columns, name, at, choices) for name, at in places.items()]
     domain = TableDomain(
         [attribute for _, attribute, _ in parts], is_declared=all(is_declared for _, _, is_declared in parts)
@@ -141,8 +144,8 @@ def to_codes(columns: Columns, choices: Choices) -> tuple[Codes, TableDomain]:
     return codes, domain
 
 
-def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Wide, Attribute, bool]:
-    """The codes of one column, its attribute, and whether that was declared."""
+def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Codes, Attribute, bool]:
+    """The codes of one column, as small as they can be, its attribute, and whether that was declared."""
     column, source = columns.values[at], columns.source
     coding = choices.codings.get(name)
     if coding is not None and coding.ends is not None and _is_numeric(column):
@@ -164,7 +167,7 @@ def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Wide
         raise source.row_error(must, int(np.argmax(missing)), hint=hint)
     attribute, code = _attribute(columns, name, coding, choices)
     codes[missing] = code
-    return codes, attribute, coding.is_declared
+    return codes.astype(np.min_scalar_type(len(attribute) - 1)), attribute, coding.is_declared
 
 
 def _of_column(columns: Columns, name: str, at: int, cells: list[Hashable], choices: Choices) -> Coding:
