@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bosket.data.domain import Domain, ItemIds
+from bosket.data.domain import Domain, ItemIds, check_hashes
 from bosket.data.kernels import canonicalize, group_pairs, is_canonical
 from bosket.errors import DataError
 
@@ -212,11 +212,12 @@ def is_missing(label: object) -> bool:
 
 
 def domain_of(labels: Iterable[Hashable]) -> tuple[Domain, ItemIds]:
-    """The domain of some labels, sorted, and the item id of each label given.
+    """The domain of some labels, each given once, sorted, and the item id of each label given.
 
     Never in order of first appearance: the domain is published, and its first label would be in the first record.
     """
     given = [plain(label) for label in labels]
+    check_hashes(given)
     distinct = list(set(given))
     try:
         distinct.sort()  # type: ignore[call-arg]  # refused by labels that cannot be compared
