@@ -163,8 +163,9 @@ def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
 
 def _one_hot(file: Opened, items: ItemIds, vocabulary: Vocabulary) -> Csr:
     chosen = np.flatnonzero(items >= 0)
-    names = [file.schema.names[at] for at in chosen]
-    present = [_signs(file.schema.types[at], file.content.source) for at in chosen]
+    known, kinds = file.schema.names, file.schema.types
+    names = [known[at] for at in chosen]
+    present = [_signs(kinds[at], file.content.source) for at in chosen]
     rows, before = OneHotRows(vocabulary.domain, file.content.check_size), 0
 
     def marks(columns: list[Any]) -> Iterator[Marks]:

@@ -6,6 +6,7 @@ missing one to that size: some hundred bytes of a file would take gigabytes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -63,21 +64,33 @@ def bits_of_a_row(file: Opened, columns: Iterable[str]) -> int:
     return bits
 
 
-def _widths(file: Opened, columns: Iterable[str]) -> Iterator[list[_Width]]:
-    """The columns of the file that each of these columns is made of."""
+def leaves_of(file: Opened, columns: Iterable[str]) -> Iterator[tuple[Any, list[Any]]]:
+    """The type of each of these columns, and the columns of the file that it is made of."""
     wanted, leaves = set(columns), iter(file.leaves)
     for field in file.schema:
-        widths = list(_within(field.type, leaves, _Width(by_row=1), file.content.source))
+        own = list(itertools.islice(leaves, _n_leaves(field.type, 0)))
         if field.name in wanted:
-            yield widths
+            yield field.type, own
 
 
-def _within(kind: Any, leaves: Iterator[Any], slots: _Width, source: Source, *, depth: int = 0) -> Iterator[_Width]:
+def _n_leaves(kind: Any, depth: int) -> int:
+    if depth > _DEEPEST:
+        raise ValueError("the schema is nested too deeply")
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+    if not pa.types.is_nested(kind):
+        return 1
+    return sum(_n_leaves(kind.field(at).type, depth + 1) for at in range(kind.num_fields))
+
+
+def _widths(file: Opened, columns: Iterable[str]) -> Iterator[list[_Width]]:
+    for kind, leaves in leaves_of(file, columns):
+        yield list(_within(kind, iter(leaves), _Width(by_row=1), file.content.source))
+
+
+def _within(kind: Any, leaves: Iterator[Any], slots: _Width, source: Source) -> Iterator[_Width]:
     """The widths of a type of which there are so many ``slots``; lists and structures count with their first column."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
-    if depth > _DEEPEST:
-        raise ValueError("the schema is nested too deeply")
     if not pa.types.is_nested(kind):
         yield slots.times(_bits(next(leaves, None), kind))
         return
@@ -89,7 +102,7 @@ def _within(kind: Any, leaves: Iterator[Any], slots: _Width, source: Source, *, 
     elif not pa.types.is_struct(kind):
         own, inner = slots.times(64 if pa.types.is_large_list(kind) else 32), _Width(by_value=1)
     for at in range(kind.num_fields):
-        for width in _within(kind.field(at).type, leaves, inner, source, depth=depth + 1):
+        for width in _within(kind.field(at).type, leaves, inner, source):
             yield width.plus(own)
             own = _Width()
 

@@ -77,11 +77,14 @@ def _as_codes(column: Any, kind: Any) -> Any:
 
 def _with_codes(file: Opened, columns: list[str]) -> Any:
     """A reader of the same file that gives the text of these columns as codes."""
-    texts = {
-        leaf.path for leaf in file.leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"
-    }
-    heads = tuple(f"{name}." for name in _nested(file, columns))
-    return file.coded([path for path in texts if path.startswith(heads)] + list(texts.intersection(columns)))
+    return file.coded(
+        [
+            leaf.path
+            for _, leaves in parquet_cells.leaves_of(file, columns)
+            for leaf in leaves
+            if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"
+        ]
+    )
 
 
 def _nested(file: Opened, columns: list[str]) -> list[str]:

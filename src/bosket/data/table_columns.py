@@ -86,10 +86,13 @@ class Choices:
             hint = "Choose columns by name, with columns=[...]; those of a pandas frame can be renamed."
             raise columns.source.error("must have text for column names, and no empty one", hint=hint)
         chosen = columns.names if self.columns is None else self.columns
+        places: dict[Hashable, int] = {}
+        for at, name in enumerate(columns.names):
+            places.setdefault(name, at)
         for name in chosen:
-            if name not in columns.names:
+            if name not in places:
                 raise refused("columns", f"The columns to read must be columns of {columns.source.name}", name)
-        return {str(name): columns.names.index(name) for name in chosen}
+        return {str(name): places[name] for name in chosen}
 
     def check(self, chosen: Iterable[str]) -> None:
         """Refuse options for columns that are not read: a slip of the pen would go unnoticed."""
