@@ -21,12 +21,13 @@ from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, Search, levelwise
 from bosket.mining.cautions import say_too_little
-from bosket.mining.concentration import LOOKED_AT, Concentration, concentrations, warn_of
+from bosket.mining.concentration import Concentration, at_a_time, concentrations, warn_of
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.progress import LevelProgress, Progress
 from bosket.mining.result import FrequentItemsets
 from bosket.mining.support import StratumCells, cells_of, least_variances, moments, product_sums, rare_moves
 from bosket.reports import Reports
+from bosket.threads import slices
 
 _LARGEST_UNION = 16
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
@@ -94,17 +95,15 @@ def mine(
 
 def _look_for_few(found: FrequentItemsets) -> None:
     """Warn, and note in ``about``, where a few reports carry the supports that are reported."""
-    carried, looked_at = [], 0
+    carried: list[Concentration] = []
+    looked_at = 0
     for level in found.levels:
-        keep = found.reported(level)
-        if not keep.any():
-            continue
-        second = np.where(keep, level.second.astype(float), -1.0)
-        chosen = np.argsort(-second, kind="stable")[: min(LOOKED_AT, int(keep.sum()))]
-        rows = np.ascontiguousarray(level.items[chosen])
-        cells = cells_of(found.table.subset_supports(rows))
-        carried += concentrations(found.channel, found.strata, rows, cells, second[chosen])
-        looked_at += len(rows)
+        reported = level.items[found.reported(level)]
+        looked_at += len(reported)
+        for start, stop in slices(len(reported), at_a_time(len(found.strata), reported.shape[1])):
+            rows = np.ascontiguousarray(reported[start:stop])
+            cells = cells_of(found.table.subset_supports(rows))
+            carried += concentrations(found.channel, found.strata, rows, cells)
     note = warn_of(carried, found.domain, looked_at=looked_at)
     if note is not None:
         found.about["influence"] = note
@@ -243,8 +242,8 @@ def _estimates(
             caution[places] = _doubtful(channel, rows, cells) | rare[rows].any(axis=1)
         value[places], second[places] = found.value, found.second
         if randomness is not None:
-            carried += concentrations(channel, counter.strata, rows, cells, found.second)
-            looked_at += min(len(rows), LOOKED_AT)
+            carried += concentrations(channel, counter.strata, rows, cells)
+            looked_at += len(rows)
         least[places] = least_variances(channel, counter.strata, records, rows)
 
     warn_of(carried, channel.domain, looked_at=looked_at)
