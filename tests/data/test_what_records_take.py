@@ -16,7 +16,7 @@ from bosket.errors import DataError
 from tests.fuzz.budget import memory_within
 
 MIB = 1 << 20
-TEXTS = {
+TEXTS: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     "dat": ("x.dat.gz", b"1\n" + b"\n" * 3_000_000, {}),
     "list": ("x.csv.gz", b"1\n" + b"\n" * 3_000_000, {"layout": "list"}),
     "one-hot": ("x.csv.gz", b"1\n1\n" + b"0\n" * 3_000_000, {"layout": "one-hot"}),
@@ -37,7 +37,7 @@ def test_records_without_items_count_for_what_they_take(tmp_path: Path, text: st
 
 
 ROWS = 1 << 20
-BITS = {
+BITS: dict[str, tuple[dict[str, Any], Any]] = {
     "one-hot": ({f"c{at}": pa.array(np.ones(ROWS, np.bool_)) for at in range(16)}, [f"c{at}" for at in range(16)]),
     "empty one-hot": ({"c": pa.array(np.zeros(8 * ROWS, np.bool_))}, ["c"]),
     "long": ({name: pa.array(np.ones(8 * ROWS, np.bool_)) for name in ("record", "item")}, [True]),
@@ -65,7 +65,7 @@ def test_bits_of_a_file_count_for_what_they_become(tmp_path: Path, name: str, is
         return
     if is_declared and items is None:
         return  # a list is read in pieces, and each item once
-    options = {"items": items, "unknown": "drop"} if is_declared else {}
+    options: dict[str, Any] = {"items": items, "unknown": "drop"} if is_declared else {}
     with memory_within(160 * MIB), pytest.raises(DataError, match="at most 4,194,304 bytes"):
         Baskets.read(path, max_bytes=4 * MIB, **options)
 
