@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import bosket as bk
 from bosket.counting.table import count_subsets
-from bosket.mining.concentration import FEW, HALF, LARGE_SHIFT, concentrations
-from bosket.mining.support import cells_of
+from bosket.mining.concentration import FEW, HALF, LARGE_SHIFT, concentrations, worth_a_look
+from bosket.mining.support import cells_of, moments
 from tests.files import benchmark_file
 from tests.poison import sent
 
@@ -60,6 +61,22 @@ def test_a_forged_pair_behind_many_popular_ones_is_told_of() -> None:
     pairs = [{one, other} for one in range(13) for other in range(one)]
     with pytest.warns(bk.InfluenceWarning, match="of the variance of 28, 29 comes from 152 reports"):
         bk.estimate(reports, [*pairs, {28, 29}])
+
+
+@pytest.mark.parametrize(("number", "size"), [(0, 50), (1, 50), (3, 40), (5, 20), (20, 50), (25, 12)])
+def test_what_is_not_worth_a_look_is_not_carried(number: int, size: int) -> None:
+    """The quick look, which counts no patterns, misses nothing, and is quick where there is nothing."""
+    reports = forged(number, size) if number else HONEST
+    rows = np.array(list(combinations(range(25), 2)), np.int32)
+    counter = reports.counter()
+    cells = cells_of(count_subsets(counter, rows))
+    second = moments(reports.channel, counter.strata, rows, cells).second
+    records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
+    may = worth_a_look(reports.channel, counter.strata, records, rows, counter.supports(rows), second)
+    carried = {one.itemset for one in concentrations(reports.channel, counter.strata, rows, cells)}
+    assert carried <= {tuple(row) for row in rows[may].tolist()}
+    assert bool(carried) == (number > 0)
+    assert not may.all() or number
 
 
 def test_honest_reports_come_without() -> None:

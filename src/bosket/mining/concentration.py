@@ -61,6 +61,32 @@ def at_a_time(n_strata: int, size: int) -> int:
     return max(1, _CELLS // max(1, n_strata << size))
 
 
+def worth_a_look(
+    channel: Channel,
+    strata: Sequence[int],
+    stratum_records: npt.NDArray[np.int64],
+    itemsets: ItemsetRows,
+    observed: npt.NDArray[np.int64],
+    second: Floats,
+) -> npt.NDArray[np.bool_]:
+    """All itemsets that are carried, and others, without counting patterns: by how many reports show all of an itemset.
+
+    A stratum of n reports, c of which show all, has at most c w^2 + (n - c) v^2 of the squares, where w is the weight
+    of these and v the largest other one.  Strata in which no weight is large enough are passed over.
+    """
+    n = int(stratum_records.sum())
+    may = np.zeros(len(itemsets), np.bool_)
+    for at, (stratum, records) in enumerate(zip(strata, stratum_records.tolist(), strict=True)):
+        weights = np.abs(channel.weights(itemsets, stratum))
+        full, rest = weights[:, -1], weights[:, :-1].max(axis=1)
+        largest = np.maximum(full, rest)
+        if records < FEW * n and records * float(largest.max(initial=0.0)) >= LARGE_SHIFT * n * _HAIR:
+            squares = observed[at] * full**2 + (records - observed[at]) * rest**2
+            may |= squares >= HALF * second * _HAIR
+        may |= (largest >= LARGE_SHIFT * n * _HAIR) & (FEW_REPORTS * largest**2 >= HALF * second * _HAIR)
+    return may
+
+
 def concentrations(
     channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells
 ) -> list[Concentration]:

@@ -21,7 +21,7 @@ from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mining.apriori import Level, Search, levelwise
 from bosket.mining.cautions import say_too_little
-from bosket.mining.concentration import Concentration, at_a_time, concentrations, warn_of
+from bosket.mining.concentration import Concentration, at_a_time, concentrations, warn_of, worth_a_look
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.progress import LevelProgress, Progress
 from bosket.mining.result import FrequentItemsets
@@ -98,8 +98,13 @@ def _look_for_few(found: FrequentItemsets) -> None:
     carried: list[Concentration] = []
     looked_at = 0
     for level in found.levels:
-        reported = level.items[found.reported(level)]
+        keep = found.reported(level)
+        reported = level.items[keep]
         looked_at += len(reported)
+        if len(found.strata) > 1:
+            second, observed = level.second[keep].astype(float), level.observed[:, keep]
+            known = found.channel, found.strata, found.stratum_records
+            reported = reported[worth_a_look(*known, reported, observed, second)]
         for start, stop in slices(len(reported), at_a_time(len(found.strata), reported.shape[1])):
             rows = np.ascontiguousarray(reported[start:stop])
             cells = cells_of(found.table.subset_supports(rows))
