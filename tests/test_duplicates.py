@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bosket as bk
+from bosket.counting import duplicates
 from bosket.counting.duplicates import BY_CHANCE, fingerprint, is_given_twice, log_chance
 
 PEOPLE = bk.Baskets([["a"], ["b", "c"], []], items=list("abcdefgh")).repeat(40)
@@ -86,3 +87,30 @@ def test_sorted_batches_that_are_alike_by_chance_are_taken() -> None:
     """Sixty reports on one item, half of them with it: one batch in ten is like that, and sorting shows no more."""
     batch = np.repeat(np.array([0, 1], np.uint64), 30)[:, None]
     assert not is_given_twice((batch, None), (batch, None))
+
+
+def unmixed(value: int) -> int:
+    """The word that ``_mixed`` makes this one of."""
+    for shift, factor in ((31, int(duplicates._MIX[1])), (27, int(duplicates._MIX[0])), (30, None)):
+        found = value
+        for _ in range(64 // shift + 1):
+            found = value ^ found >> shift
+        value = found if factor is None else found * pow(factor, -1, 1 << 64) % (1 << 64)
+    return value
+
+
+def test_a_batch_forged_to_look_like_another_does_not_hide_it() -> None:
+    """Whoever can send a batch of the fingerprint of another could have that one counted twice."""
+    plan = bk.Plan(bk.Domain(range(64)), bk.Flip(keep=0.6))
+    bits = np.random.default_rng(1).integers(0, 2**63, (30, 1), dtype=np.uint64)
+    forged = bits.copy()
+    forged[0] ^= np.uint64(5)
+    wanted = (duplicates.fingerprint(bits, None)[1] - duplicates.fingerprint(forged[:-1], None)[1]) % (1 << 64)
+    step = int(duplicates._STEP)
+    forged[-1] = np.uint64(unmixed((unmixed(wanted) - step) % (1 << 64)) ^ step)
+    assert duplicates.fingerprint(forged, None) == duplicates.fingerprint(bits, None)
+    parts = [bk.Reports(plan, part.copy(), randomness="secure") for part in (forged, bits, bits)]
+    assert len(bk.Reports.concat(parts[:2])) == 60
+    with pytest.raises(bk.DuplicateReportsError) as refused:
+        bk.Reports.concat(parts)
+    assert refused.value.parts == (2, 3)

@@ -226,14 +226,17 @@ def _whole_batch(plan: Plan) -> DataError:
 
 def _refuse_duplicates(parts: list[Reports]) -> None:
     """Refuse a batch that stands twice among these."""
-    seen: dict[tuple[int, int], int] = {}
+    seen: dict[tuple[int, int], list[int]] = {}
     for number, part in enumerate(parts, 1):
-        earlier = seen.setdefault(fingerprint(part.bits, part.strata), number)
-        other = parts[earlier - 1]
-        if earlier < number and is_given_twice((other.bits, other.strata), (part.bits, part.strata)):
+        alike = seen.setdefault(fingerprint(part.bits, part.strata), [])  # fingerprints can be forged
+        for earlier in alike:
+            other = parts[earlier - 1]
+            if not is_given_twice((other.bits, other.strata), (part.bits, part.strata)):
+                continue
             raise DuplicateReportsError(
                 f"Batch {number} holds the same {len(part)} reports as batch {earlier}, which does not happen by "
                 "chance: it was given twice.",
                 parts=(earlier, number),
                 hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
             )
+        alike.append(number)

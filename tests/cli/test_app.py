@@ -278,7 +278,7 @@ def test_narrow_terminals_lose_whole_columns_and_no_digit(study: Study, columns:
     program = [sys.executable, "-m", "bosket.cli", "rules", str(study.reports), "--min-support", "0.1", "--top", "3"]
     options = ["--measures", "odds ratio,phi,PS", "--adjust", "by"]
     parent, child = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb"}
+    environment = {**os.environ, "COLUMNS": str(columns), "LINES": "25", "TERM": "dumb"}
     done = subprocess.run([*program, *options], stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
     os.close(child)
     shown = b""

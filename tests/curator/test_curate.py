@@ -295,6 +295,35 @@ class TestRefusals:
         release = bk.curator.mine(bk.Baskets.from_frame(frame), SURE, 0.3, vocabulary=["milk", "tea"])
         assert [set(itemset) for itemset, _ in release] == [{"milk"}]
 
+    @pytest.mark.parametrize("extra", [[], ["x"], [None]])
+    def test_truth_values_are_read_by_their_writing(self, extra: list[Any]) -> None:
+        """A column of text is one of truth values until a word is in it."""
+        items = [True, False] * 500 if extra != ["x"] else ["True", "False"] * 500
+        frame = pd.DataFrame({"record": range(1000 + len(extra)), "item": pd.Series(items + extra)})
+        release = bk.curator.mine(bk.Baskets.from_frame(frame), SURE, 0.3, vocabulary=["True", "False"])
+        assert [set(itemset) for itemset, _ in release] == [{"True"}, {"False"}]
+
+    @pytest.mark.parametrize("label", ["007", "1.50", "true", 10**15])
+    def test_items_that_frames_change_must_be_declared_before_reading(self, label: Any) -> None:
+        """In a column of numbers 007 is 7, in a column of text it is itself, and one record decides which it is."""
+        records = [[label]] * 50
+        budget = bk.Budget.in_memory(2 * SURE)
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.curator.mine(bk.Baskets(records), SURE, 0.3, vocabulary=[label], budget=budget)
+        assert (caught.value.parameter, caught.value.value, budget.entries()) == ("vocabulary", label, ())
+        assert "unknown='drop'" in str(caught.value.hint)
+        baskets = bk.Baskets(records, items=[label], unknown="drop")
+        for vocabulary in (None, [label]):
+            release = bk.curator.mine(baskets, SURE, 0.3, vocabulary=vocabulary)
+            assert [set(itemset) for itemset, _ in release] == [{label}]
+
+    def test_hints_name_the_way_to_read_under_a_declaration(self) -> None:
+        for data in (pd.DataFrame({"a": [1]}), [["a"]], bk.Baskets([["a"]])):
+            with pytest.raises(bk.BosketError) as caught:
+                bk.curator.mine(data, 1.0, 0.1)  # type: ignore[arg-type]  # two of them are wrong
+            assert "from_frame" in str(caught.value.hint)
+            assert "unknown='drop'" in str(caught.value.hint)
+
     @pytest.mark.parametrize("shares", [(0.123456789012345, 0.2345678901234), (1 / 3, 1 / 7), (0.001, 0.0012345)])
     def test_odd_shares_are_paid_in_full_and_no_more(self, shares: tuple[float, float]) -> None:
         settings = Settings(share_of_lengths=shares[0], share_of_cardinality=shares[1])

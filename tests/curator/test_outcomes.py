@@ -1,6 +1,6 @@
 """Neighbouring data sets, chosen by who knows the code, look alike from outside; for each a mistake that tells them.
 
-The other half, of files, is in ``test_outcomes_of_files``.
+Those of files are in ``test_outcomes_of_files``, those of records and frames in ``test_outcomes_in_memory``.
 """
 
 from __future__ import annotations

@@ -300,16 +300,6 @@ def test_an_absurd_number_of_columns(tmp_path: Path) -> None:
                 read(tmp_path / "x.csv")
 
 
-@pytest.mark.parametrize("options", [{}, {"items": [1, 2], "unknown": "drop"}, {"items": [1, 2]}])
-def test_records_without_items_count_for_what_they_take(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Lines and nothing on them: a thousand to a byte of gzip, and eight bytes for each once they are read."""
-    path = tmp_path / "x.dat.gz"
-    path.write_bytes(gzip.compress(b"1\n" + b"\n" * 3_000_000))
-    assert Baskets.read(path, max_bytes=8 * MIB, **options).n_records == 3_000_001
-    with pytest.raises(DataError, match="must hold at most"):
-        Baskets.read(path, max_bytes=5 * MIB, **options)
-
-
 BOMB = """
 import sys
 from pathlib import Path
@@ -423,7 +413,7 @@ def test_a_footer_that_cannot_be_walked() -> None:
 
 def test_a_footer_that_lies_about_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read is counted too, whatever the footer said."""
-    monkeypatch.setattr("bosket.data.parquet_texts.numbers_of_values", lambda _: [[1]])
+    monkeypatch.setattr("bosket.data.parquet_cells.numbers_of_values", lambda _: [[1]])
     parquet.write_table(pa.table({"items": lists(repeated("a", 1_000_000), 1)}), tmp_path / "x.parquet")
     for read in (Baskets.read, Table.read):
         with pytest.raises(DataError, match="at most 1,048,576 bytes"):

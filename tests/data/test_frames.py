@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -276,3 +277,22 @@ def test_arrays_of_items_are_lists_of_items() -> None:
     assert list(Baskets(np.array([["a", "b"]]))) == [("a", "b")]
     assert list(Baskets(np.array([[0, 1]]), items=[0, 1, 2])) == [(0, 1)]  # declared, so meant
     assert list(Baskets([[True], []])) == [(True,), ()]
+
+
+def _objects(cells: list[Any]) -> Any:
+    return pd.Series(cells, dtype=object)
+
+
+@pytest.mark.parametrize("first", [[b"x"], [3], [1.5], [True], [dt.date(2020, 1, 1)], [("a",)], ["x", None]])
+def test_one_list_of_a_frame_does_not_decide_what_the_others_hold(first: list[Any]) -> None:
+    """Arrow makes bytes of all texts where one value is bytes."""
+    for rows in ([first, ["milk", "tea"]], [["milk", "tea"], first]):
+        frame = pd.DataFrame({"items": _objects(rows)})
+        if None in first:
+            with pytest.raises(DataError):
+                Baskets.from_frame(frame)
+            continue
+        assert Baskets.from_frame(frame) == Baskets(rows)
+    zones = [dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=hour))) for hour in (0, 5)]
+    both = Baskets.from_frame(pd.DataFrame({"items": _objects([[zone] for zone in zones])}))
+    assert both == Baskets([[zone] for zone in zones])

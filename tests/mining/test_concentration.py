@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 import bosket as bk
 from bosket.counting.table import count_subsets
-from bosket.evidence.concentration import FEW, HALF, LARGE_SHIFT, concentrations
+from bosket.evidence.concentration import FEW, HALF, LARGE_SHIFT, concentrations, worth_a_look
 from bosket.evidence.sums import cells_of, moments
 from tests.files import benchmark_file
 from tests.poison import sent
@@ -45,6 +46,39 @@ def test_mining_says_so_and_notes_it() -> None:
     assert "records of 50 items" in found.to_frame().attrs["about"]["influence"]
 
 
+def test_a_forged_pair_behind_many_popular_ones_is_told_of() -> None:
+    """78 popular pairs have larger sums of squares; all that is reported is looked at."""
+    rng = np.random.default_rng(5)
+    records = [rng.choice(13, 5, replace=False).tolist() for _ in range(30_000)]
+    for at in range(30_000 // 8):
+        records[at][0], records[15_000 + at][0] = 28, 29
+    plan = bk.Plan(bk.Domain(range(30)), bk.CutAndPaste(3, 0.1), bk.PrivacyUnit(max_size=8))
+    honest = plan.randomize(bk.Baskets(records, items=range(30)), rng=bk.Seeded(1))
+    reports = bk.Reports.concat([honest, sent(plan, [[28, 29]] * 152, size=7)], allow_duplicates=True)
+    with pytest.warns(bk.InfluenceWarning, match="of the variance of 28, 29 comes from 152 reports"):
+        found = bk.mine(reports, min_support=0.07, max_size=2)
+    assert frozenset({28, 29}) in {itemset for itemset, _ in found}
+    pairs = [{one, other} for one in range(13) for other in range(one)]
+    with pytest.warns(bk.InfluenceWarning, match="of the variance of 28, 29 comes from 152 reports"):
+        bk.estimate(reports, [*pairs, {28, 29}])
+
+
+@pytest.mark.parametrize(("number", "size"), [(0, 50), (1, 50), (3, 40), (5, 20), (20, 50), (25, 12)])
+def test_what_is_not_worth_a_look_is_not_carried(number: int, size: int) -> None:
+    """The quick look, which counts no patterns, misses nothing, and is quick where there is nothing."""
+    reports = forged(number, size) if number else HONEST
+    rows = np.array(list(combinations(range(25), 2)), np.int32)
+    counter = reports.counter()
+    cells = cells_of(count_subsets(counter, rows))
+    second = moments(reports.channel, counter.strata, rows, cells).second
+    records = counter.supports(np.empty((1, 0), np.int32))[:, 0]
+    may = worth_a_look(reports.channel, counter.strata, records, rows, counter.supports(rows), second)
+    carried = {one.itemset for one in concentrations(reports.channel, counter.strata, rows, cells)}
+    assert carried <= {tuple(row) for row in rows[may].tolist()}
+    assert bool(carried) == (number > 0)
+    assert not may.all() or number
+
+
 def test_honest_reports_come_without() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -64,8 +98,7 @@ def test_shares_are_those_of_the_reports_one_by_one() -> None:
     rows = np.array([[0, 1], [0, 2], [4, 5]], np.int32)
     counter = reports.counter()
     cells = cells_of(count_subsets(counter, rows))
-    second = moments(reports.channel, counter.strata, rows, cells).second
-    found = {one.itemset: one for one in concentrations(reports.channel, counter.strata, rows, cells, second)}
+    found = {one.itemset: one for one in concentrations(reports.channel, counter.strata, rows, cells)}
     assert reports.strata is not None
     shown = reports.bits[:, 0][:, None] >> np.arange(60, dtype=np.uint64) & np.uint64(1)
     for row in rows.tolist():

@@ -56,7 +56,9 @@ def mine(
     epsilon      all that this costs, every look at the data included
     budget       where it is paid from, before the look; without one it is kept in memory, and forgotten
     vocabulary   the items that are asked about, which are public; all others are left out of the records, without a
-                 word, since to say so would tell of one record.  Not needed where the domain was declared
+                 word, since to say so would tell of one record.  Not needed where the domain was declared, which is
+                 better: with ``Baskets(records, items=..., unknown="drop")``, and ``from_frame`` and ``read`` likewise,
+                 no record can make an error, or decide how others are read, when the baskets are made
     neighbours   "add-remove" (the default, or what the budget says) or "replace"
     settings     what the curator decides without looking at the data
     on_progress  called with the size of itemsets at work and the largest

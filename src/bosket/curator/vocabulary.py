@@ -4,22 +4,24 @@ Each record becomes its own items that were declared, whatever else it holds and
 record more or less is a record more or less, and no record can end in an error.  A label may come as text or as a
 number, and as which is often decided by other records: a reader of text takes labels for numbers if all of them are, a
 frame makes 1.0 of 1 where a value is missing, and Python keeps of 1, 1.0 and True the one that it saw first.  So a
-label stands for the declared item that it *equals*, as a number or as text, or whose writing it is.
+label stands for the declared item that it *equals*, as a number or as text, or whose writing it is (``data.lookup``).
+What frames change in other ways must be declared before the records are read, and is refused here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from numbers import Number
 
 import numpy as np
 
 from bosket.data import Baskets, Domain
-from bosket.data.vocabulary import written
+from bosket.data.lookup import Lookup, may_change_in_frames
 from bosket.errors import DataError, ParameterError
 
-_NUMBER = object()
-"""Marks the key of a number; no label of anybody's equals it."""
+_UNDER_ITEMS = (
+    "Name all items that may occur when the records are read: Baskets(records, items=..., unknown='drop'), and so "
+    "Baskets.from_frame(frame, ...) and Baskets.read(path, ...)."
+)
 
 
 def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
@@ -27,14 +29,14 @@ def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -
     if not isinstance(baskets, Baskets):
         raise DataError(
             f"Baskets can be curated, a {type(baskets).__name__} cannot.",
-            hint="Baskets(records) or Baskets.from_frame(frame) makes them; of a Table, table.to_baskets() does.",
+            hint=f"{_UNDER_ITEMS} Of a Table, table.to_baskets() makes them.",
         )
     if vocabulary is None and not baskets.domain.is_declared:
         raise ParameterError(
             "The 'vocabulary' parameter must be given: the items were read off the data, and which occur is private.",
             parameter="vocabulary",
             value=None,
-            hint="Name all items that may occur; if which do occur is public anyway, vocabulary=baskets.domain.",
+            hint=f"{_UNDER_ITEMS} If which items occur is public anyway, vocabulary=baskets.domain.",
         )
     domain = baskets.domain
     if vocabulary is not None:
@@ -50,45 +52,23 @@ def restricted(baskets: Baskets, domain: Domain) -> Baskets:
     >>> list(restricted(Baskets([[1, 2.0], [3, "milk"]]), Domain(["2", "3", "bread"])))
     [('2',), ('3',)]
     """
-    places = _places(domain)
-    ids = np.array([places.get(_key(label), -1) for label in baskets.domain.labels], np.int32)
+    lookup = Lookup.of(domain, parameter="vocabulary")
+    if not baskets.domain.is_declared:
+        _check_certain(domain)
+    ids = np.array(lookup.items(list(baskets.domain.labels)), np.int32)
     items = np.append(ids, np.int32(-1))[baskets.indices]
     indptr = np.concatenate([[0], np.cumsum(items >= 0)])[baskets.indptr]
     return Baskets.from_csr(indptr, items[items >= 0], domain)
 
 
-def _places(domain: Domain) -> dict[Hashable, int]:
-    """From a label, as text and as a number, to the item that was declared."""
-    places: dict[Hashable, int] = {}
-    for at, label in enumerate(domain.labels):
-        for key in {_key(label), *_other_ways(label)}:
-            if places.setdefault(key, at) != at:
-                raise ParameterError(
-                    "The 'vocabulary' parameter must not name two items that are written alike, such as 1 and '1'.",
-                    parameter="vocabulary",
-                    value=label,
-                    hint="Whether a file holds numbers or text is decided by all its records together.",
-                )
-    return places
-
-
-def _key(label: Hashable) -> Hashable:
-    """Labels of one key are one item: numbers of one value, as 1, 1.0 and True are, and others that are equal."""
-    return (_NUMBER, label) if isinstance(label, Number | np.bool_) else label
-
-
-def _other_ways(label: Hashable) -> Iterable[Hashable]:
-    """A number as it is written, and a text that is the writing of a number as that number."""
-    text = written(label)
-    if text is None:
-        return
-    if not isinstance(label, str):
-        yield text
-        return
-    for kind in (int, float):
-        try:
-            value = kind(text)
-        except ValueError:  # also of thousands of digits
-            continue
-        if written(value) == text:
-            yield _key(value)
+def _check_certain(domain: Domain) -> None:
+    """Refuse items that a frame holds in one way or another, for what its other cells are."""
+    label = next(filter(may_change_in_frames, domain.labels), None)
+    if label is not None:
+        raise ParameterError(
+            "The 'vocabulary' parameter must not name an item that frames change by what their other cells are, such "
+            "as '007', '1.50', 'true' or a number of more than 15 digits, unless the baskets were read under it.",
+            parameter="vocabulary",
+            value=label,
+            hint=_UNDER_ITEMS,
+        )

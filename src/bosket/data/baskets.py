@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_choice, check_integer
-from bosket.data import files
+from bosket.data import declared_frames, declared_records, files
 from bosket.data.csr import Bits, Csr, Offsets, canonical, check_not_marks, checked, from_records, frozen, over, plain
 from bosket.data.csv_writing import Formulas
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.frames import columns_of
 from bosket.data.kernels import pack, unpack
 from bosket.data.layouts import Layout, to_csr
+from bosket.data.lookup import Lookup
 from bosket.data.sources import MAX_BYTES, Content
 from bosket.data.vocabulary import UNKNOWNS, Unknown, Vocabulary
 from bosket.errors import DataError, ParameterError
@@ -40,9 +41,14 @@ class Baskets:
     """Immutable records, each a set of items, over a domain.
 
     ``records`` is any iterable of iterables of labels.  Repeated items in a record count once; an empty record is a
-    record.  ``items`` declares the domain, and a record with any other item is refused.  Without it the domain is
-    the items seen, sorted (by type and representation where they cannot be compared).  An array of 0 and 1, or of
-    truth values, is refused: it is one-hot, and ``from_frame`` reads it.
+    record.  Without ``items`` the domain is the items seen, sorted (by type and representation where they cannot be
+    compared); an array of 0 and 1, or of truth values, is then refused: it is one-hot, and ``from_frame`` reads it.
+
+    ``items`` declares the domain, and the result has just that one.  A value stands for the item that it equals, or
+    whose writing it is: 3, 3.0 and "3" for 3 and for "3", "01" for "01" alone.  ``unknown="refuse"``: a record with any
+    other value is refused.  ``unknown="drop"`` leaves such values out, and then nothing in a record makes an error, or
+    changes how another one is read, whatever it is: a string or None in the place of a record is an empty one.  No two
+    items may then be written alike.
 
     >>> baskets = Baskets([["milk", "bread"], ["beer"], []])
     >>> baskets
@@ -58,11 +64,16 @@ class Baskets:
     domain: Domain
 
     def __init__(
-        self, records: Iterable[Iterable[Hashable]], *, items: Iterable[Hashable] | Domain | None = None
+        self,
+        records: Iterable[Iterable[Hashable]],
+        *,
+        items: Iterable[Hashable] | Domain | None = None,
+        unknown: Unknown = "refuse",
     ) -> None:
-        if items is None:
+        domain = _declared(items, unknown)
+        if domain is None:
             check_not_marks(records)
-        self._hold(from_records(records, None if items is None else _domain(items)))
+        self._hold(from_records(records) if domain is None else declared_records.read(records, domain, unknown))
 
     def _hold(self, csr: Csr) -> None:
         object.__setattr__(self, "indptr", csr.indptr)
@@ -88,6 +99,8 @@ class Baskets:
         layout: Layout | None = None,
         record: Hashable | None = None,
         item: Hashable | None = None,
+        items: Iterable[Hashable] | Domain | None = None,
+        unknown: Unknown = "refuse",
     ) -> Self:
         """From a pandas, polars or Arrow frame.
 
@@ -104,15 +117,33 @@ class Baskets:
         Without ``layout``: a frame with a column of lists is read as lists, one with two columns as long, any other
         as one-hot.  Two columns of booleans are one-hot; two columns of 0 and 1 could be either and are refused,
         unless they are called ``record`` and ``item``.
+
+        ``items`` declares the domain, and the result has just that one.  Reading then follows the declaration, and
+        names and types of columns, and never the cells: a cell stands for the item that it equals, or whose writing it
+        is.  Where names and types leave the layout open, it must be given: a pandas column of objects may hold lists or
+        items.  What is read must be text, numbers, truth values, categories, lists of these, or Python objects.
+
+        ``unknown="refuse"``: a cell that stands for no declared item is an error with its row.  ``unknown="drop"``
+        leaves such cells out, and columns of items that are not declared; then nothing in a row makes an error, or
+        changes how another one is read.  A row more is one record more (list and one-hot), or at most one item of one
+        record (long).  In a column of numbers no cell is "007": have such items read as text, ``dtype=str``.
         """
+        domain = _declared(items, unknown)
+        if domain is not None:
+            lookup = Lookup.of(domain)
+            return cls._of(declared_frames.read(frame, layout, lookup, unknown, record=record, item=item))
         return cls._of(to_csr(columns_of(frame), layout, record=record, item=item))
 
     @classmethod
-    def from_scipy(cls, matrix: Any, items: Iterable[Hashable] | Domain | None = None) -> Self:
-        """From a sparse matrix, a row per record; an item is present where the value is not zero.
+    def from_scipy(
+        cls, matrix: Any, items: Iterable[Hashable] | Domain | None = None, *, unknown: Unknown = "refuse"
+    ) -> Self:
+        """From a sparse matrix of numbers, a row per record; an item is present where the value is not zero.
 
-        Without ``items`` the labels are the column numbers.
+        Without ``items`` the labels are the column numbers.  A missing value (NaN) is refused; with declared ``items``
+        and ``unknown="drop"`` it says nothing.
         """
+        _declared(items, unknown)
         from scipy import sparse  # slow to import, and few need it
 
         is_sparse: bool = sparse.issparse(matrix)
@@ -122,10 +153,14 @@ class Baskets:
         if domain.n_items != matrix.shape[1]:
             raise DataError(f"The matrix has {matrix.shape[1]} columns, but {domain.n_items} items were named.")
         rows: Any = sparse.csr_array(matrix, copy=True)
+        if rows.dtype.kind not in "biufc":
+            raise DataError(f"The matrix must hold numbers, got values of type {rows.dtype}.")
         rows.sum_duplicates()
-        rows.eliminate_zeros()
         if rows.dtype.kind in "fc" and np.isnan(rows.data).any():
-            raise DataError("The matrix holds missing values (NaN).")
+            if unknown == "refuse":
+                raise DataError("The matrix holds missing values (NaN).")
+            rows.data[np.isnan(rows.data)] = 0
+        rows.eliminate_zeros()
         return cls._of(checked(rows.indptr, rows.indices, domain))
 
     @classmethod
@@ -291,14 +326,20 @@ def _domain(items: Iterable[Hashable] | Domain) -> Domain:
     return items if isinstance(items, Domain) else Domain(map(plain, items))
 
 
-def _vocabulary(items: Iterable[Hashable] | Domain | None, unknown: Unknown) -> Vocabulary | None:
+def _declared(items: Iterable[Hashable] | Domain | None, unknown: Unknown) -> Domain | None:
+    """The declared domain, if one is."""
     check_choice("unknown", unknown, UNKNOWNS)
     if items is not None:
-        return Vocabulary(_domain(items), unknown)
+        return _domain(items)
     if unknown != "refuse":
         must = "The 'unknown' parameter must be 'refuse' unless items are declared, since no other cell is unknown"
         raise ParameterError(f"{must}, got {unknown!r}.", parameter="unknown", value=unknown)
     return None
+
+
+def _vocabulary(items: Iterable[Hashable] | Domain | None, unknown: Unknown) -> Vocabulary | None:
+    domain = _declared(items, unknown)
+    return None if domain is None else Vocabulary(domain, unknown)
 
 
 def _parts(n_records: int, words: int) -> list[tuple[int, int]]:

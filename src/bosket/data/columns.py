@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.data.csr import Offsets, is_missing
+from bosket.data.csr import Offsets, is_missing, labels_of
 from bosket.data.sources import Source
 
 Result = TypeVar("Result")
@@ -31,6 +31,8 @@ class Columns:
     source: Source
     categories: dict[int, tuple[Hashable, ...]] = field(default_factory=dict)
     """What columns of declared categories may hold, in order, by place."""
+    check_size: Callable[[int], None] = lambda _: None
+    """Refuses to hold more bytes than the cap of a file."""
 
     def called(self, at: int) -> str:
         """A column in a message: by name in a frame, by number in a file, whose header may be a record by mistake."""
@@ -132,14 +134,20 @@ def _guarded(step: Callable[[], tuple[Result, list[Any]]], source: Source) -> tu
 
 def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
     index: dict[Hashable, int] = {}
-    codes = [-1 if is_missing(value) else index.setdefault(value, len(index)) for value in column]
+    codes = [-1 if is_missing(value) else index.setdefault(value, len(index)) for value in labels_of(column)]
     return np.array(codes, np.int64), list(index)
 
 
 def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
+    codes, words = encoded(column)
+    return codes, words.to_pylist()
+
+
+def encoded(column: Any) -> tuple[Offsets, Any]:
+    """A code for each value of an Arrow column, -1 where missing, and an array of the values coded."""
     chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_null(chunks.type):  # of which Arrow makes no one dictionary
-        return np.full(len(chunks), -1, np.int64), []
+        return np.full(len(chunks), -1, np.int64), pa.array([], pa.null())
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
     if pa.types.is_dictionary(chunks.type):
@@ -148,9 +156,9 @@ def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
         chunks = chunks.dictionary_encode()
     chunks = chunks.unify_dictionaries()
     if chunks.num_chunks == 0:
-        return np.empty(0, np.int64), []
+        return np.empty(0, np.int64), pa.array([], pa.null())
     parts = [pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy() for chunk in chunks.chunks]
-    return np.concatenate(parts), chunks.chunk(0).dictionary.to_pylist()
+    return np.concatenate(parts), chunks.chunk(0).dictionary
 
 
 def codes_in_order(column: Column, source: Source) -> Offsets:

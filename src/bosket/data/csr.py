@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from bosket.data.domain import Domain, ItemIds
+from bosket.data.domain import Domain, ItemIds, check_hashes
 from bosket.data.kernels import canonicalize, group_pairs, is_canonical
 from bosket.errors import DataError
 
@@ -28,8 +29,11 @@ _MARKS = (
     "sparse matrix; if 0 and 1 are items, declare them with items=[0, 1]."
 )
 
+_TIMES = frozenset({np.datetime64, np.timedelta64})
+
 _RECORD_BYTES = 8  # what the start of a record takes
-_FREE_BYTES = 1 << 24  # of the starts of records: in small files the text is what counts
+_ITEM_BYTES = 4
+_FREE_BYTES = 1 << 24  # of records: in small files the text is what counts
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 
@@ -84,21 +88,34 @@ def _owned(values: npt.NDArray[Any], dtype: type[np.int64 | np.int32]) -> npt.ND
     return values.astype(dtype, order="C")  # always a copy: a read-only view may have a base that is not
 
 
+def taken(*, n_records: int, n_items: int) -> int:
+    """The bytes of records and of their items that count towards the cap of a file, beside its own."""
+    return _RECORD_BYTES * n_records + _ITEM_BYTES * n_items - _FREE_BYTES
+
+
 class Sizes:
     """The sizes of records as they are read, some at a time, in four bytes each; lines without items are records too.
 
     What they take is held to the cap of the file too: a small one that unpacks to line ends has millions of records.
+    So is what their items take, where cells of the file may be smaller.
     """
 
     def __init__(self, check_size: Callable[[int], None]) -> None:
         self._parts: list[npt.NDArray[np.int32]] = []
         self._check_size = check_size
         self.n_records = 0
+        self._n_items = 0
 
-    def append(self, sizes: npt.NDArray[np.integer[Any]]) -> None:
+    def check(self, n_records: int, n_items: int) -> None:
+        """Refuse this many more beyond the cap."""
+        self._check_size(taken(n_records=self.n_records + n_records, n_items=self._n_items + n_items))
+
+    def append(self, sizes: npt.NDArray[np.integer[Any]], *, n_items: int = 0) -> None:
+        """Add records; ``n_items`` of their items count."""
+        self.check(sizes.size, n_items)
         self.n_records += sizes.size
-        self._check_size(_RECORD_BYTES * self.n_records - _FREE_BYTES)
-        self._parts.append(sizes.astype(np.int32))
+        self._n_items += n_items
+        self._parts.append(sizes.astype(np.int32, copy=False))
 
     def starts(self) -> Offsets:
         """Where each record begins, and where the last ends; what was kept is let go."""
@@ -118,37 +135,48 @@ def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain)
     return canonical(indptr, indices, domain)
 
 
-def from_records(records: Iterable[Iterable[Hashable]], domain: Domain | None) -> Csr:
-    """Rows from plain Python records; without a domain, it is the items seen."""
-    index: dict[Hashable, int] = {} if domain is None else domain.index
+def from_records(records: Iterable[Iterable[Hashable]]) -> Csr:
+    """Rows from plain Python records; the domain is the items seen."""
+    index: dict[Hashable, int] = {}
     starts, items = array("q", [0]), array("i")
     for number, record in enumerate(records, 1):
-        fault = _fault(record)
+        fault = fault_of(record)
         if fault is None:
-            labels = list(record)
             try:
-                if domain is None:
-                    items.extend([index.setdefault(label, len(index)) for label in labels])
-                else:
-                    items.extend([index[label] for label in labels])
-            except KeyError:
-                fault = "holds an item that is not in the declared domain"
-            except (TypeError, ValueError):  # the latter of NumPy's times without a unit
+                items.extend([index.setdefault(label, len(index)) for label in labels_of(record)])
+            except (TypeError, ValueError):  # the latter of NumPy's times that are none of a calendar's
                 fault = "holds an item that cannot be hashed"
-        if fault is not None:  # raised outside the handlers: a KeyError would show the item
-            hint = "For a data frame, call Baskets.from_frame." if isinstance(record, str) else None
-            hint = _MARKS if isinstance(record, np.ndarray) and record.dtype.kind == "b" else hint
-            raise DataError(f"Record {number} {fault}.", hint=hint)
+        if fault is not None:  # raised outside the handlers: an error of the item's own would show it
+            raise record_error(number, record, fault)
         starts.append(len(items))
     indptr, indices = np.array(starts, np.int64), np.array(items, np.int32)
-    if domain is not None:
-        return canonical(indptr, indices, domain)
     missing = [code for code, label in enumerate(index) if is_missing(label)]
     if missing:
         first = np.flatnonzero(np.isin(indices, missing))[0]
         raise DataError(f"Record {np.searchsorted(indptr, first, side='right')} holds a missing item (None or NaN).")
     seen, rank = domain_of(index)
     return canonical(indptr, rank[indices], seen)
+
+
+def labels_of(values: Iterable[Hashable]) -> list[Hashable]:
+    """The labels, with NumPy's times as those of pandas, so that it does not matter which of two equal ones is first.
+
+    Of NumPy's it does: a day equals its first second, that equals Python's, and Python's does not equal the day.
+    """
+    labels = list(values)
+    if _TIMES.isdisjoint(map(type, labels)):
+        return labels
+    labels = list(map(plain, labels))
+    if not _TIMES.isdisjoint(map(type, labels)):
+        raise ValueError("times that no calendar has")
+    return labels
+
+
+def record_error(number: int, record: object, fault: str) -> DataError:
+    """Of a record that is refused, by its number, with no word of what it holds."""
+    hint = "For a data frame, call Baskets.from_frame." if isinstance(record, str) else None
+    hint = _MARKS if isinstance(record, np.ndarray) and record.dtype.kind == "b" else hint
+    return DataError(f"Record {number} {fault}.", hint=hint)
 
 
 def check_not_marks(records: object) -> None:
@@ -166,7 +194,8 @@ def _are_marks(values: npt.NDArray[Any]) -> bool:
     return values.dtype.kind == "b" or (values.dtype.kind in "iuf" and bool(((values == 0) | (values == 1)).all()))
 
 
-def _fault(record: object) -> str | None:
+def fault_of(record: object) -> str | None:
+    """Why something is no record at all, if so."""
     if isinstance(record, str | bytes):
         return "must be a list of items, got a string, each letter of which would be an item"
     if isinstance(record, np.ndarray) and record.dtype.kind == "b":
@@ -183,11 +212,12 @@ def is_missing(label: object) -> bool:
 
 
 def domain_of(labels: Iterable[Hashable]) -> tuple[Domain, ItemIds]:
-    """The domain of some labels, sorted, and the item id of each label given.
+    """The domain of some labels, each given once, sorted, and the item id of each label given.
 
     Never in order of first appearance: the domain is published, and its first label would be in the first record.
     """
     given = [plain(label) for label in labels]
+    check_hashes(given)
     distinct = list(set(given))
     try:
         distinct.sort()  # type: ignore[call-arg]  # refused by labels that cannot be compared
@@ -206,7 +236,15 @@ def _shown(label: Hashable) -> tuple[str, str]:
 
 
 def plain(label: Hashable) -> Hashable:
-    """NumPy's scalars as Python's."""
+    """NumPy's scalars as Python's, and its times as those of pandas, which Python's equal.
+
+    Times that pandas does not have (months, years beyond its calendar) stay as they are.
+    """
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        try:
+            return pd.Timestamp(label) if isinstance(label, np.datetime64) else pd.Timedelta(label)
+        except (ValueError, OverflowError):
+            return label
     return label.item() if isinstance(label, np.bool_ | np.integer | np.floating | np.character) else label
 
 

@@ -25,10 +25,11 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bosket.data.columns import Columns, is_sign
-from bosket.data.csr import Csr, Offsets, canonical, domain_of, from_pairs
+from bosket.data.csr import Csr, Offsets, Sizes, canonical, domain_of, from_pairs, taken
 from bosket.data.domain import Domain
-from bosket.data.layouts import LONG_NAMES, Layout, long_columns, marks, two_of_signs
+from bosket.data.layouts import LONG_NAMES, Layout, add_one_hot, long_columns, two_of_signs
 from bosket.data.lines import Lines, whole_rows
+from bosket.data.one_hot import OneHotRows
 from bosket.data.sources import MOST_COLUMNS, Content, Source
 
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
@@ -39,15 +40,15 @@ def read(content: Content, layout: Layout | None) -> Csr:
     """The records of a CSV file: with a header, unless it is asked for as lists."""
     blocks = whole_rows(content)
     if layout == "list":
-        return _read_lists(blocks, content.source)
+        return _read_lists(blocks, content)
     first = next(blocks, Lines(b"", 0))
     bare = first.text.lstrip(b"\r\n")  # Arrow takes the first line for the header, even a blank one
     first = Lines(bare, first.text.count(b"\n", 0, len(first.text) - len(bare)))
     names = _header(bare, content.source)
     columns = _blocks_of_columns(first, blocks, names, content.source)
     if layout == "one-hot" or (layout is None and len(names) != 2):
-        return _read_one_hot(columns, names)
-    return _read_long(columns, names, content.source, is_told=layout is not None)
+        return _read_one_hot(columns, names, content)
+    return _read_long(columns, names, content, is_told=layout is not None)
 
 
 def _blocks_of_columns(
@@ -63,15 +64,12 @@ def _blocks_of_columns(
             yield Columns(names, _columns(block.text, len(names), here, n_headers=n_headers), here)
 
 
-def _read_one_hot(blocks: Iterator[Columns], names: tuple[str, ...]) -> Csr:
+def _read_one_hot(blocks: Iterator[Columns], names: tuple[str, ...], content: Content) -> Csr:
     domain = Domain(_whole_names(names), is_declared=False)  # such columns are made of what occurs, as a rule
-    rows, items, n_records = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
+    rows = OneHotRows(domain, content.check_size)
     for columns in blocks:
-        at, ids, size = marks(columns)
-        rows.append(at + n_records)
-        items.append(ids)
-        n_records += size
-    return from_pairs(np.concatenate(rows), np.concatenate(items), n_records, domain)
+        add_one_hot(rows, columns)
+    return rows.csr()
 
 
 class _Coder:
@@ -90,11 +88,14 @@ class _Coder:
         return np.concatenate(parts)
 
 
-def _read_long(blocks: Iterator[Columns], names: tuple[str, ...], source: Source, *, is_told: bool) -> Csr:
+def _read_long(blocks: Iterator[Columns], names: tuple[str, ...], content: Content, *, is_told: bool) -> Csr:
+    source, n_rows = content.source, 0
     at_record, at_item = long_columns(Columns(names, (), source), None, None)
     keys, labels = _Coder(), _Coder()
     records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for columns in blocks:
+        n_rows += len(columns.values[at_record])
+        content.check_size(taken(n_records=n_rows, n_items=n_rows))
         codes = keys.codes(columns.values[at_record])
         if codes.size and codes.min() < 0:
             must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
@@ -109,22 +110,24 @@ def _read_long(blocks: Iterator[Columns], names: tuple[str, ...], source: Source
     return from_pairs(np.concatenate(records), ids, len(keys.index), domain)
 
 
-def _read_lists(blocks: Iterator[Lines], source: Source) -> Csr:
+def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
     """A record a line, no header; a blank line is an empty record, an empty cell nothing."""
     index: dict[str, int] = {}
-    starts, items = array("q", [0]), array("i")
+    records, items = Sizes(content.check_size), array("i")
     for block in blocks:
-        _check_text(block.text, source, block.before)
-        is_sound = False
+        _check_text(block.text, content.source, block.before)
+        is_sound, sizes = False, array("i")
         with contextlib.suppress(csv.Error):
             for row in _reader(block.text):
-                items.extend({index.setdefault(cell, len(index)) for cell in row if cell})
-                starts.append(len(items))
+                found = {index.setdefault(cell, len(index)) for cell in row if cell}
+                items.extend(found)
+                sizes.append(len(found))
             is_sound = True
         if not is_sound:
-            raise source.error("cannot be read as CSV")
+            raise content.source.error("cannot be read as CSV")
+        records.append(np.frombuffer(sizes, np.int32) if sizes else np.empty(0, np.int32))
     domain, rank = domain_of(_whole_labels(list(index)))
-    return canonical(np.array(starts, np.int64), rank[np.array(items, np.int32)], domain)
+    return canonical(records.starts(), rank[np.array(items, np.int32)], domain)
 
 
 def _check_is_header(*columns: tuple[str, dict[str, int]], source: Source) -> None:

@@ -29,7 +29,7 @@ Formulas: TypeAlias = Literal["refuse", "allow"]
 
 _BLOCK = 1 << 26
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20].", re.DOTALL)
-_BEHIND_A_SIGN = re.compile(r"([;\t|])(?=\s*[\"']?[=+\-@\uff1d\uff0b\uff0d\uff20])")
+_BEHIND_A_SIGN = re.compile(r"([;\t|\r\n])(?=\s*[\"']?[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """A sign that parts cells in some languages, before what would then begin a cell."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from bosket.data.columns import MEANINGS, Columns
-from bosket.data.csr import Csr, Offsets, Sizes, canonical, from_pairs
+from bosket.data.csr import Csr, Offsets, Sizes, canonical, from_pairs, taken
 from bosket.data.declared_layouts import declared_layout, item_columns
 from bosket.data.domain import ItemIds
 from bosket.data.fimi_kernels import Text
@@ -92,9 +92,9 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     names, blocks = _header(blocks, content.source)
     if not names and not vocabulary.is_strict:
         return canonical(np.zeros(1, np.int64), np.empty(0, np.int32), vocabulary.domain)
-    layout = layout or declared_layout(names, vocabulary, content.source)
+    layout = layout or declared_layout(names, vocabulary.among(names), content.source)
     if layout == "long":
-        return _long(blocks, index, names, vocabulary, content.source)
+        return _long(blocks, index, names, vocabulary, content)
     part = _one_hot_of(item_columns(names, vocabulary, content.source))
     return _line_by_line(blocks, _presence(), part, vocabulary, content)
 
@@ -188,11 +188,13 @@ def _presence() -> Index:
     return Index.of(word.encode() for word, _ in signs())
 
 
-def _long(blocks: Iterator[Lines], index: Index, names: tuple[str, ...], vocabulary: Vocabulary, source: Source) -> Csr:
+def _long(
+    blocks: Iterator[Lines], index: Index, names: tuple[str, ...], vocabulary: Vocabulary, content: Content
+) -> Csr:
     """A row per record and item; a row without a record, or with cells too few or too many, says nothing."""
-    record, item = long_columns(Columns(names, (), source), None, None)
+    record, item = long_columns(Columns(names, (), content.source), None, None)
     keys: dict[bytes, int] = {}
-    records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    records, items, n_rows = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
     for block in blocks:
         rows = _cells(block, index)
         n_cells = np.diff(rows.starts)
@@ -207,7 +209,9 @@ def _long(blocks: Iterator[Lines], index: Index, names: tuple[str, ...], vocabul
                 (_first(sound[~is_named]), "must say which record the item belongs to"),
                 (_first(sound[labels == UNKNOWN]), UNDECLARED),
             ]
-            _refuse(rows, *min((fault for fault in faults if fault[0] >= 0), default=(-1, "")), source)
+            _refuse(rows, *min((fault for fault in faults if fault[0] >= 0), default=(-1, "")), content.source)
+        n_rows += sound.size
+        content.check_size(taken(n_records=n_rows, n_items=n_rows))
         records.append(np.fromiter((keys.setdefault(key, len(keys)) for key in texts if key), np.int64))
         items.append(np.maximum(labels[is_named], np.int32(-1)))
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), vocabulary.domain)

@@ -8,7 +8,7 @@ refused by the schema, before a row is read.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.columns import Columns
-from bosket.data.csr import Csr, Offsets, canonical, from_pairs, frozen
+from bosket.data.csr import Csr, Offsets, Sizes, canonical, from_pairs, frozen, taken
 from bosket.data.declared_layouts import declared_layout, item_columns
 from bosket.data.declared_lines import MISPLACED, UNDECLARED, signs
 from bosket.data.domain import ItemIds
 from bosket.data.kernels import once_in_list
 from bosket.data.layouts import Layout, long_columns
+from bosket.data.one_hot import Marks, OneHotRows
 from bosket.data.parquet_opening import Opened, opened, sound
 from bosket.data.parquet_texts import coded_batches
 from bosket.data.sources import Content, Source
@@ -45,7 +46,7 @@ def _read(file: Opened, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
         raise source.error("must not give two columns the same name")
     lists = [at for at, kind in enumerate(kinds) if _element(kind) is not None]
     if layout is None:
-        layout = "list" if lists else declared_layout(names, vocabulary, source)
+        layout = "list" if lists else declared_layout(names, vocabulary.among(names), source)
     if layout == "list":
         if len(lists) != 1:
             raise source.error(f"must have one column of lists, got {len(lists)}")
@@ -143,10 +144,11 @@ def _as_bare(column: Any, kind: Any) -> Any:
 
 def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
     """A record a list; a long one in pieces, and of items that it repeats the first."""
-    sizes, parts, before = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], 0
+    sizes, parts, before = Sizes(file.content.check_size), [np.empty(0, np.int32)], 0
     last = np.zeros(cells.vocabulary.domain.n_items, np.int64)
     for batch in coded_batches(file, [name]):
         column = batch.column(0)
+        sizes.check(len(column), 0)
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         ends = frozen(np.cumsum(lengths, dtype=np.int64))
         found = np.zeros(lengths.size, np.int64)
@@ -156,17 +158,18 @@ def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
             parts.append(once_in_list(frozen(items), ends, start, last, before, found))
         sizes.append(found)
         before += lengths.size
-    return canonical(np.cumsum(np.concatenate(sizes)), np.concatenate(parts), cells.vocabulary.domain)
+    return canonical(sizes.starts(), np.concatenate(parts), cells.vocabulary.domain)
 
 
 def _one_hot(file: Opened, items: ItemIds, vocabulary: Vocabulary) -> Csr:
     chosen = np.flatnonzero(items >= 0)
-    names = [file.schema.names[at] for at in chosen]
-    present = [_signs(file.schema.types[at], file.content.source) for at in chosen]
-    rows, ids, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
-    for batch in coded_batches(file, names):
-        for at, column in enumerate(batch.columns):
-            kind, ones, noughts = present[at]
+    known, kinds = file.schema.names, file.schema.types
+    names = [known[at] for at in chosen]
+    present = [_signs(kinds[at], file.content.source) for at in chosen]
+    rows, before = OneHotRows(vocabulary.domain, file.content.check_size), 0
+
+    def marks(columns: list[Any]) -> Iterator[Marks]:
+        for column, (kind, ones, noughts) in zip(columns, present, strict=True):
             coded = _Coded.of(column, kind)
             here = coded.among(ones)
             if vocabulary.is_strict:
@@ -174,11 +177,12 @@ def _one_hot(file: Opened, items: ItemIds, vocabulary: Vocabulary) -> Csr:
                 if not is_sign.all():
                     row = before + int(np.argmin(is_sign)) + 1
                     raise file.content.source.error(f"{MISPLACED}, and row {row} does not")
-            found = np.flatnonzero(here)
-            rows.append(found + before)
-            ids.append(np.full(found.size, items[chosen[at]], np.int32))
+            yield here
+
+    for batch in coded_batches(file, names):
+        rows.append(batch.num_rows, items[chosen], marks(batch.columns))
         before += batch.num_rows
-    return from_pairs(np.concatenate(rows), np.concatenate(ids), before, vocabulary.domain)
+    return rows.csr()
 
 
 def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
@@ -210,6 +214,7 @@ def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr
         records.append(_numbers(named, is_named, keys))
         items.append(ids[is_named])
         before += batch.num_rows
+        file.content.check_size(taken(n_records=before, n_items=before))
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), cells.vocabulary.domain)
 
 

@@ -31,7 +31,7 @@ DEEPEST = 16
 """Most tuples within each other in a label that is to be written down."""
 
 _SAME_HASH = 64
-"""Most labels of one hash value in JSON: whole numbers can be chosen so that looking them up never ends."""
+"""Most labels of one hash value: whole numbers can be chosen so that looking them up never ends."""
 
 
 class Domain:
@@ -178,9 +178,14 @@ def label_from_json(value: Any, *, depth: int = 0) -> Hashable:
 def labels_from_json(values: list[Any]) -> tuple[Hashable, ...]:
     """Labels that somebody else chose, refused where they were chosen to be looked up slowly."""
     labels = tuple(map(label_from_json, values))
+    check_hashes(labels)
+    return labels
+
+
+def check_hashes(labels: Sequence[Hashable]) -> None:
+    """Refuse labels, none of them given twice, that were chosen to be looked up slowly: in a time like their square."""
     hashes = np.sort(np.fromiter(map(hash, labels), np.int64, len(labels)))
     if (hashes[_SAME_HASH:] == hashes[:-_SAME_HASH]).any():
         raise DataError(
             f"More than {_SAME_HASH} labels have the same hash value, so they cannot be told apart quickly."
         )
-    return labels

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Hashable
+from itertools import chain
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +19,7 @@ from bosket.data.sources import Source
 from bosket.errors import DataError
 
 FRAME = Source("the frame")
+_KEPT_BY_ARROW = {str, bytes, bool, int, float, dt.date, np.bool_, np.str_, np.int64, np.float64}
 
 
 def is_frame(value: object) -> bool:
@@ -27,6 +30,14 @@ def is_frame(value: object) -> bool:
 
 def columns_of(frame: Any) -> Columns:
     """The columns of any frame that narwhals knows; a lazy one is collected."""
+    known = collected(frame)
+    columns = [with_text_bins(series) for series in known.iter_columns()]
+    known_of = {at: names for at, series in enumerate(columns) if (names := _categories(series)) is not None}
+    return Columns(tuple(known.columns), tuple(map(_column, columns)), FRAME, known_of)
+
+
+def collected(frame: Any) -> nw.DataFrame[Any]:
+    """The frame as narwhals knows it, with columns of different names."""
     fault = None
     try:
         known = nw.from_native(frame)
@@ -36,13 +47,10 @@ def columns_of(frame: Any) -> Columns:
         fault = "The frame must not give two columns the same name."
     if fault is not None:
         raise DataError(fault)
-    collected = known.collect() if isinstance(known, nw.LazyFrame) else known
-    columns = [_plain(series) for series in collected.iter_columns()]
-    known_of = {at: known for at, series in enumerate(columns) if (known := _categories(series)) is not None}
-    return Columns(tuple(collected.columns), tuple(map(_column, columns)), FRAME, known_of)
+    return known.collect() if isinstance(known, nw.LazyFrame) else known
 
 
-def _plain(series: nw.Series[Any]) -> nw.Series[Any]:
+def with_text_bins(series: nw.Series[Any]) -> nw.Series[Any]:
     """The column; bins that pandas made (``pandas.cut``) as text, since Arrow has no such values."""
     native = series.to_native()
     if _is_categorical(native) and isinstance(native.cat.categories, pd.IntervalIndex):
@@ -68,9 +76,29 @@ def _categories(series: nw.Series[Any]) -> tuple[Hashable, ...] | None:
 
 
 def _is_mixed(native: Any) -> bool:
-    """Whether Arrow would make one type of several: bytes of text where one cell is bytes, days of times."""
-    kinds = {type(value) for value in native if value is not None and value is not pd.NA and not _is_nan(value)}
-    return len(kinds) > 1 and not kinds <= {list, tuple, np.ndarray}
+    """Whether one cell, or one value in a list, could decide what Arrow makes of the others.
+
+    Bytes of text where one is bytes, days of times, one zone of all times: so only values of one kind, of those that
+    Arrow keeps as they are, are left to it.
+    """
+    present = [value for value in native if value is not None and value is not pd.NA and not _is_nan(value)]
+    kinds = set(map(type, present))
+    if kinds and kinds <= {list, tuple, np.ndarray}:
+        kinds = _kinds_within(present)
+    return len(kinds) > 1 or not kinds <= _KEPT_BY_ARROW
+
+
+def _kinds_within(lists: list[Any]) -> set[type]:
+    """The types of the values of all lists."""
+    arrays = [values for values in lists if isinstance(values, np.ndarray)]
+    loose = [values for values in lists if not isinstance(values, np.ndarray)]
+    kinds = set(map(type, chain.from_iterable(loose)))
+    for values in arrays:
+        if values.ndim != 1:
+            kinds.add(np.ndarray)
+        else:
+            kinds.update(map(type, values) if values.dtype == object else [values.dtype.type])
+    return kinds
 
 
 def _is_nan(value: Any) -> bool:

@@ -5,7 +5,7 @@ Rows are counted from 0 here and from 1 in messages.  Messages name columns, nev
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,8 +23,9 @@ from bosket.data.columns import (
     presence,
     reads_as_one_hot,
 )
-from bosket.data.csr import Csr, Offsets, domain_of, from_pairs, from_records
+from bosket.data.csr import Csr, Offsets, domain_of, from_pairs, from_records, taken
 from bosket.data.domain import Domain, ItemIds
+from bosket.data.one_hot import Marks, OneHotRows
 from bosket.data.sources import Source
 from bosket.errors import DataError, ParameterError
 
@@ -45,10 +46,7 @@ def to_csr(
     if layout is None:
         layout = _implied(columns, record, item) or detect(columns)
     check_choice("layout", layout, LAYOUTS)
-    for name, column in (("record", record), ("item", item)):
-        if column is not None and (layout == "one-hot" or (layout == "list" and name == "record")):
-            must = f"The '{name}' parameter must be left out for the {layout} layout, got {column!r}."
-            raise ParameterError(must, parameter=name, value=column)
+    check_named(layout, record, item)
     if layout == "one-hot":
         return one_hot(columns)
     if layout == "list":
@@ -56,11 +54,19 @@ def to_csr(
     return long(columns, record, item)
 
 
+def check_named(layout: Layout, record: Hashable | None, item: Hashable | None) -> None:
+    """Refuse names of columns that a layout does not have."""
+    for name, column in (("record", record), ("item", item)):
+        if column is not None and (layout == "one-hot" or (layout == "list" and name == "record")):
+            must = f"The '{name}' parameter must be left out for the {layout} layout, got {column!r}."
+            raise ParameterError(must, parameter=name, value=column)
+
+
 def _implied(columns: Columns, record: Hashable | None, item: Hashable | None) -> Layout | None:
     """The layout that naming columns implies."""
     if record is None and item is None:
         return None
-    if record is None and is_list(columns.values[_position(columns, "item", item)]):
+    if record is None and is_list(columns.values[position(columns, "item", item)]):
         return "list"
     return "long"
 
@@ -92,27 +98,31 @@ def two_of_signs(source: Source) -> DataError:
 def one_hot(columns: Columns) -> Csr:
     """A column per item, a row per record: 0 and 1, or false and true; a missing value is 0."""
     domain = Domain(columns.names, is_declared=False)  # such columns are made of what occurs, as a rule
-    return from_pairs(*marks(columns), domain)
+    rows = OneHotRows(domain, columns.check_size)
+    add_one_hot(rows, columns)
+    return rows.csr()
 
 
-def marks(columns: Columns) -> tuple[Offsets, ItemIds, int]:
-    """The rows and the columns of what is present, and how many rows there are."""
-    rows, n_records = [np.empty(0, np.int64)], 0
+def add_one_hot(rows: OneHotRows, columns: Columns) -> None:
+    """Add the rows of these columns, of which each is an item."""
+    n_rows = len(columns.values[0]) if columns.values else 0
+    rows.append(n_rows, np.arange(len(columns.values), dtype=np.int32), _marks(columns))
+
+
+def _marks(columns: Columns) -> Iterator[Marks]:
     for at, column in enumerate(columns.values):
         present = presence(column, columns.source)
         bad = np.flatnonzero(present < 0)
         if bad.size:
             must = f"C{columns.called(at)[1:]} must hold 0 or 1, false or true, or nothing"
             raise columns.source.row_error(must, int(bad[0]), hint=_OTHER_LAYOUTS)
-        rows.append(np.flatnonzero(present))
-        n_records = present.size
-    items = np.repeat(np.arange(len(columns.values), dtype=np.int32), [len(part) for part in rows[1:]])
-    return np.concatenate(rows), items, n_records
+        yield present.view(np.bool_)
 
 
 def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Csr:
     """A row per (record, item); records in order of first appearance; a missing item only opens its record."""
     at_record, at_item = long_columns(columns, record, item)
+    columns.check_size(taken(n_records=len(columns.values[at_record]), n_items=len(columns.values[at_item])))
     records, n_records = codes_in_order(columns.values[at_record], columns.source), 0
     if records.size:
         n_records = int(records.max()) + 1
@@ -153,13 +163,14 @@ def long_columns(columns: Columns, record: Hashable | None, item: Hashable | Non
         )
     if record is None:
         record = names[0] if item is None or item == names[1] else names[1]
-    at_record = _position(columns, "record", record)
+    at_record = position(columns, "record", record)
     if item is None:
         return at_record, 1 - at_record
-    return at_record, _position(columns, "item", item)
+    return at_record, position(columns, "item", item)
 
 
-def _position(columns: Columns, parameter: str, name: Hashable) -> int:
+def position(columns: Columns, parameter: str, name: Hashable) -> int:
+    """The place of the column that a parameter names."""
     if name not in columns.names:
         must = f"The '{parameter}' parameter must name a column of {columns.source.name}, got {name!r}."
         raise ParameterError(must, parameter=parameter, value=name)
@@ -170,7 +181,7 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
     """A list of items in each row; a missing list is an empty record."""
     places = [at for at, column in enumerate(columns.values) if is_list(column)]
     if item is not None:
-        places = [_position(columns, "item", item)]
+        places = [position(columns, "item", item)]
     if len(places) != 1:
         raise columns.source.error(
             f"must have one column of lists, got {len(places)}",
@@ -178,10 +189,12 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
         )
     column, name = columns.values[places[0]], columns.called(places[0])
     if isinstance(column, list):
-        return from_records([() if is_absent(record) else record for record in column], None)
+        return from_records([() if is_absent(record) else record for record in column])
     if not is_list(column):
         raise columns.source.error(f"must hold lists in {name}")
+    columns.check_size(taken(n_records=len(column), n_items=0))
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    columns.check_size(taken(n_records=len(column), n_items=int(sizes.sum(dtype=np.int64))))
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
     codes, labels = factorize(pc.list_flatten(column), columns.source)
     if codes.size and codes.min() < 0:

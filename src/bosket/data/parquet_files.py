@@ -37,7 +37,7 @@ def read(content: Content, layout: Layout | None) -> Csr:
             raise content.source.error("must not give two columns the same name")
         stored = (file.schema.metadata or {}).get(DOMAIN_KEY)
         table = sound(content, lambda: coded_table(file))
-    csr = to_csr(Columns(names, tuple(table.columns), content.source), layout)
+    csr = to_csr(Columns(names, tuple(table.columns), content.source, check_size=content.check_size), layout)
     return csr if stored is None else _restored(csr, stored, content.source)
 
 

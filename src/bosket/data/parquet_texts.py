@@ -14,19 +14,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.data import lines
-from bosket.data.parquet_footers import numbers_of_values
+from bosket.data import lines, parquet_cells
 from bosket.data.parquet_opening import Opened
 from bosket.data.sources import MAX_BYTES
 
 _ROWS_A_BATCH = 1 << 16
 _MOST_ROWS = 1 << 20
-_FEW_ROWS = 1 << 12
+_FEW_ROWS = 1 << 6
+_BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
+_BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
 _BYTES_TOGETHER = 1 << 24
 _ROWS_OF_A_TABLE = 1 << 24
-_BITS = {"BOOLEAN": 1, "INT32": 32, "INT64": 64, "INT96": 64, "FLOAT": 32, "DOUBLE": 64, "BYTE_ARRAY": 32}
-"""Bits that a cell takes, by its type in the file; text takes a code."""
 
 
 def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
@@ -56,7 +55,7 @@ def coded_table(file: Opened) -> Any:
     """
     metadata = file.file.metadata
     reader = _with_codes(file, file.schema.names)
-    file.content.check_size(_cells(file))
+    file.content.check_size(parquet_cells.n_bytes(file))
     batches: list[Any] = []
     total = 0
     for group in range(metadata.num_row_groups):
@@ -69,25 +68,6 @@ def coded_table(file: Opened) -> Any:
     return pa.Table.from_batches(batches, batches[0].schema if batches else reader.schema_arrow)
 
 
-def _cells(file: Opened) -> int:
-    """The bytes of all cells, without words, by how many rows and values the footer says there are."""
-    metadata, leaves = file.file.metadata, file.leaves
-    n_rows = [max(0, metadata.row_group(at).num_rows) for at in range(metadata.num_row_groups)]
-    total = sum(map(_bits, leaves)) * sum(n_rows)
-    repeated = [at for at, leaf in enumerate(leaves) if leaf.max_repetition_level]
-    if repeated:
-        numbers = numbers_of_values(file.handle)
-        if [len(group) for group in numbers] != [len(leaves)] * len(n_rows):
-            raise ValueError("the footer must give the number of values of each column")
-        for rows, group in zip(n_rows, numbers, strict=True):
-            total += sum(_bits(leaves[at]) * max(0, group[at] - rows) for at in repeated)
-    return int(total // 8)
-
-
-def _bits(leaf: Any) -> int:
-    return int(_BITS.get(leaf.physical_type, 0) or 8 * max(1, leaf.length))
-
-
 def _as_codes(column: Any, kind: Any) -> Any:
     """A column that was read as it is, as the codes that others are."""
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
@@ -97,11 +77,14 @@ def _as_codes(column: Any, kind: Any) -> Any:
 
 def _with_codes(file: Opened, columns: list[str]) -> Any:
     """A reader of the same file that gives the text of these columns as codes."""
-    texts = {
-        leaf.path for leaf in file.leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"
-    }
-    heads = tuple(f"{name}." for name in _nested(file, columns))
-    return file.coded([path for path in texts if path.startswith(heads)] + list(texts.intersection(columns)))
+    return file.coded(
+        [
+            leaf.path
+            for _, leaves in parquet_cells.leaves_of(file, columns)
+            for leaf in leaves
+            if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"
+        ]
+    )
 
 
 def _nested(file: Opened, columns: list[str]) -> list[str]:
@@ -111,10 +94,9 @@ def _nested(file: Opened, columns: list[str]) -> list[str]:
 
 def _most_rows(file: Opened, columns: list[str]) -> int:
     """The most rows of a batch: fewer of lists, which may be long, and of rows that are wide by the schema."""
-    wanted = set(columns)
-    bits = sum(_bits(leaf) for leaf in file.leaves if leaf.path in wanted)
-    most = _ROWS_A_BATCH if _nested(file, columns) else _MOST_ROWS
-    return max(1, min(most, 8 * _BYTES_A_BATCH // max(1, bits)))
+    bits = parquet_cells.bits_of_a_row(file, columns)
+    most, room = (_ROWS_A_BATCH, _BYTES_OF_LISTS) if _nested(file, columns) else (_MOST_ROWS, _BYTES_A_BATCH)
+    return max(1, min(most, 8 * room // max(1, bits)))
 
 
 def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, size: int) -> Iterator[Any]:
@@ -138,7 +120,8 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
     """The rows of a row group after the first ones, without codes.
 
     A word is no longer than the group, by what the footer says: so few rows are decoded at once that they are less
-    than the cap, and then put together up to the size of a batch.
+    than the cap, and then put together up to the size of a batch.  The footer may lie, and the words be as long as a
+    page: so they are never more than ``_FEW_ROWS``.
     """
     claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
@@ -148,7 +131,7 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
         done -= before
         held.append(batch.slice(before))
         n_bytes += held[-1].nbytes
-        if n_bytes > _BYTES_TOGETHER:
+        if n_bytes > _BYTES_TOGETHER or len(held) >= _BATCHES_TOGETHER:
             yield from _together(held)
             held, n_bytes = [], 0
     if held:

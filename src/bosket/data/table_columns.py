@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bosket.data.columns import Column, Columns, factorize
+from bosket.data.csr import taken
 from bosket.data.table_codings import (
     BAD,
     MISSING,
@@ -85,10 +86,13 @@ class Choices:
             hint = "Choose columns by name, with columns=[...]; those of a pandas frame can be renamed."
             raise columns.source.error("must have text for column names, and no empty one", hint=hint)
         chosen = columns.names if self.columns is None else self.columns
+        places: dict[Hashable, int] = {}
+        for at, name in enumerate(columns.names):
+            places.setdefault(name, at)
         for name in chosen:
-            if name not in columns.names:
+            if name not in places:
                 raise refused("columns", f"The columns to read must be columns of {columns.source.name}", name)
-        return {str(name): columns.names.index(name) for name in chosen}
+        return {str(name): places[name] for name in chosen}
 
     def check(self, chosen: Iterable[str]) -> None:
         """Refuse options for columns that are not read: a slip of the pen would go unnoticed."""
@@ -131,6 +135,8 @@ def to_codes(columns: Columns, choices: Choices) -> tuple[Codes, TableDomain]:
     """The codes of the columns chosen, and their domain."""
     places = choices.positions(columns)
     choices.check(places)
+    n_records = len(columns.values[next(iter(places.values()))])
+    columns.check_size(taken(n_records=n_records, n_items=n_records * len(places) // 4))  # a code takes a byte or more
     parts = [_coded(columns, name, at, choices) for name, at in places.items()]
     domain = TableDomain(
         [attribute for _, attribute, _ in parts], is_declared=all(is_declared for _, _, is_declared in parts)
@@ -141,8 +147,8 @@ def to_codes(columns: Columns, choices: Choices) -> tuple[Codes, TableDomain]:
     return codes, domain
 
 
-def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Wide, Attribute, bool]:
-    """The codes of one column, its attribute, and whether that was declared."""
+def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Codes, Attribute, bool]:
+    """The codes of one column, as small as they can be, its attribute, and whether that was declared."""
     column, source = columns.values[at], columns.source
     coding = choices.codings.get(name)
     if coding is not None and coding.ends is not None and _is_numeric(column):
@@ -164,7 +170,7 @@ def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Wide
         raise source.row_error(must, int(np.argmax(missing)), hint=hint)
     attribute, code = _attribute(columns, name, coding, choices)
     codes[missing] = code
-    return codes, attribute, coding.is_declared
+    return codes.astype(np.min_scalar_type(len(attribute) - 1)), attribute, coding.is_declared
 
 
 def _of_column(columns: Columns, name: str, at: int, cells: list[Hashable], choices: Choices) -> Coding:

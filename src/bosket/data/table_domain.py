@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -124,10 +125,14 @@ class TableDomain(Domain):
         """From item id to the number of its attribute."""
         return self._groups
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the attributes."""
         return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.names)}
 
     @property
     def n_attributes(self) -> int:
@@ -160,9 +165,10 @@ class TableDomain(Domain):
 
     def position(self, name: str) -> int:
         """The number of the attribute of that name, from 0."""
-        if name not in self.names:
+        at = self._places.get(name) if isinstance(name, str) else None
+        if at is None:
             raise refused("name", "The name must be that of an attribute of the table", name)
-        return self.names.index(name)
+        return at
 
     def select(self, names: Iterable[str]) -> TableDomain:
         """Some of the attributes, in the order given."""

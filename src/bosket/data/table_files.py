@@ -88,7 +88,7 @@ def _read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
     except DataError as error:
         error.hint = None  # what it says is of baskets
         raise
-    columns = Columns(names, tuple(map(_stripped, cells)), source)
+    columns = Columns(names, tuple(map(_stripped, cells)), source, check_size=content.check_size)
     if choices.columns is None:
         _check_is_header(columns, choices)
     if len(names) == 1:
@@ -139,7 +139,7 @@ def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomai
             raise content.source.error("must not give two columns the same name")
         table = sound(content, lambda: coded_table(file))
         stored = (file.schema.metadata or {}).get(TABLE_KEY)
-    columns = Columns(tuple(table.column_names), tuple(table.columns), content.source)
+    columns = Columns(tuple(table.column_names), tuple(table.columns), content.source, check_size=content.check_size)
     if stored is None:
         return to_codes(columns, choices)
     domain = _domain(stored)

@@ -86,6 +86,10 @@ class Vocabulary:
         """From how an item is written to its id."""
         return {text: item for item, text in enumerate(self.texts) if text is not None}
 
+    def among(self, names: Iterable[str]) -> list[bool]:
+        """Whether each name of a column is how an item is written."""
+        return [name in self.places for name in names]
+
     @property
     def is_strict(self) -> bool:
         return self.unknown == "refuse"

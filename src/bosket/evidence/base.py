@@ -73,6 +73,10 @@ class Evidence(ABC):
         """How many reports show each itemset; refused where reports do not show itemsets."""
         raise DataError("These reports do not show items, so dependence between items cannot be read off them.")
 
+    def carried(self, level: Level, kept: Kept) -> list[Concentration]:
+        """Those of the itemsets of a level, which were kept, whose support a few reports carry."""
+        return []
+
     def nothing_kept(self) -> Kept:
         """Where a search begins: nothing is kept but the number of records."""
         return Kept(np.array([self.n_records]))

@@ -34,11 +34,10 @@ FEW = 0.01
 """The share of the reports, of those that have a weight at all, below which they are a few."""
 LARGE_SHIFT = 0.1
 """The change of a support that is worth a word.  Below, those who carry an estimate may just be those who have it."""
-_LARGE_WEIGHT = LARGE_SHIFT / FEW
+_HAIR = 1 - 1e-9  # rounding decides nothing before the last look
+_LARGE_WEIGHT = _HAIR * LARGE_SHIFT / FEW
 """A hundredth of the reports move a support by a tenth only if one of them counts for ten people or more."""
 _CELLS = 1 << 20  # weights at a time
-LOOKED_AT = 64
-"""Itemsets of one size that are looked at: those with the largest sums of squared weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +53,72 @@ class Concentration:
     """The size that they state, where sizes are sent and they state one."""
 
 
+def at_a_time(n_strata: int, size: int) -> int:
+    """How many itemsets of a size to look at in one step."""
+    return max(1, _CELLS // max(1, n_strata << size))
+
+
+def worth_a_look(
+    channel: Channel,
+    strata: Sequence[int],
+    stratum_records: npt.NDArray[np.int64],
+    itemsets: ItemsetRows,
+    observed: npt.NDArray[np.int64],
+    second: Floats,
+) -> npt.NDArray[np.bool_]:
+    """All itemsets that are carried, and others, without counting patterns: by how many reports show all of an itemset.
+
+    A stratum of n reports, c of which show all, has at most c w^2 + (n - c) v^2 of the squares, where w is the weight
+    of these and v the largest other one.  Strata in which no weight is large enough are passed over.
+    """
+    n = int(stratum_records.sum())
+    may = np.zeros(len(itemsets), np.bool_)
+    for at, (stratum, records) in enumerate(zip(strata, stratum_records.tolist(), strict=True)):
+        weights = np.abs(channel.weights(itemsets, stratum))
+        full, rest = weights[:, -1], weights[:, :-1].max(axis=1)
+        largest = np.maximum(full, rest)
+        if records < FEW * n and records * float(largest.max(initial=0.0)) >= LARGE_SHIFT * n * _HAIR:
+            squares = observed[at] * full**2 + (records - observed[at]) * rest**2
+            may |= squares >= HALF * second * _HAIR
+        may |= (largest >= LARGE_SHIFT * n * _HAIR) & (FEW_REPORTS * largest**2 >= HALF * second * _HAIR)
+    return may
+
+
 def concentrations(
-    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells, second: Floats
+    channel: Channel, strata: Sequence[int], itemsets: ItemsetRows, cells: StratumCells
 ) -> list[Concentration]:
-    """Those of the itemsets (the ``LOOKED_AT`` with the largest ``second`` moments) that few reports carry.
+    """Those of the itemsets that few reports carry.
 
     ``cells`` counts the reports of each stratum by pattern: shape (n_strata, n, 2**k).
     """
     found = []
-    chosen = np.argsort(-second, kind="stable")[:LOOKED_AT]
-    for start, stop in slices(len(chosen), max(1, _CELLS // max(1, cells.shape[0] * cells.shape[2]))):
-        rows = np.ascontiguousarray(itemsets[chosen[start:stop]])
-        counts = np.ascontiguousarray(cells[:, chosen[start:stop]])
+    for start, stop in slices(len(itemsets), at_a_time(len(strata), itemsets.shape[1])):
+        rows = np.ascontiguousarray(itemsets[start:stop])
+        counts = np.ascontiguousarray(cells[:, start:stop])
         weights = np.stack([channel.weights(rows, stratum, counts[at]) for at, stratum in enumerate(strata)])
-        largest = np.where(counts > 0, np.abs(weights), 0.0).max(axis=(0, 2))
-        for row in np.flatnonzero(largest >= _LARGE_WEIGHT * np.minimum(1.0, counts.sum(axis=(0, 2)) * FEW)).tolist():
+        for row in np.flatnonzero(_may_be_carried(weights, counts)).tolist():
             both = weights[:, row], counts[:, row]
             one = _in_one_stratum(*both, strata) or _in_few_reports(*both, strata)
             if one is not None:
                 found.append(Concentration(tuple(rows[row].tolist()), *one))
     return found
+
+
+def _may_be_carried(weights: Floats, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """All itemsets that are carried, and few others: what follows from either way to be, for all itemsets at once.
+
+    One stratum must have more than half of the squares and less than a hundredth of the reports; or three times the
+    largest square must be more than half of them, and its root at least a tenth of the reports.
+    """
+    squares = counts * weights**2
+    by_stratum = squares.sum(axis=2)
+    half, n_reports = HALF * by_stratum.sum(axis=0), counts.sum(axis=(0, 2))
+    few = np.take_along_axis(counts.sum(axis=2), by_stratum.argmax(axis=0)[None], axis=0)[0]
+    largest = np.where(counts > 0, np.abs(weights), 0.0).max(axis=(0, 2))
+    in_one_stratum = (by_stratum.max(axis=0) >= half * _HAIR) & (few < FEW * n_reports) & (largest >= _LARGE_WEIGHT)
+    in_few = (FEW_REPORTS * largest**2 >= half * _HAIR) & (largest >= LARGE_SHIFT * n_reports * _HAIR)
+    may: npt.NDArray[np.bool_] = in_one_stratum | in_few
+    return may
 
 
 _Found = tuple[int, int, float, float, int | None]

@@ -20,7 +20,7 @@ from bosket.errors import DataError
 from bosket.estimates import Floats, expected_products, variance
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.cautions import say_too_little
-from bosket.evidence.concentration import Concentration, concentrations
+from bosket.evidence.concentration import Concentration, at_a_time, concentrations, worth_a_look
 from bosket.evidence.kept import Kept, Level, Places, Truths
 from bosket.evidence.mobius import differences, sums_over_subsets
 from bosket.evidence.provenance import Provenance
@@ -127,6 +127,20 @@ class LinearEvidence(Evidence):
         found = moments(self.channel, self.strata, rows, cells)
         noise = variance(found.value, found.second, self.n_records, own=self.channel.own)
         return found.value, noise, least_variances(self.channel, self.strata, self.stratum_records, rows)
+
+    def carried(self, level: Level, kept: Kept) -> list[Concentration]:
+        if self.is_exact:
+            return []
+        rows = level.items
+        if len(self.strata) > 1:
+            value = level.value.astype(float)
+            less = expected_products(value, value, value, self.n_records, own=self.channel.own, sampling=False)
+            seen = self.channel, self.strata, self.stratum_records
+            rows = rows[worth_a_look(*seen, rows, level.observed, level.variance + less)]
+        found: list[Concentration] = []
+        for start, stop in slices(len(rows), at_a_time(len(self.strata), rows.shape[1])):
+            found += self.family(np.ascontiguousarray(rows[start:stop]), kept).carried
+        return found
 
     def rare_items(self, items: npt.NDArray[np.int32], share: Floats) -> Truths:
         """Whether the coins change few reports of each of these items; ``share`` are their estimated supports."""
@@ -288,8 +302,7 @@ class LinearFamily(Family):
         evidence = self.evidence
         if evidence.is_exact:
             return []
-        second = moments(evidence.channel, evidence.strata, self.rows, self.cells).second
-        return concentrations(evidence.channel, evidence.strata, self.rows, self.cells, second)
+        return concentrations(evidence.channel, evidence.strata, self.rows, self.cells)
 
     def drawn_again(self, masks: Sequence[int], number: int, rng: Randomness, *, sampling: bool) -> Floats:
         evidence = self.evidence

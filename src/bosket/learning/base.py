@@ -136,7 +136,8 @@ class ReconstructedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta)
             )
         names = self.domain_.names
         if isinstance(X, Table):
-            lacking = [name for name in names if name not in X.domain.names]
+            known = set(X.domain.names)
+            lacking = [name for name in names if name not in known]
             if lacking:
                 raise DataError(f"The table must have the attribute {lacking[0]!r}, from which classes are predicted.")
             return X.select(names).with_domain(self.domain_).codes
@@ -145,8 +146,8 @@ class ReconstructedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta)
                 validate_data(self, X, reset=False, skip_check_array=True)
             is_named = self._goes_by_name or hasattr(self, "feature_names_in_")
             columns = names if is_named else tuple(nw.from_native(X).columns)
-            known = [attribute.values for attribute in self.domain_.attributes]
-            return Table.from_frame(X, columns=columns, values=dict(zip(columns, known, strict=True))).codes
+            values = [attribute.values for attribute in self.domain_.attributes]
+            return Table.from_frame(X, columns=columns, values=dict(zip(columns, values, strict=True))).codes
         return Table.from_codes(_whole(validate_data(self, X, reset=False)), self.domain_).codes
 
     def __sklearn_tags__(self) -> Any:

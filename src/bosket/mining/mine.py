@@ -15,6 +15,7 @@ from bosket.estimates import Estimates, Floats
 from bosket.evidence import Evidence, Family, Kept, Level, Source, as_source, evidence_of
 from bosket.evidence.base import add_sampling
 from bosket.evidence.cautions import FEW_REPORTS
+from bosket.evidence.concentration import Concentration
 from bosket.evidence.kept import Truths
 from bosket.evidence.of import exact_without_reports
 from bosket.limits import least_count
@@ -85,12 +86,12 @@ def mine(
 
 def _look_for_few(found: FrequentItemsets) -> None:
     """Warn, and note in ``about``, where a few reports carry the supports that are reported."""
-    carried, looked_at = [], 0
+    carried: list[Concentration] = []
+    looked_at = 0
     for level in found.levels:
-        rows = np.ascontiguousarray(level.items[found.reported(level)])
-        if len(rows):
-            carried += found.evidence.family(rows, found.kept).carried
-            looked_at += len(rows)
+        reported = level.take(found.reported(level))
+        carried += found.evidence.carried(reported, found.kept)
+        looked_at += len(reported)
     note = warn_of(carried, found.domain, looked_at=looked_at)
     if note is not None:
         found.notes["influence"] = note
