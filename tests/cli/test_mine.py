@@ -215,9 +215,11 @@ def test_mixed_labels_in_every_format(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     bk.Flip(keep=0.99).randomize(baskets, rng=bk.Seeded(1)).write(path)
     value = json.loads(run("mine", path, "--min-support", 0.9, "--format", "json").out)
-    assert value["itemsets"][-1]["itemsets"] == [7, "milk", {"tuple": ["age", 3]}]
+    everything = [row["itemsets"] for row in value["itemsets"] if row["size"] == 3]
+    assert everything == [[7, "milk", {"tuple": ["age", 3]}]]
     assert run("mine", path, "--min-support", 0.9, "-o", tmp_path / "o.parquet").code == 0
-    assert pq.read_table(tmp_path / "o.parquet").to_pylist()[-1]["itemsets"] == ["7", "milk", "('age', 3)"]
+    rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    assert ["7", "milk", "('age', 3)"] in [row["itemsets"] for row in rows]
     assert run("mine", path, "--min-support", 0.9).code == 0
 
 

@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,7 +95,8 @@ def test_frame_agrees_with_estimate() -> None:
     np.testing.assert_allclose(frame["stderr"], direct.stderr)
     np.testing.assert_allclose(frame[["low", "high"]], direct.interval(0.9))
     assert (frame["support"] >= 0.1 * (1 - 1e-9)).all()
-    assert frame["size"].is_monotonic_increasing
+    assert frame["support"].is_monotonic_decreasing
+    assert [itemset for itemset, _ in bk.mine(reports, 0.1)] == frame["itemsets"].tolist()
     assert frame["size"].tolist() == [len(itemset) for itemset in frame["itemsets"]]
     sampled = bk.mine(reports, min_support=0.1).to_frame(sampling=True)
     assert (sampled["stderr"] > frame["stderr"]).all()
@@ -220,16 +222,26 @@ def test_min_support_outside_its_range(min_support: object) -> None:
 
 def test_exact_results_have_no_error_at_all() -> None:
     """1 of 49: a count that does not survive division and multiplication."""
-    frame = bk.mine(bk.Baskets([["a"]] + [["b"]] * 48), min_support=0.01).to_frame()
-    assert frame["stderr"].tolist() == [0.0, 0.0]
-    assert frame["low"].tolist() == frame["high"].tolist() == frame["support"].tolist()
+    found = bk.mine(bk.Baskets([["a"]] + [["b"]] * 48), min_support=0.01)
+    assert found.to_frame().columns.tolist() == ["support", "itemsets", "size"], "and no columns for errors"
+    assert found.typical_stderr == {1: 0.0}
+    with_people = found.to_frame(sampling=True)
+    assert with_people.columns.tolist() == ["support", "itemsets", "size", "stderr", "low", "high"]
+    assert with_people["stderr"].tolist() == pytest.approx([(48 / 49 / 49 / 49) ** 0.5] * 2)
+
+
+def test_frames_are_mined_as_they_are() -> None:
+    one_hot = pd.DataFrame({"tea": [True, True, False], "milk": [True, False, False], "rum": [False, False, True]})
+    assert dict(bk.mine(one_hot, 0.3)) == dict(bk.mine(bk.Baskets.from_frame(one_hot), min_support=0.3))
+    assert bk.estimate(one_hot, [{"tea", "milk"}]).value.tolist() == pytest.approx([1 / 3])
+    assert bk.contingency(pa.Table.from_pandas(one_hot), {"tea"}, {"milk"}).n_records == 3
 
 
 def test_degenerate_data() -> None:
     with pytest.raises(bk.DataError, match="no records"):
         bk.mine(bk.Baskets([], items=["a"]), min_support=0.1)
     with pytest.raises(bk.DataError, match="cannot"):
-        bk.mine([["a"]], min_support=0.1)  # type: ignore[arg-type]
+        bk.mine([["a"]], min_support=0.1)
     assert dict(bk.mine(bk.Baskets([["a"]]), min_support=1.0)) == {frozenset("a"): 1.0}
     assert len(bk.mine(bk.Baskets([[], []], items=["a"]), min_support=0.5)) == 0
     assert bk.mine(bk.Baskets([[], []], items=["a"]), min_support=0.5).to_frame().empty

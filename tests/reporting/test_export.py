@@ -70,7 +70,7 @@ def test_json_translates(rules: pd.DataFrame, itemsets: pd.DataFrame, tmp_path: 
 @pytest.mark.parametrize("suffix", [".csv", ".json"])
 def test_in_the_words_of_arules(rules: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"out{suffix}"
-    frame = rules.assign(odds_ratio=2.0, odds_ratio_low=1.0, zhangs_metric=0.5)
+    frame = rules.assign(odds_ratio=2.0, odds_ratio_low=1.0, zhangs_metric=0.5, support_stderr=0.1, lift_high=3.0)
     assert write_rules(frame, path, names="arules") == len(rules)
     back = read(path, itemsets=("lhs", "rhs"))
     expected = {

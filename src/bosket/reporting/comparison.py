@@ -70,6 +70,8 @@ def compare(
     reported = {itemset for itemset, _ in found}
     missed = [itemset for itemset in supports if itemset not in reported]
     frame = found.to_frame(level=level)
+    exact = {"stderr": 0.0, "low": frame["support"], "high": frame["support"]}
+    frame = frame.assign(**{name: column for name, column in exact.items() if name not in frame})
     frame["status"] = ["found" if itemset in supports else "false" for itemset in frame["itemsets"]]
     if missed:
         estimates = estimate(reports, missed)
@@ -83,7 +85,7 @@ def compare(
             "high": high,
             "status": "missed",
         }
-        frame = pd.concat([frame.drop(columns="observed"), pd.DataFrame(more)], ignore_index=True)
+        frame = pd.concat([frame.drop(columns="observed", errors="ignore"), pd.DataFrame(more)], ignore_index=True)
     frame["truth"] = true_supports(frame["itemsets"], truth, baskets)
     columns = ["itemsets", "size", "truth", "support", "stderr", "low", "high", "status"]
     return Comparison(frame[columns], found.min_support, level)
