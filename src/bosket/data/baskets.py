@@ -22,6 +22,7 @@ from bosket.data.frames import columns_of
 from bosket.data.kernels import pack, unpack
 from bosket.data.layouts import Layout, to_csr
 from bosket.data.lookup import Lookup
+from bosket.data.one_hot_frames import truth_values
 from bosket.data.sources import MAX_BYTES, Content
 from bosket.data.vocabulary import UNKNOWNS, Unknown, Vocabulary
 from bosket.errors import DataError, ParameterError
@@ -132,6 +133,10 @@ class Baskets:
         if domain is not None:
             lookup = Lookup.of(domain)
             return cls._of(declared_frames.read(frame, layout, lookup, unknown, record=record, item=item))
+        if layout in (None, "one-hot") and record is None and item is None:
+            quickly = truth_values(frame)
+            if quickly is not None:
+                return cls._of(quickly)
         return cls._of(to_csr(columns_of(frame), layout, record=record, item=item))
 
     @classmethod
