@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -78,11 +79,24 @@ class TestFromOutside:
         wrong = run("randomize", study.baskets, "-o", out, *options)
         assert wrong.code == 1
         assert "Line 2" in wrong.err
+
+    def test_a_file_of_values_is_not_replaced(self, run: Run, study: Study, out: Path, tmp_path: Path) -> None:
+        path = tmp_path / "keeps.json"
+        labels = bk.Baskets.read(study.baskets).domain.labels
+        path.write_text(json.dumps({str(label): 0.9 for label in labels}))
         before = path.read_text()
-        assert run("randomize", study.baskets, "-o", out, *options, "--write-plan", path.with_suffix(".json")).code == 1
-        named = run("randomize", study.baskets, "-o", out, *options, "--write-plan", path)
-        assert named.code == 2
+        words = ("--mechanism", THIN, "--set", f"keep=@{path}")
+        result = run("randomize", study.baskets, "-o", out, *words, "--write-plan", path)
+        assert result.code == 2
+        assert "must not be another file of the same command" in result.err
         assert path.read_text() == before
+        assert run("randomize", study.baskets, "-o", out, *words).code == 0
+        path.write_text('{"77": 0.9}')
+        wrong = run("randomize", study.baskets, "-o", out, *words)
+        assert wrong.code == 1
+        assert "names an item that the domain does not have, '77'" in wrong.err
+        path.write_text('{"3": {"keep": 0.9, "keep_absent": 0.5}}')
+        assert "must give keep of '3'" in run("randomize", study.baskets, "-o", out, *words).err
 
     def test_help_tells_what_was_declared(self, run: Run) -> None:
         result = run("randomize", "--mechanism", THIN, "--help")

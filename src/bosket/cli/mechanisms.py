@@ -26,21 +26,21 @@ def add_mechanism(command: argparse.ArgumentParser) -> None:
         "how to randomize", "one of those down to --mechanism; the rest belong to some of them"
     )
     how = group.add_mutually_exclusive_group()
-    seen: set[str] = set()  # two mechanisms may share an option
+    files: set[str] = set()  # mechanisms may share one
     for mechanism in _own():
         for one, known in _options(mechanism):
             if not known.beside:
-                _add(how, one, known, seen)
+                _add(how, one, known)
         file = mechanism.file_option
-        if file is not None and file.name not in seen:
-            seen.add(file.name)
+        if file is not None and file.name not in files:
+            files.add(file.name)
             how.add_argument(option(file.name), type=Path, metavar="FILE", help=_escaped(file.help))
     how.add_argument("--plan", type=Path, metavar="PLAN", help="everything from a plan that was written before")
     add_named(group)
     for mechanism in _own():
         for one, known in _options(mechanism):
             if known.beside:
-                _add(group, one, known, seen)
+                _add(group, one, known)
     add_set(group)
 
 
@@ -59,16 +59,14 @@ def _options(mechanism: type[Mechanism]) -> Iterator[tuple[Parameter, Option]]:
             yield one, one.option
 
 
-def _add(group: argparse._ActionsContainer, one: Parameter, known: Option, seen: set[str]) -> None:
-    if known.name in seen:
-        return
-    seen.add(known.name)
+def _add(group: argparse._ActionsContainer, one: Parameter, known: Option) -> None:
     beside = f"with {' or '.join(map(option, known.beside))}: " if known.beside else ""
+    default = "" if one.is_required or one.default is None else f" (default {one.kind.short(one.default)})"
     group.add_argument(
         option(known.name),
         type=_typed(known.name, one.kind),
         metavar=known.metavar,
-        help=_escaped(beside + (known.help or one.help)),
+        help=_escaped(beside + (known.help or one.help) + default),
     )
 
 

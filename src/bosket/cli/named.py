@@ -64,12 +64,11 @@ class _Named(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
         try:
             found = find_mechanism(values)
-            parameters = describe(found)
         except BosketError as error:
             raise argparse.ArgumentError(self, f"{error}{f' {error.hint}' if error.hint else ''}") from None
         setattr(namespace, self.dest, found)
         if self.const:
-            parser.epilog = parameters
+            parser.epilog = describe(found)
 
 
 def find_mechanism(text: str) -> type[Mechanism]:
@@ -132,13 +131,19 @@ def _unusable(text: str, fault: str, *, hint: str | None = None) -> ParameterErr
 
 def describe(mechanism: type[Mechanism]) -> str:
     """The parameters of a mechanism, in a paragraph."""
-    from bosket.mechanisms.parameters import declared_by
+    from bosket.mechanisms.parameters import parameters_of
 
     parts = [
         f"{one.name}: {one.help.removesuffix('.')} ({one.kind.must}"
-        + ("" if one.is_required else "; may be left out" if one.default is None else f"; default {one.default}")
+        + (
+            ""
+            if one.is_required
+            else "; may be left out"
+            if one.default is None
+            else f"; default {one.kind.short(one.default)}"
+        )
         + ")"
-        for one in declared_by(mechanism)
+        for one in parameters_of(mechanism)
     ]
     return f"Parameters of {mechanism.name}, by --set PARAMETER=VALUE: {'; '.join(parts) or 'none'}."
 

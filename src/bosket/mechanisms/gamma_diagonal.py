@@ -49,7 +49,9 @@ _ONE = 1 << PRECISION
 
 @dataclass(frozen=True, slots=True)
 class GammaDiagonal(Mechanism):
-    """Report the record itself gamma times as likely as any other of its domain; for tables.
+    """Report the record itself gamma times as likely as any other of its domain.
+
+    For tables: a domain is all records that there can be.
 
     gamma    the amplification, above 1; 19 keeps a property of prior 5% below a posterior of 50%
     spread   0 for DET-GD; alpha / (gamma x) of RAN-GD, up to 1
@@ -78,7 +80,7 @@ class GammaDiagonal(Mechanism):
         default=0.0,
         metadata=parameter(
             Probability(),
-            "let the probability that a record stays vary by report, by up to this share (default 0)",
+            "let the probability that a record stays vary by report, by up to this share",
             Option("spread", "S", beside=("gamma",)),
         ),
     )

@@ -32,7 +32,7 @@ REQUIRED = object()
 
 
 class Kind(ABC):
-    """What a parameter may be: how it is checked, written, read and shown.  A value without state of its own."""
+    """What a parameter may be: how it is checked, written, read and shown."""
 
     @property
     def noun(self) -> str:

@@ -27,11 +27,7 @@ from bosket.mechanisms.select_channels import CutAndPasteChannel, KeptChannel, S
 from bosket.mechanisms.sizes import at, declared_sizes, same_size_guarantee
 from bosket.privacy import LocalGuarantee
 
-_INSERT = parameter(
-    BySize(Probability()),
-    "probability that an item which was not kept comes in",
-    Option("insert", "RHO", beside=("cutoff",)),
-)
+_COMES_IN = "probability that an item which was not kept comes in"
 _SIZES_FILE = FileOption(
     "sizes_file",
     "cut and paste by record size: CSV with columns size,cutoff,insert, or JSON; in JSON also select a size, with kept "
@@ -95,7 +91,9 @@ class CutAndPaste(SizedMechanism):
             ),
         )
     )
-    insert: float | Mapping[int, float] = field(metadata=_INSERT)
+    insert: float | Mapping[int, float] = field(
+        metadata=parameter(BySize(Probability()), _COMES_IN, Option("insert", "RHO", beside=("cutoff",)))
+    )
 
     def check_together(self) -> None:
         declared_sizes("CutAndPaste", self.cutoff, self.insert)
@@ -142,7 +140,7 @@ class SelectASize(SizedMechanism):
     kept: Mapping[int, Sequence[float]] = field(
         metadata=parameter(LawBySize(largest=LARGEST_KEPT, most=MOST_KEPT), "probabilities of keeping 0 to m items")
     )
-    insert: float | Mapping[int, float] = field(metadata=_INSERT)
+    insert: float | Mapping[int, float] = field(metadata=parameter(BySize(Probability()), _COMES_IN))
 
     def check_together(self) -> None:
         declared_sizes("SelectASize", self.kept, self.insert)
