@@ -127,7 +127,7 @@ class TestFromOutside:
             (("keep=0.5", "floor=0"), "must be a number above 0 and at most 1, got 0.0."),
             (("keep=0.5", "keep=0.6"), "The 'keep' parameter of Thin is set twice."),
             (("keep=0.5", "floor=0.6"), "must keep items with at least 0.6"),
-            (("keeps=0.5",), "The 'keeps' parameter of Thin is none; there are keep, coins, floor."),
+            (("keeps=0.5",), "The mechanism Thin has no parameter 'keeps'; it has keep, coins, floor."),
             (("keep",), "must be PARAMETER=VALUE, got 'keep'"),
             (("=0.5",), "must be PARAMETER=VALUE, got '=0.5'"),
         ],

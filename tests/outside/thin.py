@@ -13,7 +13,7 @@ from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms import Mechanism, RecordChannel
-from bosket.mechanisms.base import Floats, Records, Strata, as_domain
+from bosket.mechanisms.base import Floats, Records, Strata
 from bosket.mechanisms.mappings import ByItem
 from bosket.mechanisms.parameters import Probability, Real, Whole, parameter
 from bosket.privacy import Amplification, LocalGuarantee
@@ -49,9 +49,9 @@ class Thin(Mechanism):
     def guarantee(
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
-        as_domain(domain)
         worst = Amplification(math.inf, "any two records")
-        return LocalGuarantee(str(self), item=worst, record=worst, person=worst, reports=reports)
+        influence = self.influence(domain)
+        return LocalGuarantee(str(self), worst, worst, worst, reports=reports, influence=influence)
 
 
 class ThinChannel(RecordChannel):

@@ -163,7 +163,7 @@ def settings_of(mechanism: type[Mechanism], settings: Iterable[Setting]) -> dict
     values: dict[str, Any] = {}
     for name, text in settings:
         if name not in declared:
-            raise _wrong(mechanism, name, f"is none; there are {', '.join(declared) or 'none'}", near=declared)
+            raise _unknown(mechanism, name, list(declared))
         if name in values:
             raise _wrong(mechanism, name, "is set twice")
         values[name] = _value(mechanism, declared[name], text)
@@ -189,14 +189,18 @@ def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
     raise _wrong(mechanism, one.name, f"must be a {one.kind.noun}, got {text!r}")
 
 
-def _wrong(mechanism: type[Mechanism], name: str, fault: str, *, near: Iterable[str] = ()) -> ParameterError:
-    guess = difflib.get_close_matches(name, list(near), 1)
+def _unknown(mechanism: type[Mechanism], name: str, known: list[str]) -> ParameterError:
+    guess = difflib.get_close_matches(name, known, 1)
     return ParameterError(
-        f"The '{name}' parameter of {mechanism.__name__} {fault}.",
+        f"The mechanism {mechanism.__name__} has no parameter {name!r}; it has {', '.join(known) or 'none'}.",
         parameter=name,
         value=name,
         hint=f"Did you mean {guess[0]!r}?" if guess else None,
     )
+
+
+def _wrong(mechanism: type[Mechanism], name: str, fault: str) -> ParameterError:
+    return ParameterError(f"The '{name}' parameter of {mechanism.__name__} {fault}.", parameter=name, value=name)
 
 
 def make_named(mechanism: type[Mechanism], settings: Sequence[Setting], domain: Domain) -> Mechanism:
