@@ -13,6 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bosket as bk
+from bosket import strict_json
+from bosket.checks import check_choice
+from bosket.cli.named import describe, make_named
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.mappings import ByItem, BySize, LawBySize, Mapped
 from bosket.mechanisms.parameters import Kind, Probability, Real, Whole, declared_by, parameter, parameters_of
@@ -263,6 +266,46 @@ def test_values_that_are_refused(kind: Kind, wrong: list[Any]) -> None:
             kind.check("x", value, of="Y")
         assert "of Y" in str(caught.value)
         assert caught.value.parameter.startswith("x")
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Kind):
+    """A kind of somebody else: one of a few words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def must(self) -> str:
+        return f"one of {', '.join(self.words)}"
+
+    def check(self, name: str, value: Any, *, of: str | None = None) -> str:
+        return check_choice(name, value, self.words, of=of)
+
+    def from_json(self, value: Any, name: str, *, of: str) -> str:
+        return strict_json.text(value, name, of=of)
+
+    def parse(self, text: str) -> str:
+        return text
+
+    def short(self, value: Any) -> str:
+        return repr(value)
+
+
+def test_a_kind_of_ones_own(registry: dict[str, Any]) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Worded(Bare):
+        name = "worded"
+        how: str = field(metadata=parameter(Word(("fast", "slow")), "how it is done"))
+
+    assert str(Worded("fast")) == "Worded(how='fast')"
+    assert Worded.from_json({"how": "slow"}) == Worded("slow")
+    assert make_named(Worded, [("how", "slow")], bk.Domain(["a"])) == Worded("slow")
+    assert "how: how it is done (one of fast, slow)" in describe(Worded)
+    for wrong in ({"how": 3}, {"how": "later"}, {}):
+        with pytest.raises((bk.DataError, bk.ParameterError)):
+            Worded.from_json(wrong)
+    with pytest.raises(bk.ParameterError, match="one of fast, slow"):
+        make_named(Worded, [("how", "later")], bk.Domain(["a"]))
 
 
 def test_limits_are_written_as_one_writes_them() -> None:
