@@ -255,7 +255,8 @@ def _mechanism(value: Any) -> Mechanism:
     if name not in Mechanism.registry:
         raise DataError(
             f"The mechanism {shown(name)} of this plan is not known here.",
-            hint=f"Known are {', '.join(sorted(Mechanism.registry))}.",
+            hint=f"Known are {', '.join(sorted(Mechanism.registry))}. If it is from outside bosket, import its module "
+            "first; --mechanism module:Class does so on the command line. A plan never imports anything itself.",
         )
     return Mechanism.registry[name].from_json(parameters)
 

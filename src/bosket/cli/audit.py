@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bosket.cli.attributes import add_table, check_table
 from bosket.cli.console import Work, say
 from bosket.cli.files import STANDARD_INPUT, read_reports, say_reports
+from bosket.cli.named import add_known
 from bosket.cli.options import Commands, add_command, add_input, add_result, fraction, whole
 from bosket.cli.raw import check_kind, read_raw
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
@@ -55,6 +56,7 @@ def add_parser(commands: Commands) -> None:
         metavar="N",
         help="of a size without frequent itemsets take the N commonest (default 10)",
     )
+    add_known(command)
     add_input(command)
     add_result(command)
     add_table(command)

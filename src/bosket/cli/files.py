@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bosket.cli.console import say
+from bosket.cli.named import check_made_by
 from bosket.data.atomic import atomic_path
 from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import count_text
@@ -56,7 +57,9 @@ def read_reports(path: str, options: argparse.Namespace) -> Reports:
     from bosket.reports import Reports
 
     cap: dict[str, Any] = {} if options.max_bytes == MAX_BYTES else {"max_bytes": options.max_bytes}
-    return Reports.read(path, **cap)
+    reports = Reports.read(path, **cap)
+    check_made_by(reports.plan.mechanism, options, of=f"The reports in {path} were")
+    return reports
 
 
 def shown_path(path: str) -> Path:

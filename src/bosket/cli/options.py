@@ -17,6 +17,7 @@ from bosket.checks import (
     check_probability,
     check_real,
 )
+from bosket.cli.named import add_known
 from bosket.cli.names import COMMANDS
 from bosket.data.sources import MAX_BYTES
 from bosket.errors import ParameterError
@@ -172,6 +173,7 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
     command.add_argument(
         "--sampling", action="store_true", help="standard errors cover the drawing of people too, not the coins alone"
     )
+    add_known(command)
     add_input(command)
     add_result(command, files=".csv, .json, .parquet or .pmml")
     command.add_argument(

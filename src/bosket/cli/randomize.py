@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bosket.cli.attributes import add_table, check_table
 from bosket.cli.console import Work, say, say_lines
 from bosket.cli.files import STANDARD_INPUT, check_output, domain_text, write_text
-from bosket.cli.mechanisms import add_mechanism, check_mechanism, make_mechanism, settled
+from bosket.cli.mechanisms import add_mechanism, check_mechanism, make_mechanism, mechanism_files, settled
+from bosket.cli.named import check_made_by
 from bosket.cli.options import Commands, add_command, add_input, add_seed, clash, whole
 from bosket.cli.raw import check_kind, read_raw
 from bosket.errors import DataError
@@ -93,7 +94,7 @@ def _check(options: argparse.Namespace) -> None:
         for name in _SET_BY_PLAN:
             if getattr(options, name) is not None:
                 raise settled(name, options)
-    inputs = [options.keep_file, options.sizes_file, options.plan, options.items, options.schema]
+    inputs = [*mechanism_files(options), options.plan, options.items, options.schema]
     if options.raw != STANDARD_INPUT:
         inputs.append(options.raw)
     check_output(options.output, suffixes=(".parquet",), inputs=inputs)
@@ -108,6 +109,7 @@ def _read_plan(options: argparse.Namespace) -> Plan | None:
     if options.plan is None:
         return None
     plan = read_plan(options.plan)
+    check_made_by(plan.mechanism, options, of=f"The plan in {options.plan} is for reports")
     check_kind(plan.domain, options, of=f"the plan in {options.plan} is for")
     return plan
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bosket.cli.attributes import check_table
 from bosket.cli.console import Work, say
 from bosket.cli.files import STANDARD_INPUT, check_output, domain_text, say_reports
+from bosket.cli.options import clash
 from bosket.cli.raw import read_data
 from bosket.cli.results import check_result, is_table, parameters_of, write_result
 from bosket.reporting.export import Kind
@@ -48,6 +49,8 @@ def read(options: argparse.Namespace, work: Work) -> Reports | Records:
     if isinstance(data, Reports):
         say_reports(data, shown)
     else:
+        if options.mechanism is not None:
+            raise clash("mechanism", "come with reports: raw records were made by none", options)
         say(
             f"{shown}: {'a raw table' if options.table else 'raw baskets'}, {count_text(data.n_records, 'record')} "
             f"over {domain_text(data.domain)}"

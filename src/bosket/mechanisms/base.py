@@ -12,22 +12,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from bosket import strict_json
+from bosket.checks import shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
-from bosket.errors import DataError, SingularChannelError
+from bosket.errors import DataError, ParameterError, SingularChannelError
+from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from bosket.reports import Reports
 
 Records = Baskets | Table
@@ -216,7 +221,12 @@ class RecordChannel(Channel):
 
 
 class Mechanism(ABC):
-    """A way to randomize records, valid from birth.  Registered under ``name`` for its JSON form."""
+    """A way to randomize records, valid from birth: a frozen dataclass whose fields declare its parameters.
+
+    A field names its kind and says what it is for (:mod:`bosket.mechanisms.parameters`).  From that follow the checks,
+    the JSON form, equality, hash, repr and the options of the command line.  A mechanism is registered under its
+    ``name``, by which a plan's JSON finds it again.
+    """
 
     name: ClassVar[str]
     registry: ClassVar[dict[str, type[Mechanism]]] = {}
@@ -224,7 +234,17 @@ class Mechanism(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in cls.__dict__:
+            _check_name(cls)
             Mechanism.registry[cls.name] = cls
+        for method in ("__eq__", "__hash__", "__repr__"):  # @dataclass would write its own where a class has none
+            if method not in cls.__dict__:
+                setattr(cls, method, getattr(cls, method))
+
+    file_option: ClassVar[FileOption | None] = None
+    """How the command line gives parameters by item or by record size, for mechanisms of this package."""
+
+    needs_table: ClassVar[bool] = False
+    """Whether only records of a table can be randomized."""
 
     needs_curator: ClassVar[bool] = False
     """Whether someone has to see raw records to randomize them: then nobody can do it for themselves."""
@@ -268,13 +288,43 @@ class Mechanism(ABC):
         found = (channel.influence(k, max_size) for k in sizes)
         return tuple(part for part in found if part is not None)
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        for one in parameters_of(type(self)):
+            object.__setattr__(self, one.name, one.check(getattr(self, one.name), of=type(self).__name__))
+        self.check_together()
+
+    def check_together(self) -> None:  # noqa: B027  # most mechanisms take any parameters that are right by themselves
+        """Refuse parameters that do not fit each other; each one has been checked by its kind."""
+
     def to_json(self) -> dict[str, Any]:
         """The parameters as plain JSON values, without the name."""
+        return {one.name: one.to_json(getattr(self, one.name)) for one in declared_by(type(self))}
 
     @classmethod
-    @abstractmethod
-    def from_json(cls, value: dict[str, Any]) -> Mechanism: ...
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """What ``to_json`` gave: all parameters and nothing else, each of its exact type."""
+        declared = declared_by(cls)
+        known = strict_json.fields(value, of=cls.name, required=[one.name for one in declared])
+        return cls(**{one.name: one.from_json(known[one.name], of=cls.name) for one in declared})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {one.name: getattr(self, one.name) for one in parameters_of(type(self))}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+        return _make, (type(self), plain)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and type(other) is type(self) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        """The name with the parameters that are not as by default, in a few characters."""
+        shown = (one.shown(getattr(self, one.name)) for one in parameters_of(type(self)))
+        return f"{type(self).__name__}({', '.join(part for part in shown if part is not None)})"
 
     def randomize(
         self,
@@ -295,6 +345,33 @@ class Mechanism(ABC):
         check_records(data)
         settled = as_domain(data if domain is None else domain)
         return Plan(settled, self, unit_for(self, settled, data, max_size=max_size)).randomize(data, rng=rng)
+
+
+def _make(mechanism: type[Mechanism], values: dict[str, Any]) -> Mechanism:
+    """What ``__reduce__`` took apart."""
+    return mechanism(**values)
+
+
+def _check_name(mechanism: type[Mechanism]) -> None:
+    """Refuse a name that another mechanism has: plans in the world mean that one.
+
+    The same class may be defined again, as by a notebook's cell or by ``dataclass(slots=True)``.
+    """
+    name, where = mechanism.name, f"{mechanism.__module__}.{mechanism.__name__}"
+    if not isinstance(name, str) or not name or ":" in name:
+        raise ParameterError(
+            f"The 'name' of the mechanism {where} must be text without ':', got {shown(name)}.",
+            parameter="name",
+            value=name,
+        )
+    known = Mechanism.registry.get(name)
+    if known is not None and f"{known.__module__}.{known.__name__}" != where:
+        raise ParameterError(
+            f"The 'name' of the mechanism {where} must be one that no other has, got {name!r}, which is that of "
+            f"{known.__module__}.{known.__name__}.",
+            parameter="name",
+            value=name,
+        )
 
 
 def check_records(data: object) -> None:
