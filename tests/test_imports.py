@@ -22,6 +22,7 @@ HOUSE = [
     ["privacy"],
     ["mechanisms"],
     ["plan"],
+    ["report_notes"],
     ["report_files"],
     ["reports"],
     ["evidence"],
