@@ -23,7 +23,7 @@ HOUSE = [
     ["mechanisms"],
     ["plan"],
     ["report_notes"],
-    ["report_files"],
+    ["report_files", "report_bytes"],
     ["reports"],
     ["evidence"],
     ["mining", "measures"],

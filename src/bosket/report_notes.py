@@ -50,7 +50,13 @@ def check_options(plan: object, max_bytes: object) -> None:
     """Refuse what is given for a plan and is none, and likewise of the cap."""
     if max_bytes is not None:
         check_integer("max_bytes", max_bytes, least=1)
-    if plan is not None and not isinstance(plan, Plan):
+    if plan is not None:
+        check_plan(plan)
+
+
+def check_plan(plan: object) -> None:
+    """Refuse what is given for a plan and is none."""
+    if not isinstance(plan, Plan):
         raise ParameterError(
             f"The 'plan' parameter must be a Plan, got a {type(plan).__name__}.",
             parameter="plan",

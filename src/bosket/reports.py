@@ -1,4 +1,4 @@
-"""Randomized records with their plan, in memory and on disk.
+"""Randomized records with their plan, in memory, on disk and as bytes.
 
 On disk: Parquet with the columns of the mechanism's payload, and in the schema's metadata the plan as JSON, its digest,
 and how the chance came about.  Packed bits have a fixed-width binary column ``report`` (bit i of byte j is item
@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from bosket import report_files
+from bosket import report_bytes, report_files
 from bosket.counting.base import Counter, Words
 from bosket.counting.duplicates import fingerprint, is_given_twice
 from bosket.data import Domain
@@ -24,6 +24,7 @@ from bosket.mechanisms.payload import Batch, Chosen, PackedBits
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 from bosket.report_files import MAX_BYTES
+from bosket.report_notes import check_plan
 
 
 class Reports:
@@ -162,6 +163,28 @@ class Reports:
             return cls(file.plan, batch, randomness=file.randomness)
         except DataError as problem:
             raise file.refused(problem) from None
+
+    def to_bytes(self) -> bytes:
+        """The reports for sending, in one canonical form (:mod:`bosket.report_bytes`), with the digest of their plan.
+
+        >>> import bosket as bk
+        >>> reports = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"], ["b"]]), rng=bk.Seeded(1))
+        >>> bk.Reports.from_bytes(reports.plan, reports.to_bytes()) == reports
+        True
+        """
+        return report_bytes.pack(self.plan, self.batch, self.randomness)
+
+    @classmethod
+    def from_bytes(cls, plan: Plan, data: bytes) -> Reports:
+        """The reports of :meth:`to_bytes`; those of another plan are refused.
+
+        The bytes may be anyone's: only a ``BosketError`` comes out, in time and memory that their number bounds.
+        """
+        check_plan(plan)
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise DataError(f"Reports are made of bytes, a {type(data).__name__} is none.")
+        batch, randomness = report_bytes.unpack(plan, bytes(data))
+        return cls(plan, batch, randomness=randomness)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reports) and self.plan.digest == other.plan.digest and self.batch == other.batch
