@@ -25,6 +25,7 @@ HOUSE = [
     ["report_notes"],
     ["report_files", "report_bytes"],
     ["reports"],
+    ["tally"],
     ["evidence"],
     ["mining", "measures"],
     ["curator", "learning", "planning", "audit", "reporting"],

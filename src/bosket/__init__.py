@@ -38,6 +38,7 @@ from bosket.privacy import Amplification, LocalGuarantee
 from bosket.privacy.budget import Budget
 from bosket.randomness import Secure, Seeded
 from bosket.reports import Reports
+from bosket.tally import Tally
 
 if TYPE_CHECKING:
     from bosket import audit, curator, learning, planning
@@ -78,6 +79,7 @@ __all__ = [
     "SingularChannelError",
     "Table",
     "TableDomain",
+    "Tally",
     "TooManyCandidatesError",
     "TooManyRulesError",
     "__version__",

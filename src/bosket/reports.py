@@ -130,8 +130,7 @@ class Reports:
 
     @property
     def guarantee(self) -> LocalGuarantee:
-        promise = self.plan.guarantee
-        return promise.noting(f"these reports are {self.randomness}") if self.is_simulation else promise
+        return noted_guarantee(self.plan, self.randomness)
 
     @property
     def is_simulation(self) -> bool:
@@ -198,6 +197,12 @@ class Reports:
 def is_report_file(path: str | Path) -> bool:
     """Whether a file is Parquet with a bosket plan in it; nothing that a file may hold makes this fail."""
     return report_files.has_plan(path)
+
+
+def noted_guarantee(plan: Plan, randomness: str) -> LocalGuarantee:
+    """The promise of a plan, with a word on chance that was not secure."""
+    promise = plan.guarantee
+    return promise if randomness == "secure" else promise.noting(f"these reports are {randomness}")
 
 
 def checked_batch(plan: Plan, batch: Batch) -> Batch:
