@@ -174,7 +174,7 @@ class Reports:
         return report_bytes.pack(self.plan, self.batch, self.randomness)
 
     @classmethod
-    def from_bytes(cls, plan: Plan, data: bytes) -> Reports:
+    def from_bytes(cls, plan: Plan, data: bytes | bytearray | memoryview) -> Reports:
         """The reports of :meth:`to_bytes`; those of another plan are refused.
 
         The bytes may be anyone's: only a ``BosketError`` comes out, in time and memory that their number bounds.

@@ -123,6 +123,12 @@ def test_sizes_that_no_record_has_are_refused(size: int) -> None:
 
 def test_wrong_types_are_told_in_words() -> None:
     reports: Any = sound("flip")
-    for plan, data in ((reports.plan, "text"), (reports.plan, None), ("plan", b""), (None, reports.to_bytes())):
+    wrong: list[tuple[Any, Any]] = [
+        (reports.plan, "text"),
+        (reports.plan, None),
+        ("plan", b""),
+        (None, reports.to_bytes()),
+    ]
+    for plan, data in wrong:
         with pytest.raises(bk.BosketError):
             bk.Reports.from_bytes(plan, data)
