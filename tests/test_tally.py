@@ -21,7 +21,7 @@ from bosket.counting.distinct import are_distinct, distinct
 from bosket.evidence import evidence_of
 from bosket.tally import MOST_RECORDS
 from tests.contracts.test_mechanisms import ALL, records_for
-from tests.fuzz.budget import EXAMPLES, fuzz, memory_within, only_refused
+from tests.fuzz.budget import memory_within
 
 ITEMS = list("abc")
 PLAN = bk.Plan(bk.Domain(ITEMS), bk.CutAndPaste(2, 0.3), bk.PrivacyUnit(max_size=3))
@@ -262,39 +262,3 @@ class TestFiles:
         pq.write_table(table.set_column(at, "stratum", pa.array([4] * len(table), pa.int32())), path)
         with pytest.raises(bk.DataError):
             bk.Tally.read(path)
-
-
-def _whole() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tally.parquet"
-        bk.Tally.of(reports_of([["a", "b"], ["c"], []] * 100, 1)).write(path)
-        return path.read_bytes()
-
-
-WHOLE = _whole()
-
-
-@st.composite
-def scratched(draw: st.DrawFn) -> bytes:
-    data = bytearray(WHOLE)
-    for _ in range(draw(st.integers(1, 5))):
-        at = draw(st.integers(0, len(data) - 1))
-        data[at] = draw(st.integers(0, 255))
-        if draw(st.booleans()):
-            del data[at : at + draw(st.integers(0, 9))]
-    return bytes(data)
-
-
-def read(content: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tally.parquet"
-        path.write_bytes(content)
-        tally = only_refused(lambda: bk.Tally.read(path, max_bytes=1 << 20))
-        if tally is not None:
-            assert are_distinct(tally.rows)
-            assert 0 <= tally.n_records <= MOST_RECORDS
-
-
-@pytest.mark.parametrize("examples", EXAMPLES)
-def test_tally_files(examples: int) -> None:
-    fuzz(read, scratched(), examples=examples)

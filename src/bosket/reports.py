@@ -8,8 +8,9 @@ and how the chance came about.  Packed bits have a fixed-width binary column ``r
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -235,7 +236,8 @@ def whole_batch(plan: Plan) -> DataError:
     )
 
 
-class _Compared(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Compared:
     """Reports as words that can be compared, whatever their payload."""
 
     bits: Words

@@ -25,9 +25,9 @@ import bosket as bk
 from bosket import strict_json
 from bosket.checks import check_between, check_integer
 from bosket.counting.base import Counts, ItemsetRows, Words
-from bosket.mechanisms.base import Cells, Channel, Floats, Records, as_domain
-from bosket.mechanisms.columns import Column, Numbers
-from bosket.mechanisms.payload import Batch, Payload
+from bosket.mechanisms import Batch, Channel, Numbers, Payload
+from bosket.mechanisms.base import Cells, Floats, Records, as_domain
+from bosket.mechanisms.columns import Column
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.randomness import Randomness
 

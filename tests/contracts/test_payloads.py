@@ -16,8 +16,7 @@ import pytest
 import bosket as bk
 from bosket.audit import breaches, implausible, poisoning, posterior
 from bosket.learning import ByClassReports, ReconstructedNaiveBayes, randomize_by_class
-from bosket.mechanisms.columns import Bits, Numbers
-from bosket.mechanisms.payload import Batch, PackedBits
+from bosket.mechanisms import Batch, Bits, Numbers, PackedBits
 from tests.contracts.asking import AskChannel, AskItems, HashValue, all_reports, registered
 from tests.fuzz.budget import only_refused
 from tests.stats import assert_plausible, assert_rejected, chi_square
@@ -193,7 +192,17 @@ def test_what_needs_packed_bits_says_so() -> None:
     assert reports.record_sizes is None
     with pytest.raises(bk.ParameterError, match="size of records"):
         posterior(reports, ["a"], "a", record_size=2)
-    assert poisoning(reports)["size"].tolist() == [1]
+
+
+@each
+def test_what_one_report_can_do_is_known_as_far_as_the_channel_sees(mechanism: bk.Mechanism) -> None:
+    """By hand, or by the base class where it is not stated."""
+    reports = randomized(mechanism)
+    far = 2 if reports.channel.recovers(2, []) else 1
+    table = poisoning(reports)
+    assert table["size"].tolist() == list(range(1, far + 1))
+    assert (table["shift"] > 0.01).all()
+    assert [part.size for part in mechanism.influence(reports.domain)] == table["size"].tolist()
 
 
 def test_a_batch_that_is_given_twice_is_refused() -> None:

@@ -148,7 +148,7 @@ class Channel(ABC):
         there are few enough itemsets; closed forms are tested against it.
         """
         n = len(self.domain)
-        if k > n or math.comb(n, k) << k > _ENUMERATED:
+        if k > n or not self.recovers(k, ()) or math.comb(n, k) << k > _ENUMERATED:
             return None
         weights = self.weights(np.array(list(combinations(range(n), k)), np.int32))
         low, high = weights.min(axis=1), weights.max(axis=1)
