@@ -117,7 +117,7 @@ class Reports:
             return None
         names, places = np.unique(strata, return_inverse=True)
         sizes = [self.channel.record_size(stratum) for stratum in names.tolist()]
-        if all(size is None for size in sizes):
+        if sizes and all(size is None for size in sizes):
             return None
         return np.array([-1 if size is None else size for size in sizes], np.int32)[places]
 

@@ -80,6 +80,9 @@ def test_the_reports_differ_in_the_names_of_strata_alone() -> None:
     for reports in (PLAIN, LABELLED):
         assert reports.record_sizes is not None
         assert reports.record_sizes.tolist() == RAW.sizes.tolist()
+        nobody = reports[:0].record_sizes
+        assert nobody is not None
+        assert len(nobody) == 0
     assert bk.Flip(keep=0.9).randomize(RAW).record_sizes is None
 
 
