@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bosket.randomness import Secure, Seeded
     from bosket.reporting.export import write_itemsets, write_rules
     from bosket.reports import Reports
+    from bosket.tally import Tally
 
 __all__ = [
     "Amplification",
@@ -80,6 +81,7 @@ __all__ = [
     "SingularChannelError",
     "Table",
     "TableDomain",
+    "Tally",
     "TooManyCandidatesError",
     "TooManyRulesError",
     "__version__",

@@ -54,8 +54,8 @@ def breaches(
                  over what is left
     level        of the one-sided lower bounds ``low``
 
-    The record size is the stratum where reports carry one: the true size in the clear, or the size that a longer record
-    was sampled down to.  Otherwise it is the true size, which an observer of such reports does not even know.
+    The record size is that which reports state, where they do: the true size in the clear, or the size that a longer
+    record was sampled down to.  Otherwise it is the true size, which an observer of such reports does not even know.
 
     What it is not.  Definition 4 depends on the prior: the same mechanism breaches more on data with commoner items,
     and an observer who knows more than supports learns more.  It looks at one kind of evidence (the items that a report
@@ -123,13 +123,14 @@ def _check_types(raw: object, reports: object) -> None:
 
 def _record_sizes(raw: Baskets, reports: Reports) -> Strata:
     """The size of each record as an observer sees it, or else its true size."""
-    if reports.strata is None:
+    stated = reports.record_sizes
+    if stated is None:
         return raw.sizes.astype(np.int32)
     limit = reports.plan.max_size if reports.plan.unit.longer == "sample" else None
-    is_wrong = reports.strata != (raw.sizes if limit is None else np.minimum(raw.sizes, limit))
+    is_wrong = stated != (raw.sizes if limit is None else np.minimum(raw.sizes, limit))
     if is_wrong.any():
         raise DataError(
-            f"The stratum of report {int(np.argmax(is_wrong)) + 1} must be the size of its raw record, got another.",
+            f"The size in report {int(np.argmax(is_wrong)) + 1} must be the size of its raw record, got another.",
             hint="Reports and raw records must be of the same people, in the same order.",
         )
-    return reports.strata
+    return stated

@@ -28,8 +28,8 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
     """
     if not isinstance(reports, Reports):
         raise DataError(f"The posterior is that of Reports, not of a {type(reports).__name__}.")
-    channel = reports.channel
-    if not isinstance(channel, ExchangeableChannel) or reports.strata is None:
+    channel, sizes = reports.channel, reports.record_sizes
+    if not isinstance(channel, ExchangeableChannel) or sizes is None:
         raise ParameterError(
             "The 'reports' parameter must be of a mechanism that sends the size of records.",
             parameter="reports",
@@ -54,7 +54,7 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
             value=record_size,
             hint="With the raw records at hand, bosket.audit.breaches counts it.",
         )
-    alike = reports[reports.strata == record_size]
+    alike = reports[sizes == record_size]
     if not len(alike):
         raise DataError(f"There are no reports of records of {record_size} items.")
     rest = labels - {item}

@@ -64,7 +64,7 @@ def _toss(people: Floats, total: int, transition: Floats, number: int, rng: Rand
 def _transition(channel: Channel, items: tuple[int, ...], stratum: int) -> Floats:
     if not isinstance(channel, RecordChannel):
         raise ParameterError(
-            "The 'sampling' parameter must be True for the bootstrap of reports that mix several people's records.",
+            "The 'sampling' parameter must be True for the bootstrap where reports have no law record by record.",
             parameter="sampling",
             value=False,
         )

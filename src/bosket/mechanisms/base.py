@@ -1,8 +1,9 @@
 """What a mechanism is: a channel from a person's record to the report that leaves them.
 
 A :class:`Mechanism` is a frozen value with a name and a JSON form; it speaks of items by label.  On a domain it
-becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records and gives the
-weights from which supports, variances and covariances are made.  One that randomizes record by record, as nearly all
+becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records into reports, whose
+shape its :class:`~bosket.mechanisms.payload.Payload` states, and gives the weights from which supports, variances and
+covariances are made.  One that randomizes record by record, as nearly all
 do, is a :class:`RecordChannel`: it states the transition probabilities of any few items once; ``weights`` and
 ``variance`` follow by the generic methods here.  A closed form may replace a generic method for speed, and is tested
 against it.
@@ -26,6 +27,8 @@ from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
+from bosket.mechanisms.payload import Batch, PackedBits, Payload
+from bosket.mechanisms.payload import Strata as Strata
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
@@ -39,7 +42,6 @@ Records = Baskets | Table
 """What people hold: sets of items, or a value of each attribute."""
 
 Floats = npt.NDArray[np.float64]
-Strata = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int64]
 """Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
 
@@ -73,9 +75,25 @@ class Channel(ABC):
         """The sizes of records that can be randomized; None for all."""
         return None
 
-    @abstractmethod
+    @property
+    def payload(self) -> Payload:
+        """What one report is: packed bits, unless said otherwise."""
+        return PackedBits(len(self.domain))
+
+    def randomize(self, bits: Words, rng: Randomness) -> Batch:
+        """Randomize packed records, perhaps in place, into reports.
+
+        A channel whose reports are packed bits may state ``randomize_bits`` instead.
+        """
+        return PackedBits.batch(*self.randomize_bits(bits, rng))
+
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several."""
+        raise NotImplementedError(f"{type(self).__name__} must define randomize, or randomize_bits for packed bits.")
+
+    def record_size(self, stratum: int) -> int | None:
+        """The size of a record that reports of a stratum state; None where they state none."""
+        return None
 
     @abstractmethod
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
@@ -135,7 +153,7 @@ class Channel(ABC):
         there are few enough itemsets; closed forms are tested against it.
         """
         n = len(self.domain)
-        if k > n or math.comb(n, k) << k > _ENUMERATED:
+        if k > n or not self.recovers(k, ()) or math.comb(n, k) << k > _ENUMERATED:
             return None
         weights = self.weights(np.array(list(combinations(range(n), k)), np.int32))
         low, high = weights.min(axis=1), weights.max(axis=1)
@@ -152,11 +170,18 @@ class Channel(ABC):
         """Whether itemsets of k items can be estimated from reports of these strata."""
         return True
 
+    def check_batch(self, batch: Batch) -> None:
+        """Refuse reports, sound by the payload, that this channel cannot have given."""
+        if isinstance(self.payload, PackedBits):
+            bits, strata = batch["report"], self.payload.strata(batch)
+            self.check_strata(strata)
+            self.check_reports(bits, strata)
+
     def check_reports(self, bits: Words, strata: Strata | None) -> None:  # noqa: B027  # most channels give any bits
-        """Refuse reports that this channel cannot have given; every pattern of bits will do, unless said otherwise."""
+        """Refuse packed bits that this channel cannot have given; every pattern will do, unless said otherwise."""
 
     def check_strata(self, strata: Strata | None) -> None:
-        """Refuse reports whose strata this channel cannot have given."""
+        """Refuse packed bits whose strata this channel cannot have given."""
         if strata is not None:
             raise DataError("These reports name strata, which their mechanism does not have.")
 
