@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -299,7 +299,9 @@ def test_one_list_of_a_frame_does_not_decide_what_the_others_hold(first: list[An
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_truth_values_are_read_at_once_as_column_by_column(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truth_values_are_read_at_once_as_column_by_column(
+    order: Literal["C", "F"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dense and sparse frames of pandas: the records of the quick way are those of the usual one."""
     chance = np.random.default_rng(8)
     cells = np.asarray(chance.random((90, 17)) < 0.2, order=order)

@@ -53,7 +53,8 @@ def _sparse(frame: pd.DataFrame) -> Places | None:
     """None unless all values are 0 and 1, or false and true, and what is left out is 0."""
     if any(kind.kind not in "biuf" or kind.fill_value != 0 for kind in set(frame.dtypes)):
         return None
-    found: Any = frame.sparse.to_coo()
+    accessor: Any = frame.sparse
+    found = accessor.to_coo()
     present = found.data != 0
     if not (found.data[present] == 1).all():
         return None
