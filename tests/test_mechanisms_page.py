@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bosket as bk
-from bosket.cli.named import find_mechanism
+from bosket.cli.inputs.named import find_mechanism
 from bosket.mechanisms.mappings import Mapped
 from bosket.mechanisms.parameters import Parameter, declared_by
 

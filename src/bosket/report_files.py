@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bosket.checks import shown
-from bosket.data.atomic import atomic_path
+from bosket.data.formats.atomic import atomic_path
 from bosket.errors import BosketError, DataError
 from bosket.mechanisms.columns import Bits, Column, Numbers, Values
 from bosket.mechanisms.payload import Batch, Payload

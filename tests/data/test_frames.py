@@ -126,8 +126,8 @@ def test_layout_is_told_from_the_columns() -> None:
 
 def test_a_million_rows_pass_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python path would visit a value at a time; it must not be taken."""
-    monkeypatch.setattr("bosket.data.columns._codes_of_list", None)
-    monkeypatch.setattr("bosket.data.layouts.from_records", None)
+    monkeypatch.setattr("bosket.data.formats.columns._codes_of_list", None)
+    monkeypatch.setattr("bosket.data.formats.layouts.from_records", None)
     numbers = np.arange(1_000_000)
     names = np.array([f"item {item}" for item in range(100)])
     columns = {"r": numbers // 10, "i": names[numbers % 97]}
@@ -309,7 +309,7 @@ def test_truth_values_are_read_at_once_as_column_by_column(
     sparse = dense.astype(pd.SparseDtype(bool, False))
     counted = dense.astype(int).astype(pd.SparseDtype(int, 0))
     quick = [Baskets.from_frame(frame) for frame in (dense, sparse, counted)]
-    monkeypatch.setattr("bosket.data.baskets.truth_values", lambda frame: None)
+    monkeypatch.setattr("bosket.data.baskets.records.truth_values", lambda frame: None)
     for frame, found in zip((dense, sparse, counted), quick, strict=True):
         usual = Baskets.from_frame(frame, layout="one-hot")
         assert list(found) == list(usual)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import bosket as bk
 from bosket import strict_json
 from bosket.checks import check_choice
-from bosket.cli.named import describe, make_named
+from bosket.cli.inputs.named import describe, make_named
 from bosket.mechanisms.base import Channel, Records
 from bosket.mechanisms.mappings import ByItem, BySize, LawBySize, Mapped
 from bosket.mechanisms.parameters import Kind, Probability, Real, Whole, declared_by, parameter, parameters_of

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from bosket._version import __version__
+from bosket.budget.accounts import NEIGHBOURS
+from bosket.budget.budgets import Budget
 from bosket.checks import check_choice, check_fraction, check_integer, check_positive
 from bosket.curator.cardinality import kth_support
 from bosket.curator.discoveries import closed, told_from_noise
@@ -27,8 +29,6 @@ from bosket.curator.release import Release
 from bosket.curator.vocabulary import declared
 from bosket.data import Baskets, Domain
 from bosket.errors import ParameterError
-from bosket.privacy.accounts import NEIGHBOURS
-from bosket.privacy.budget import Budget
 
 USUAL = Settings()
 PER_PERSON = {"add-remove": 1, "replace": 2}

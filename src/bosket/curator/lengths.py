@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.curator.noise import Counts, noisy, scale_of
-from bosket.estimates import Floats
+from bosket.statistics.estimates import Floats
 
 _OF_TOTAL = 0.4
 _GROWTH = 7, 6  # a bin starts a sixth beyond the one before: long records are few, and each bin has noise of its own

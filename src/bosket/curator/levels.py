@@ -16,8 +16,8 @@ from bosket.curator.loss import average_support, kept_ratio, maximal_support
 from bosket.curator.noise import Counts, noisy, scale_of
 from bosket.curator.truncation import count_candidates, count_items
 from bosket.data import Baskets
-from bosket.estimates import Floats
 from bosket.mining.candidates import next_candidates
+from bosket.statistics.estimates import Floats
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from scipy.special import comb
 
 from bosket.checks import check_between, check_fraction, check_integer, check_positive
 from bosket.errors import ParameterError
+from bosket.statistics.estimates import Floats as Floats
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _MASS = 40.0  # exp(-40) of the posterior is left out on either side

@@ -18,7 +18,7 @@ from bosket.curator.loss import maximal_support
 from bosket.curator.miner import Plan
 from bosket.data import Domain
 from bosket.data.domain import as_objects
-from bosket.estimates import Floats, normal_quantile
+from bosket.statistics.estimates import Floats, normal_quantile
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
-from bosket.estimates import Floats
 from bosket.evidence.sums import StratumCells
 from bosket.mechanisms.base import Channel
+from bosket.statistics.estimates import Floats
 from bosket.threads import slices
 
 HALF = 0.5

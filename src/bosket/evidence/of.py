@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
-from bosket.data.frames import is_frame
+from bosket.data.formats.frames import is_frame
 from bosket.errors import DataError
 from bosket.evidence.base import Evidence
 from bosket.evidence.linear import LinearEvidence

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.errors import ParameterError
-from bosket.estimates import Floats
 from bosket.evidence.mobius import differences
 from bosket.mechanisms.base import Channel, RecordChannel
 from bosket.randomness import Randomness
+from bosket.statistics.estimates import Floats
 
 _FITTING = 200  # rounds, each a few microseconds
 

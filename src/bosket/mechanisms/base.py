@@ -32,6 +32,7 @@ from bosket.mechanisms.payload import Strata as Strata
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
+from bosket.statistics.estimates import Floats as Floats
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 Records = Baskets | Table
 """What people hold: sets of items, or a value of each attribute."""
 
-Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int64]
 """Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
 

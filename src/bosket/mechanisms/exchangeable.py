@@ -35,7 +35,7 @@ from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
 from bosket.mechanisms.payload import PackedBits, Payload
 from bosket.privacy import Influence
-from bosket.random_kernels import row_sizes
+from bosket.randomness.kernels import row_sizes
 
 Matrix = list[list[Fraction]]
 

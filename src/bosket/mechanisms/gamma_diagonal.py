@@ -41,8 +41,8 @@ from bosket.mechanisms.parameters import Option, Probability, Real, parameter
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward
-from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness
+from bosket.randomness.kernels import PRECISION
 
 _ONE = 1 << PRECISION
 

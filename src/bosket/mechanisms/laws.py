@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bosket.checks import check_probability
 from bosket.errors import ParameterError
-from bosket.random_kernels import PRECISION
+from bosket.randomness.kernels import PRECISION
 
 Value = TypeVar("Value")
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from bosket.checks import check_not_text
 from bosket.errors import ParameterError
-from bosket.estimates import Floats
 from bosket.evidence import Source, as_source, evidence_of
 from bosket.evidence.base import add_sampling
+from bosket.statistics.estimates import Floats
 
 LARGEST = 8
 

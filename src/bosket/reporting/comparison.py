@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from bosket.data import Baskets
-from bosket.estimates import Floats
 from bosket.mining import FrequentItemsets, estimate
 from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
 
 Itemset = frozenset[Hashable]
 

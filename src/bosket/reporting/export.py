@@ -18,9 +18,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from bosket._version import __version__
 from bosket.checks import check_choice
-from bosket.data.atomic import atomic_path
-from bosket.data.csv_writing import is_formula, whole_cells
 from bosket.data.domain import label_to_json
+from bosket.data.formats.atomic import atomic_path
+from bosket.data.formats.csv_writing import is_formula, whole_cells
 from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import in_order
 
