@@ -183,7 +183,7 @@ def test_a_record_that_ends_like_a_file_of_reports(run: Run, tmp_path: Path) -> 
     assert outcomes(run, raws, items) == [(0, {"1", "2"})] * len(raws)
 
 
-@pytest.mark.parametrize("step, paid", [("bosket.cli.curate._read", False), ("bosket.curator.curate.prepare", True)])
+@pytest.mark.parametrize("step, paid", [("bosket.cli.curate._read", False), ("bosket.curator.curate.look_first", True)])
 def test_an_interruption_says_what_was_paid(
     run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, paid: bool
 ) -> None:

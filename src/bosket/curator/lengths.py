@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.counting.base import Counts
+from bosket.curator.noise import Composition, scale_of
 from bosket.estimates import Floats
 
 _OF_TOTAL = 0.4
@@ -32,6 +33,8 @@ class Lengths:
     """Of the noise of ``counts``."""
     n_near: int | None = None
     """How many of the bins hold lengths that are told apart; the others double in width.  None: all."""
+    scale_of_total: float = 0.0
+    """Of the noise of ``total``."""
 
     @cached_property
     def weights(self) -> Floats:
@@ -103,9 +106,15 @@ def parts(epsilon: float) -> tuple[float, float]:
 
 
 def noisy_lengths(
-    sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, most: int | None = None, per_person: int = 1
+    sizes: npt.NDArray[np.int64],
+    *,
+    granted: Composition,
+    epsilon: float,
+    longest: int,
+    most: int | None = None,
+    per_person: int = 1,
 ) -> Lengths:
-    """The distribution of lengths and the number of records.
+    """The distribution of lengths and the number of records, for ``epsilon`` of what was granted.
 
     longest     the longest length that is told apart, and ``most`` the longest there can be; both are public
     per_person  how many records change between neighbours
@@ -114,6 +123,7 @@ def noisy_lengths(
     """
     of_lengths, of_total = parts(epsilon)
     starts = bins(longest, most)
-    total = noisy(np.array([len(sizes)]), epsilon=of_total, sensitivity=1)
-    counts = noisy(binned(sizes, starts), epsilon=of_lengths, sensitivity=per_person)
-    return Lengths(counts, int(total[0]), starts, scale_of(of_lengths, per_person), len(bins(longest)))
+    total = granted.noisy([len(sizes)], epsilon=of_total, sensitivity=1)
+    counts = granted.noisy(binned(sizes, starts), epsilon=of_lengths, sensitivity=per_person)
+    scales = scale_of(of_lengths, per_person), scale_of(of_total, 1)
+    return Lengths(counts, int(total[0]), starts, scales[0], len(bins(longest)), scales[1])

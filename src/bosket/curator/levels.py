@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_not_negative
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.table import ItemsetIndex
 from bosket.curator.lengths import Lengths
 from bosket.curator.loss import average_support, kept_ratio, maximal_support
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.noise import Composition, scale_of
 from bosket.curator.truncation import count_candidates, count_items
 from bosket.data import Baskets
 from bosket.estimates import Floats
@@ -81,12 +81,19 @@ def sensitivity(max_size: int, size: int, n_candidates: int, per_person: int) ->
 
 
 def first_level(
-    baskets: Baskets, lengths: Lengths, max_size: int, *, epsilon: float, per_person: int, heuristics: Heuristics
+    baskets: Baskets,
+    lengths: Lengths,
+    max_size: int,
+    *,
+    granted: Composition,
+    epsilon: float,
+    per_person: int,
+    heuristics: Heuristics,
 ) -> NoisyLevel:
     """All single items, counted in records that were cut at random; ``baskets`` are cut already."""
     items = np.arange(baskets.n_items, dtype=np.int32)[:, None]
     kappa = sensitivity(max_size, 1, len(items), per_person)
-    counts = noisy(count_items(baskets), epsilon=epsilon, sensitivity=kappa)
+    counts = granted.noisy(count_items(baskets), epsilon=epsilon, sensitivity=kappa)
     level = _level(items, counts, lengths, max_size, epsilon, kappa, heuristics)
     return level.capped(np.full(len(items), max(lengths.total, 1)), np.full(len(items), max(lengths.total, 1)))
 
@@ -97,6 +104,7 @@ def next_level(
     lengths: Lengths,
     max_size: int,
     *,
+    granted: Composition,
     epsilon: float,
     per_person: int,
     heuristics: Heuristics,
@@ -111,7 +119,8 @@ def next_level(
     size = candidates.shape[1]
     scores = frequency_scores(candidates, index, before.noisy[order])
     kappa = sensitivity(max_size, size, len(candidates), per_person)
-    counts = noisy(count_candidates(baskets, candidates, scores, max_size), epsilon=epsilon, sensitivity=kappa)
+    exact = count_candidates(baskets, candidates, scores, max_size)
+    counts = granted.noisy(exact, epsilon=epsilon, sensitivity=kappa)
     level = _level(candidates, counts, lengths, max_size, epsilon, kappa, heuristics)
     if not heuristics.double_standards:
         return level

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bosket.curator.levels import NoisyLevel
 from bosket.curator.loss import maximal_support
-from bosket.curator.miner import Plan
+from bosket.curator.prepared import Prepared
 from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.estimates import Floats, normal_quantile
@@ -26,7 +26,7 @@ class Release:
     """Itemsets found under differential privacy.  All of it may be published; nothing in it is exact."""
 
     domain: Domain
-    plan: Plan
+    prepared: Prepared
     levels: tuple[NoisyLevel, ...]
     """The frequent itemsets by size."""
     about: dict[str, Any]
@@ -35,7 +35,7 @@ class Release:
     @property
     def n_records(self) -> int:
         """The noisy number of records."""
-        return max(self.plan.lengths.total, 1)
+        return max(self.prepared.lengths.total, 1)
 
     @property
     def sizes(self) -> dict[int, int]:

@@ -24,7 +24,7 @@ _UNDER_ITEMS = (
 )
 
 
-def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
+def records_over(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
     """The records over the vocabulary, or over their own domain where that was declared."""
     if not isinstance(baskets, Baskets):
         raise DataError(

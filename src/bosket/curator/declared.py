@@ -1,0 +1,81 @@
+"""Declared: what is asked for, settled before anything is paid.  All of it is public but the records themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from bosket.checks import check_choice, check_positive
+from bosket.curator.limit import Limit
+from bosket.curator.settings import Settings
+from bosket.curator.vocabulary import records_over
+from bosket.data import Baskets, Domain
+from bosket.errors import ParameterError
+from bosket.privacy.accounts import NEIGHBOURS
+from bosket.privacy.budget import Budget
+
+PER_PERSON = {"add-remove": 1, "replace": 2}
+"""Records that differ between neighbours: one is there or not, or one is taken out and another put in."""
+
+_LEAST = 1e-6  # less than this tells nothing of any data set there is
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """A request that can be paid for: records over the vocabulary, and everything that is public about it."""
+
+    data: Baskets
+    limit: Limit
+    epsilon: float
+    settings: Settings
+    neighbours: str = "add-remove"
+
+    @property
+    def per_person(self) -> int:
+        """How many records differ between neighbours at most."""
+        return PER_PERSON[self.neighbours]
+
+    @property
+    def domain(self) -> Domain:
+        return self.data.domain
+
+
+def declare(
+    baskets: Baskets,
+    limit: Limit,
+    *,
+    epsilon: float,
+    vocabulary: Domain | Iterable[Hashable] | None,
+    neighbours: str,
+    settings: Settings,
+) -> Declared:
+    """The records over the vocabulary; whatever is wrong with the other arguments is refused before they are seen."""
+    value = check_positive("epsilon", epsilon)
+    if value < _LEAST:
+        raise ParameterError(
+            f"The 'epsilon' parameter must be at least {_LEAST:g}, got {value:g}.", parameter="epsilon", value=epsilon
+        )
+    if not isinstance(settings, Settings):
+        raise ParameterError("The 'settings' parameter must be Settings.", parameter="settings", value=settings)
+    return Declared(records_over(baskets, vocabulary), limit, value, settings, neighbours)
+
+
+def relation_of(neighbours: str | None, budget: Budget | None) -> str:
+    """The neighbouring relation: that of the budget, where there is one."""
+    if budget is None:
+        return check_choice("neighbours", neighbours or "add-remove", NEIGHBOURS)
+    if not isinstance(budget, Budget):
+        raise ParameterError(
+            "The 'budget' parameter must be a Budget.",
+            parameter="budget",
+            value=budget,
+            hint="Budget.open(path, name) opens one, Budget.in_memory(epsilon) makes one for a trial.",
+        )
+    relation = check_choice("neighbours", neighbours or budget.neighbours, NEIGHBOURS)
+    if relation != budget.neighbours:
+        raise ParameterError(
+            f"The 'neighbours' parameter must be that of the budget, {budget.neighbours}, got {relation}.",
+            parameter="neighbours",
+            value=relation,
+        )
+    return relation
