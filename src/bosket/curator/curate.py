@@ -23,7 +23,7 @@ from bosket.curator.paid import Paid, Parts, pay
 from bosket.curator.release import Release
 from bosket.curator.released import release
 from bosket.curator.settings import Settings
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets, Domain, Table
 from bosket.privacy.budget import Budget
 from bosket.progress import Progress
 
@@ -31,7 +31,7 @@ USUAL = Settings()
 
 
 def mine(
-    baskets: Baskets,
+    baskets: Baskets | Table,
     epsilon: float,
     min_support: float,
     *,
@@ -43,6 +43,7 @@ def mine(
 ) -> Release:
     """Itemsets with a support of at least ``min_support``, under epsilon-differential privacy.
 
+    baskets      baskets, or a table: its items are attribute=value, those of its declared domain
     epsilon      all that this costs, every look at the data included
     budget       where it is paid from, before the look; without one it is kept in memory, and forgotten
     vocabulary   the items that are asked about, which are public; all others are left out of the records, without a
@@ -67,7 +68,7 @@ def mine(
 
 
 def top_k(
-    baskets: Baskets,
+    baskets: Baskets | Table,
     epsilon: float,
     k: int,
     *,
@@ -90,7 +91,7 @@ def top_k(
 
 
 def _measured(
-    baskets: Baskets,
+    baskets: Baskets | Table,
     limit: Limit,
     epsilon: float,
     budget: Budget | None,

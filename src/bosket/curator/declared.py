@@ -9,7 +9,7 @@ from bosket.checks import check_choice, check_positive
 from bosket.curator.limit import Limit
 from bosket.curator.settings import Settings
 from bosket.curator.vocabulary import records_over
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets, Domain, Table
 from bosket.errors import ParameterError
 from bosket.privacy.accounts import NEIGHBOURS
 from bosket.privacy.budget import Budget
@@ -29,6 +29,13 @@ class Declared:
     epsilon: float
     settings: Settings
     neighbours: str = "add-remove"
+    length: int | None = None
+    """How many items every record has, where that is public: a record of a table has one value of each attribute."""
+
+    @property
+    def longest(self) -> int:
+        """The most items that a record can have, which is public."""
+        return self.data.n_items if self.length is None else self.length
 
     @property
     def per_person(self) -> int:
@@ -41,7 +48,7 @@ class Declared:
 
 
 def declare(
-    baskets: Baskets,
+    baskets: Baskets | Table,
     limit: Limit,
     *,
     epsilon: float,
@@ -57,7 +64,8 @@ def declare(
         )
     if not isinstance(settings, Settings):
         raise ParameterError("The 'settings' parameter must be Settings.", parameter="settings", value=settings)
-    return Declared(records_over(baskets, vocabulary), limit, value, settings, neighbours)
+    length = baskets.n_attributes if isinstance(baskets, Table) else None
+    return Declared(records_over(baskets, vocabulary), limit, value, settings, neighbours, length)
 
 
 def relation_of(neighbours: str | None, budget: Budget | None) -> str:

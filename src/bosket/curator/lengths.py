@@ -105,6 +105,14 @@ def parts(epsilon: float) -> tuple[float, float]:
     return (1 - _OF_TOTAL) * epsilon, _OF_TOTAL * epsilon
 
 
+def noisy_number(n_records: int, length: int, *, granted: Composition, epsilon: float) -> Lengths:
+    """The number of records alone, where all of them have ``length`` items and everybody knows it: those of a table."""
+    total = int(granted.noisy([n_records], epsilon=epsilon, sensitivity=1)[0])
+    counts = np.zeros(length + 1, np.int64)
+    counts[length] = total
+    return Lengths(counts, total, np.arange(length + 1), 0.0, None, scale_of(epsilon, 1))
+
+
 def noisy_lengths(
     sizes: npt.NDArray[np.int64],
     *,

@@ -16,6 +16,7 @@ from bosket.curator.loss import average_support, kept_ratio, maximal_support
 from bosket.curator.noise import Composition, scale_of
 from bosket.curator.truncation import count_candidates, count_items
 from bosket.data import Baskets
+from bosket.data.domain import ItemIds
 from bosket.estimates import Floats
 from bosket.mining.candidates import next_candidates
 
@@ -109,11 +110,15 @@ def next_level(
     per_person: int,
     heuristics: Heuristics,
     max_candidates: int,
+    groups: ItemIds | None = None,
 ) -> NoisyLevel | None:
-    """The candidates one larger than the itemsets of ``before``, counted; None if there are none."""
+    """The candidates one larger than the itemsets of ``before``, counted; None if there are none.
+
+    ``groups`` are the attributes of a table's items, of which a record has one each.
+    """
     order = np.lexsort(before.items.T[::-1])
     index = ItemsetIndex(np.ascontiguousarray(before.items[order]))
-    candidates = next_candidates(index, max_candidates=max_candidates)
+    candidates = next_candidates(index, max_candidates=max_candidates, groups=groups)
     if not len(candidates):
         return None
     size = candidates.shape[1]

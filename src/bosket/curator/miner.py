@@ -18,7 +18,7 @@ import numpy as np
 
 from bosket.curator.cardinality import noisy_cardinality
 from bosket.curator.declared import Declared
-from bosket.curator.lengths import noisy_lengths
+from bosket.curator.lengths import Lengths, noisy_lengths, noisy_number
 from bosket.curator.levels import NoisyLevel, first_level, next_level, sensitivity
 from bosket.curator.loss import kept_ratio
 from bosket.curator.noise import Composition, scale_of
@@ -63,15 +63,27 @@ def look_first(declared: Declared, paid: Parts, granted: Composition) -> Known:
     Work and memory follow from settings, vocabulary, records and what has been released.
     """
     data, settings, per_person = declared.data, declared.settings, declared.per_person
-    longest = min(settings.longest, data.n_items)  # no record has more than there are
-    lengths = noisy_lengths(
-        data.sizes, granted=granted, epsilon=paid.lengths, longest=longest, most=data.n_items, per_person=per_person
-    )
+    lengths = _lengths(declared, granted, paid.lengths)
     max_size = lengths.cut(settings.whole)
     of_ranking, _ = parts(paid.cardinality)
     pool = ranked_pool(data, max_size, lengths.total, granted=granted, epsilon=of_ranking, per_person=per_person)
     min_count = declared.limit.count(lengths, pool, granted=granted, epsilon=paid.limit)
     return Known(Prepared(lengths, max(1.0, min_count), 1, 1, max_size), pool)
+
+
+def _lengths(declared: Declared, granted: Composition, epsilon: float) -> Lengths:
+    """How many records there are and, where that is not public, how long they are."""
+    data = declared.data
+    if declared.length is not None:
+        return noisy_number(data.n_records, declared.length, granted=granted, epsilon=epsilon)
+    return noisy_lengths(
+        data.sizes,
+        granted=granted,
+        epsilon=epsilon,
+        longest=min(declared.settings.longest, declared.longest),
+        most=declared.longest,
+        per_person=declared.per_person,
+    )
 
 
 def find_largest(declared: Declared, known: Known, paid: Parts, granted: Composition) -> Prepared:
@@ -104,16 +116,18 @@ def sizes_clear(declared: Declared, prepared: Prepared, *, epsilon: float) -> in
 def cap_of(declared: Declared, prepared: Prepared, *, epsilon: float) -> int:
     """The most sizes that can be counted, at an equal share of epsilon each, so that noise leaves something of all."""
     settings, n_items = declared.settings, declared.data.n_items
-    for number in range(min(settings.cap, n_items), 1, -1):
-        most = min(comb(_kept_items(number, prepared, settings), number), comb(n_items, number))
+    for number in range(min(settings.cap, declared.longest), 1, -1):
+        most = min(comb(_kept_items(number, prepared, declared), number), comb(n_items, number))
         if prepared.min_count * epsilon >= settings.clear * number * declared.per_person * most:
             return number
     return 1
 
 
-def _kept_items(size: int, prepared: Prepared, settings: Settings) -> int:
-    """What records are cut to when itemsets of this size are counted."""
-    return size + settings.extra if size > 1 and settings.heuristics.smart else prepared.max_size
+def _kept_items(size: int, prepared: Prepared, declared: Declared) -> int:
+    """What records are cut to when itemsets of this size are counted: no more than they can have anyway."""
+    settings = declared.settings
+    is_smart = size > 1 and settings.heuristics.smart
+    return min(size + settings.extra, declared.longest) if is_smart else prepared.max_size
 
 
 def mine_levels(
@@ -132,9 +146,10 @@ def mine_levels(
         granted=granted, epsilon=each, per_person=per_person, heuristics=heuristics,
     )  # fmt: skip
     levels = [_extended(level, prepared.min_count)]
+    _tell(on_progress, 1, 1.0)
     stopped = None
     for size in range(2, prepared.largest + 1):
-        max_size = _kept_items(size, prepared, settings)
+        max_size = _kept_items(size, prepared, declared)
         if not len(levels[-1].items) or max_size < size:
             break
         _tell(on_progress, size, 0.0)
@@ -149,14 +164,15 @@ def mine_levels(
                 per_person=per_person,
                 heuristics=heuristics,
                 max_candidates=settings.max_candidates,
+                groups=None if declared.length is None else declared.domain.groups,
             )
         except TooManyCandidatesError:  # their number follows from noisy counts: it may be told
             stopped = size
             break
+        _tell(on_progress, size, 1.0)
         if found is None:
             break
         levels.append(_extended(found, prepared.min_count))
-    _tell(on_progress, len(levels), 1.0)
     return Measured(prepared, tuple(levels), stopped)
 
 

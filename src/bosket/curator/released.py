@@ -69,7 +69,7 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
         ),
         "settings": asdict(declared.settings),
         "parts": {
-            **dict(zip(("lengths", "total"), parts_of_lengths(parts.lengths), strict=True)),
+            **_of_lengths(declared, parts.lengths),
             **dict(zip(("ranking", "cardinality"), parts_of_cardinality(parts.cardinality), strict=True)),
             **({"limit": parts.limit} if parts.limit else {}),
             **{f"size {level.items.shape[1]}": level.epsilon for level in measured.levels},
@@ -78,3 +78,10 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
         "entries": [{"number": entry.number, "digest": entry.digest} for entry in paid.entries],
         "mechanism": "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise",
     }
+
+
+def _of_lengths(declared: Declared, epsilon: float) -> dict[str, float]:
+    """What the lengths of records cost, and their number; the lengths nothing where they are public."""
+    if declared.length is not None:
+        return {"total": epsilon}
+    return dict(zip(("lengths", "total"), parts_of_lengths(epsilon), strict=True))
