@@ -58,8 +58,11 @@ class TestAsFrequentItemsets:
     def test_the_guarantee_has_a_card(self, release: Release) -> None:
         assert isinstance(release.guarantee, CentralGuarantee)
         assert "epsilon 1," in str(release.guarantee)
-        assert sum(release.guarantee.parts.values()) == pytest.approx(1.0)
-        json.dumps(release.guarantee.to_json())
+        assert sum(part for _, part in release.guarantee.parts) == pytest.approx(1.0)
+        assert json.loads(json.dumps(release.about["guarantee"]))["epsilon"] == 1.0
+        assert release.provenance.guarantee == release.guarantee
+        assert release.provenance.mechanism == release.about["mechanism"]
+        assert not release.provenance.is_simulation
 
     def test_without_itemsets(self) -> None:
         baskets = bk.Baskets([["a"]] * 4000, items=["a", "b"])

@@ -21,6 +21,7 @@ from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.estimates import Floats, normal_quantile
+from bosket.evidence import Provenance
 from bosket.privacy.central import CentralGuarantee
 
 if TYPE_CHECKING:
@@ -50,9 +51,15 @@ class Release:
     @property
     def guarantee(self) -> CentralGuarantee:
         """What was promised; ``print(release.guarantee)`` shows the card."""
+        about = self.about
         return CentralGuarantee(
-            self.about["mechanism"], self.about["epsilon"], self.about["neighbours"], self.about["parts"]
+            about["mechanism"], about["epsilon"], about["neighbours"], tuple(about["parts"].items())
         )
+
+    @property
+    def provenance(self) -> Provenance:
+        """Mechanism, guarantee and randomness behind the release."""
+        return Provenance(mechanism=self.about["mechanism"], guarantee=self.guarantee, randomness="secure")
 
     @property
     def sizes(self) -> dict[int, int]:

@@ -17,6 +17,9 @@ from bosket.curator.miner import Measured
 from bosket.curator.miner import parts as parts_of_cardinality
 from bosket.curator.paid import Paid
 from bosket.curator.release import Release
+from bosket.privacy.central import CentralGuarantee
+
+MECHANISM = "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise"
 
 
 def release(declared: Declared, paid: Paid, measured: Measured, *, most: int | None = None) -> Release:
@@ -50,6 +53,16 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
     discoverable = check_hope(
         prepared, declared.data.n_items, parts.counts, per_person=declared.per_person, spent=parts.first
     )
+    costs = {
+        **_of_lengths(declared, parts.lengths),
+        **dict(zip(("ranking", "cardinality"), parts_of_cardinality(parts.cardinality), strict=True)),
+        **({"limit": parts.limit} if parts.limit else {}),
+        **{f"size {level.items.shape[1]}": level.epsilon for level in measured.levels},
+    }
+    stopped = (
+        {} if measured.stopped is None else {"stopped": f"there were too many candidates of size {measured.stopped}"}
+    )
+    promised = CentralGuarantee(MECHANISM, declared.epsilon, declared.neighbours, tuple(costs.items()))
     return {
         "version": __version__,
         "epsilon": declared.epsilon,
@@ -62,21 +75,13 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
         "records_cut_to": prepared.max_size,
         "largest": prepared.largest,
         "cap": prepared.cap,
-        **(
-            {}
-            if measured.stopped is None
-            else {"stopped": f"there were too many candidates of size {measured.stopped}"}
-        ),
+        **stopped,
         "settings": asdict(declared.settings),
-        "parts": {
-            **_of_lengths(declared, parts.lengths),
-            **dict(zip(("ranking", "cardinality"), parts_of_cardinality(parts.cardinality), strict=True)),
-            **({"limit": parts.limit} if parts.limit else {}),
-            **{f"size {level.items.shape[1]}": level.epsilon for level in measured.levels},
-        },
+        "parts": costs,
         "budget": paid.budget.name,
         "entries": [{"number": entry.number, "digest": entry.digest} for entry in paid.entries],
-        "mechanism": "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise",
+        "mechanism": MECHANISM,
+        "guarantee": promised.to_json(),
     }
 
 

@@ -6,9 +6,7 @@ as likely on one data set as on a neighbouring one.  Parts that are measured one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from bosket.checks import check_choice, check_positive
 from bosket.privacy.accounts import NEIGHBOURS
@@ -31,7 +29,7 @@ NOT_COVERED = (
 class CentralGuarantee:
     """What everybody in the data is promised by one release.  ``print(guarantee)`` shows the card.
 
-    >>> guarantee = CentralGuarantee("noisy counts", 1.0, "add-remove", {"counts": 0.9, "total": 0.1})
+    >>> guarantee = CentralGuarantee("noisy counts", 1.0, "add-remove", (("counts", 0.9), ("total", 0.1)))
     >>> print(guarantee.card().splitlines()[1])
       record  epsilon 1, gamma 2.719: one record more or less
     """
@@ -39,14 +37,13 @@ class CentralGuarantee:
     mechanism: str
     epsilon: float
     neighbours: str
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: tuple[tuple[str, float], ...] = ()
     """What each measurement cost; together no more than epsilon."""
     not_covered: tuple[str, ...] = NOT_COVERED
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon, of="CentralGuarantee")
         check_choice("neighbours", self.neighbours, NEIGHBOURS)
-        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
 
     @property
     def record(self) -> Amplification:
@@ -71,7 +68,7 @@ class CentralGuarantee:
         lines.append("  who knows all other records and sees the release may come to believe anything about one record")
         lines.append(f"  that had 5% with up to {percent_up(self.posterior(0.05))}")
         if self.parts:
-            shares = ", ".join(f"{name} {rounded_up(part)}" for name, part in self.parts.items())
+            shares = ", ".join(f"{name} {rounded_up(part)}" for name, part in self.parts)
             lines.append(f"  paid for  {shares}")
         lines += [f"  not covered: {what}" for what in self.not_covered]
         return "\n".join(lines)
