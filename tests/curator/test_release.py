@@ -95,7 +95,7 @@ class TestRules:
         rules = release.rules(metric="lift", min_threshold=1.0, measures=["lift", "confidence"])
         assert (rules["lift"] >= 1.0).all()
         assert rules["lift_low"].is_monotonic_decreasing
-        assert [name for name in rules if name.startswith("l")] == ["lift", "lift_low", "lift_high"]
+        assert [name for name in map(str, rules) if name.startswith("l")] == ["lift", "lift_low", "lift_high"]
         by_estimate = release.rules(metric="lift", min_threshold=1.0, sort_by="estimate", top=2)
         assert by_estimate["lift"].tolist() == sorted(rules["lift"], reverse=True)[:2]
         template = bk.RuleTemplate(consequents=["milk"], antecedent_size=1)
@@ -108,7 +108,7 @@ class TestRules:
     def test_a_look_at_no_data(self, release: Release) -> None:
         """All of it follows from the release: values do not depend on the level, and intervals grow with it."""
         few, many = (release.rules(min_threshold=0.3, level=level, sort_by="estimate") for level in (0.5, 0.99))
-        for name in few:
+        for name in map(str, few):
             if name.endswith("_low"):
                 assert (many[name] <= few[name]).all()
             elif name.endswith("_high"):
@@ -215,7 +215,7 @@ def missed(baskets: bk.Baskets, *, level: float, releases: int, settings: Settin
                 rules["consequents"],
             )
         ]
-        table = Contingency.of_counts(*sides, 1.0)
+        table = Contingency.of_counts(sides[0], sides[1], sides[2], 1.0)
         held = [
             (rules[f"{name}_low"] <= CATALOGUE[name](table) + 1e-12)
             & (CATALOGUE[name](table) <= rules[f"{name}_high"] + 1e-12)

@@ -123,7 +123,7 @@ def test_the_number_of_records_is_as_noisy_as_paid() -> None:
 @pytest.mark.parametrize("column", ["age", "sex"])
 def test_neighbours_with_a_value_that_was_not_declared_look_alike(odd: Any, column: str) -> None:
     rest = frame(300)
-    added = {"age": 20, "sex": "F", "city": "A"} | {column: odd}
+    added: dict[Any, Any] = {"age": 20, "sex": "F", "city": "A"} | {column: odd}
     with_it = pd.DataFrame({name: pd.Series([added[name], *rest[name]], dtype=object) for name in rest})
 
     def call(budget: Budget, data: pd.DataFrame) -> Release:

@@ -79,8 +79,8 @@ def run(options: argparse.Namespace) -> None:
     from bosket import curator
 
     _check_declared(options)
-    given = (options.raw, options.items, options.ledger, options.schema)
-    inputs = [path for path in given if path not in (None, STANDARD_INPUT)]
+    files = (options.raw, options.items, options.ledger, options.schema)
+    inputs = [path for path in files if path not in (None, STANDARD_INPUT)]
     check_result(options, RELEASE, inputs=inputs)
     if (options.ledger is None) != (options.budget is None):
         given, other = ("budget", "--ledger FILE") if options.budget else ("ledger", "--budget NAME")

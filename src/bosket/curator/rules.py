@@ -15,6 +15,7 @@ from bosket.curator.rule_intervals import BOUNDED, Ends, interval_of
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError, TooManyRulesError
 from bosket.estimates import Floats
+from bosket.limits import reaches
 from bosket.measures.catalogue import measure, measures
 from bosket.measures.measure import Measure
 from bosket.measures.table import Contingency
@@ -81,17 +82,18 @@ def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
     ends = _around(value, release.ends_at_once(query.level))
     places = _splits(release, query)
     sides = [Ends(ends.low[place], ends.high[place]) for place in places]
-    table = Contingency.of_counts(*(value[place] for place in places), 1.0)
+    both, antecedent, consequent = (value[place] for place in places)
+    table = Contingency.of_counts(both, antecedent, consequent, 1.0)
     metric = query.by(table)
-    passed = np.flatnonzero(metric >= query.min_threshold)
+    passed = np.flatnonzero(reaches(metric, query.min_threshold))
     key = metric if query.sort_by == "estimate" else interval_of(query.by, *sides).low
     chosen = passed[np.lexsort((-metric[passed], -key[passed]))][: query.top]
     names = as_objects(release.names)
     columns: dict[str, Any] = {
         "antecedents": names[places[1][chosen]],
         "consequents": names[places[2][chosen]],
-        "antecedent support": value[places[1][chosen]],
-        "consequent support": value[places[2][chosen]],
+        "antecedent support": antecedent[chosen],
+        "consequent support": consequent[chosen],
     }
     columns |= {one.name: one(table)[chosen] for one in query.chosen}
     for one in query.chosen:

@@ -51,7 +51,7 @@ class _Attribute:
 
     def code(self, cell: object) -> int:
         """The place of the value that a cell stands for; any cell stands for one."""
-        if not isinstance(cell, _READABLE) or isinstance(cell, np.timedelta64):
+        if isinstance(cell, np.timedelta64) or not isinstance(cell, _READABLE):  # a time passes for a whole number
             return self.unknown
         try:
             found = self.coding.code(cell)
