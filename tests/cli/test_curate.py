@@ -221,6 +221,7 @@ def test_a_table(run: Run, tmp_path: Path) -> None:
     found = {frozenset(row["itemsets"]) for row in json.loads(result.out)["release"]}
     assert found >= {frozenset(["sex=F"]), frozenset(["age=[15,35)", "sex=F"])}
     assert "unknown" in result.err
+    assert "were not looked for" not in result.err  # a record has two items
     schema = tmp_path / "schema.json"
     schema.write_text(json.dumps({"columns": ["age", "sex"], "bins": {"age": [15, 35]}, "values": {"sex": ["F", "M"]}}))
     by_schema = run("curate", raw, "--epsilon", 2, "--top-k", 3, "--table", "--schema", schema, "--format", "csv")

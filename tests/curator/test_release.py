@@ -96,6 +96,9 @@ class TestRules:
         assert (rules["lift"] >= 1.0).all()
         assert rules["lift_low"].is_monotonic_decreasing
         assert [name for name in map(str, rules) if name.startswith("l")] == ["lift", "lift_low", "lift_high"]
+        assert release.rules(metric="lift", min_threshold=1.0, measures=(name for name in ("lift", "conf"))).equals(
+            rules
+        )
         by_estimate = release.rules(metric="lift", min_threshold=1.0, sort_by="estimate", top=2)
         assert by_estimate["lift"].tolist() == sorted(rules["lift"], reverse=True)[:2]
         template = bk.RuleTemplate(consequents=["milk"], antecedent_size=1)

@@ -65,7 +65,7 @@ def test_the_length_is_public_and_costs_nothing(table: bk.Table) -> None:
     assert release.about["parts"]["total"] == pytest.approx(2.0 * 0.05)
     assert sum(release.about["parts"].values()) == pytest.approx(2.0)
     assert release.about["records_cut_to"] == table.n_attributes
-    assert release.prepared.cap <= table.n_attributes
+    assert release.prepared.cap <= table.n_attributes == release.about["n_attributes"]
 
 
 def test_what_each_stage_is_asked_for(table: bk.Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,7 +158,8 @@ def _notes(about: dict[str, Any]) -> Iterator[str]:
     asked = about.get("min_support")
     if asked is not None and asked < about["discoverable"]:
         yield f"note: single items below a support of {about['discoverable']:.2g} cannot be told from noise here"
-    if about["cap"] == about["largest"] < about["settings"]["cap"]:
+    most = min(about["settings"]["cap"], about.get("n_attributes", math.inf))  # a record of a table has no more items
+    if about["cap"] == about["largest"] < most:
         sizes = count_text(about["cap"], "item")
         yield f"note: itemsets of more than {sizes} were not looked for: the noise would have drowned them"
     if "stopped" in about:

@@ -73,6 +73,7 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
         "scale_of_total": round(prepared.lengths.scale_of_total, 6),
         "discoverable": discoverable / max(prepared.lengths.total, 1),
         "records_cut_to": prepared.max_size,
+        **({} if declared.length is None else {"n_attributes": declared.length}),
         "largest": prepared.largest,
         "cap": prepared.cap,
         **stopped,

@@ -53,15 +53,18 @@ class RuleQuery:
         check_integer("max_rules", self.max_rules, least=1)
         if self.top is not None:
             check_integer("top", self.top, least=1)
-        assert self.by.name in BOUNDED
-        assert self.chosen is not None
+        if self.measures is not None and not isinstance(self.measures, str):
+            object.__setattr__(self, "measures", tuple(self.measures))  # it may be gone through once only
+        assert [self.by, *self.chosen]  # or they are refused
 
     @property
     def by(self) -> Measure:
+        """What rules are selected by."""
         return _bounded(measure(self.metric), "metric")
 
     @property
     def chosen(self) -> list[Measure]:
+        """The measures to give."""
         return [_bounded(one, "measures") for one in measures(BOUNDED if self.measures is None else self.measures)]
 
 
