@@ -239,6 +239,15 @@ class TestRefusals:
         for call in (bk.curator.mine, bk.curator.top_k):
             assert len(call(short_baskets(100), epsilon, 1)) <= 1
 
+    @pytest.mark.parametrize("share", [np.float32(0.5), Fraction(1, 2), np.float64(0.5)])
+    def test_any_number_is_a_limit(self, share: Any) -> None:
+        """And stands in the release as a plain one."""
+        few = bk.curator.mine(short_baskets(100), SURE, share), bk.curator.top_k(short_baskets(100), SURE, np.int64(3))
+        for release in few:
+            json.dumps(release.about)
+        assert few[0].about["min_support"] == 0.5
+        assert type(few[1].about["k"]) is int
+
     def test_what_cannot_be_done_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         budget = bk.Budget.in_memory(1.0)
         with pytest.raises(bk.ParameterError):

@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
-from bosket.curator.declared import Declared, declare, relation_of
+from bosket.curator.declared import Declared, Request, declare
 from bosket.curator.hopeless import check_hope
-from bosket.curator.limit import KthSupport, Limit, ShareOfRecords
-from bosket.curator.miner import Measured, find_largest, look_first, mine_levels
+from bosket.curator.limit import KthSupport, ShareOfRecords
+from bosket.curator.miner import find_largest, look_first, mine_levels
 from bosket.curator.noise import Composition
-from bosket.curator.paid import Paid, Parts, pay
+from bosket.curator.paid import Parts, pay
 from bosket.curator.release import Release
 from bosket.curator.released import release
 from bosket.curator.settings import Settings
@@ -61,10 +61,8 @@ def mine(
     >>> sorted(min(itemset) for itemset, _ in release if len(itemset) == 1)
     ['beer', 'bread', 'milk']
     """
-    declared, paid, measured = _measured(
-        baskets, ShareOfRecords(min_support), epsilon, budget, vocabulary, neighbours, settings, on_progress
-    )
-    return release(declared, paid, measured)
+    request = Request(ShareOfRecords(min_support), epsilon, budget, vocabulary, neighbours, settings)
+    return _curate(baskets, request, on_progress)
 
 
 def top_k(
@@ -84,43 +82,28 @@ def top_k(
     of itemsets of up to four items that are likely frequent (:mod:`bosket.curator.pool`), and moves by at most one when
     one record comes or goes, since every support does.
     """
-    declared, paid, measured = _measured(
-        baskets, KthSupport(k), epsilon, budget, vocabulary, neighbours, settings, on_progress
-    )
-    return release(declared, paid, measured, most=k)
+    request = Request(KthSupport(k), epsilon, budget, vocabulary, neighbours, settings)
+    return _curate(baskets, request, on_progress, most=k)
 
 
-def _measured(
-    baskets: Baskets | Table,
-    limit: Limit,
-    epsilon: float,
-    budget: Budget | None,
-    vocabulary: Domain | Iterable[Hashable] | None,
-    neighbours: str | None,
-    settings: Settings,
-    on_progress: Progress | None,
-) -> tuple[Declared, Paid, Measured]:
-    """The first three stages."""
-    relation = relation_of(neighbours, budget)
+def _curate(
+    baskets: Baskets | Table, request: Request, on_progress: Progress | None, *, most: int | None = None
+) -> Release:
+    """The four stages."""
     with _telling_no_counts():
-        declared = declare(
-            baskets, limit, epsilon=epsilon, vocabulary=vocabulary, neighbours=relation, settings=settings
-        )
+        declared = declare(baskets, request)
     _compiled()
-    paid = pay(declared, budget)
+    paid = pay(declared, request.budget)
+    parts = paid.parts
     with _telling_no_counts(), paid.handing_back_counts():
-        known = look_first(declared, paid.parts, paid.first)
+        known = look_first(declared, parts, paid.first)
         check_hope(
-            known.prepared,
-            declared.data.n_items,
-            paid.parts.counts,
-            per_person=declared.per_person,
-            spent=paid.parts.first,
+            known.prepared, declared.data.n_items, parts.counts, per_person=declared.per_person, spent=parts.first
         )
-        prepared = find_largest(declared, known, paid.parts, paid.first)
+        prepared = find_largest(declared, known, parts, paid.first)
     with _telling_no_counts():
         measured = mine_levels(declared, prepared, paid.counts, on_progress=on_progress)
-    return declared, paid, measured
+    return release(declared, paid, measured, most=most)
 
 
 @contextmanager

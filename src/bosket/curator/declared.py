@@ -21,6 +21,18 @@ _LEAST = 1e-6  # less than this tells nothing of any data set there is
 
 
 @dataclass(frozen=True, eq=False)
+class Request:
+    """The arguments of a call, as they came."""
+
+    limit: Limit
+    epsilon: float
+    budget: Budget | None
+    vocabulary: Domain | Iterable[Hashable] | None
+    neighbours: str | None
+    settings: Settings
+
+
+@dataclass(frozen=True, eq=False)
 class Declared:
     """A request that can be paid for: records over the vocabulary, and everything that is public about it."""
 
@@ -47,28 +59,24 @@ class Declared:
         return self.data.domain
 
 
-def declare(
-    baskets: Baskets | Table,
-    limit: Limit,
-    *,
-    epsilon: float,
-    vocabulary: Domain | Iterable[Hashable] | None,
-    neighbours: str,
-    settings: Settings,
-) -> Declared:
+def declare(baskets: Baskets | Table, request: Request) -> Declared:
     """The records over the vocabulary; whatever is wrong with the other arguments is refused before they are seen."""
-    value = check_positive("epsilon", epsilon)
-    if value < _LEAST:
+    epsilon = check_positive("epsilon", request.epsilon)
+    if epsilon < _LEAST:
         raise ParameterError(
-            f"The 'epsilon' parameter must be at least {_LEAST:g}, got {value:g}.", parameter="epsilon", value=epsilon
+            f"The 'epsilon' parameter must be at least {_LEAST:g}, got {epsilon:g}.",
+            parameter="epsilon",
+            value=request.epsilon,
         )
-    if not isinstance(settings, Settings):
-        raise ParameterError("The 'settings' parameter must be Settings.", parameter="settings", value=settings)
+    if not isinstance(request.settings, Settings):
+        raise ParameterError("The 'settings' parameter must be Settings.", parameter="settings", value=request.settings)
+    relation = _relation(request.neighbours, request.budget)
+    data = records_over(baskets, request.vocabulary)
     length = baskets.n_attributes if isinstance(baskets, Table) else None
-    return Declared(records_over(baskets, vocabulary), limit, value, settings, neighbours, length)
+    return Declared(data, request.limit, epsilon, request.settings, relation, length)
 
 
-def relation_of(neighbours: str | None, budget: Budget | None) -> str:
+def _relation(neighbours: str | None, budget: Budget | None) -> str:
     """The neighbouring relation: that of the budget, where there is one."""
     if budget is None:
         return check_choice("neighbours", neighbours or "add-remove", NEIGHBOURS)

@@ -39,7 +39,7 @@ class ShareOfRecords:
     share: float = 0.0
 
     def __post_init__(self) -> None:
-        check_fraction("min_support", self.min_support)
+        object.__setattr__(self, "min_support", check_fraction("min_support", self.min_support))
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class KthSupport:
     share: float = 0.05
 
     def __post_init__(self) -> None:
-        check_integer("k", self.k, least=1)
+        object.__setattr__(self, "k", check_integer("k", self.k, least=1))
 
     @property
     def asked(self) -> dict[str, Any]:
