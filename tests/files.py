@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bosket.errors import DataError
-from bosket.reproduce.datasets import find
+from bosket.research.reproduce.datasets import find
 
 
 def benchmark_file(name: str) -> Path:

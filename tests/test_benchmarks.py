@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bosket.benchmarks import BENCHMARKS, Bar
-from bosket.benchmarks.bars import medians
+from bosket.research.benchmarks import BENCHMARKS, Bar
+from bosket.research.benchmarks.bars import medians
 
 
 def test_bars_hold_on_the_right_side() -> None:

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bosket.errors import ParameterError
-from bosket.random_kernels import EAGER, LEVELS, NEED, PRECISION, RUN, xor_bernoulli_block
 from bosket.randomness import Randomness, Secure, Seeded, Thresholds
+from bosket.randomness.kernels import EAGER, LEVELS, NEED, PRECISION, RUN, xor_bernoulli_block
 from tests.stats import assert_plausible, assert_rejected, binomial, chi_square
 
 ONE = 1 << PRECISION

@@ -15,7 +15,7 @@ from scipy.integrate import dblquad, quad
 from scipy.special import ndtr
 
 from bosket.errors import ParameterError
-from bosket.ratio import ERROR, RADIUS_TOLERANCE, Ratio
+from bosket.statistics.ratio import ERROR, RADIUS_TOLERANCE, Ratio
 from tests.stats import assert_plausible, assert_rejected, binomial
 
 

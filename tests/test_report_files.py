@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import bosket as bk
+from bosket import report_files
 from bosket.learning import ByClassReports, randomize_by_class
+from bosket.mechanisms.columns import Numbers
 from bosket.reports import is_report_file
 from tests.fuzz.budget import memory_within, only_refused
 from tests.parquet_footers import places, split, with_count
@@ -37,6 +39,9 @@ def by_class() -> ByClassReports:
     return randomize_by_class(TABLE, "c", bk.GammaDiagonal(19), rng=bk.Seeded(1))
 
 
+GOLDEN = Path(__file__).parent / "golden"
+"""Report files written by version 0.1 before payloads were, by the functions above."""
+
 Reader = Callable[..., Any]
 KINDS: dict[str, tuple[Callable[[], Any], Reader]] = {
     "flip": (flipped, bk.Reports.read),
@@ -44,6 +49,43 @@ KINDS: dict[str, tuple[Callable[[], Any], Reader]] = {
     "by class": (by_class, ByClassReports.read),
 }
 kinds = pytest.mark.parametrize("make, read", KINDS.values(), ids=KINDS)
+
+
+@pytest.mark.parametrize(
+    "make, read, name",
+    [
+        (flipped, bk.Reports.read, "reports"),
+        (sized, bk.Reports.read, "reports-with-sizes"),
+        (by_class, ByClassReports.read, "reports-by-class"),
+    ],
+    ids=KINDS,
+)
+def test_files_written_before_are_read_and_new_ones_look_the_same(
+    make: Callable[[], Any], read: Reader, name: str, tmp_path: Path
+) -> None:
+    old, new = GOLDEN / f"{name}.parquet", tmp_path / "r.parquet"
+    assert read(old) == make()
+    make().write(new)
+    before, after = pq.read_schema(old), pq.read_schema(new)
+    assert before.equals(after, check_metadata=False), "names, types, order, and whether values may be missing"
+    keys = [b"bosket.plan", b"bosket.digest", b"bosket.randomness", b"bosket.label"]
+    assert [before.metadata.get(key) for key in keys] == [after.metadata.get(key) for key in keys]
+    assert pq.read_table(old).equals(pq.read_table(new))
+    groups = [pq.read_metadata(path).num_row_groups for path in (old, new)]
+    assert groups[0] == groups[1]
+
+
+def test_a_payload_may_not_take_the_name_of_a_column_beside_it(tmp_path: Path) -> None:
+    beside = (Numbers("report", 1, "a number"),)
+    reports = flipped()
+    with pytest.raises(bk.DataError, match="stands twice"):
+        report_files.write(
+            tmp_path / "r.parquet",
+            plan=reports.plan,
+            batch=reports.batch,
+            randomness="secure",
+            layout=report_files.Layout(beside),
+        )
 
 
 def refused(read: Reader, path: Path, **options: Any) -> bk.DataError:

@@ -10,6 +10,7 @@ from bosket._version import __version__
 
 if TYPE_CHECKING:
     from bosket import audit, curator, learning, measures, planning
+    from bosket.budget.budgets import Budget
     from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
     from bosket.errors import (
         BosketError,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         TooManyCandidatesError,
         TooManyRulesError,
     )
-    from bosket.estimates import Estimates
     from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Matrix, Mechanism, Mixing, Replace, SelectASize
     from bosket.mining import (
         FrequentItemsets,
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     )
     from bosket.plan import Plan, PrivacyUnit
     from bosket.privacy import Amplification, LocalGuarantee
-    from bosket.privacy.budget import Budget
     from bosket.randomness import Secure, Seeded
     from bosket.reporting.export import write_itemsets, write_rules
     from bosket.reports import Reports
+    from bosket.statistics.estimates import Estimates
+    from bosket.tally import Tally
 
 __all__ = [
     "Amplification",
@@ -80,6 +81,7 @@ __all__ = [
     "SingularChannelError",
     "Table",
     "TableDomain",
+    "Tally",
     "TooManyCandidatesError",
     "TooManyRulesError",
     "__version__",

@@ -99,6 +99,27 @@ def check_real(name: str, value: Any, *, of: str | None = None) -> float:
     return float(value)
 
 
+def check_limits(
+    name: str, value: Any, *, above: float, most: float, of: str | None = None, hint: str | None = None
+) -> float:
+    """A finite real number above one limit, and at most another."""
+    if not _is_real(value) or not above < float(value) <= most:
+        raise _fail(name, of, f"be {limit_text(above, most)}", value, hint)
+    return float(value)
+
+
+def limit_text(above: float, most: float) -> str:
+    """``a number above 1 and at most 2**1000``."""
+    parts = [f"{word} {_limit(limit)}" for word, limit in (("above", above), ("at most", most)) if math.isfinite(limit)]
+    return " ".join(["a number" if parts else "a finite number", " and ".join(parts)]).strip()
+
+
+def _limit(value: float) -> str:
+    """A limit as one writes it: large powers of two as such."""
+    fraction, exponent = math.frexp(value)
+    return f"2**{exponent - 1}" if fraction == 0.5 and exponent > 53 else f"{value:g}"
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str], *, of: str | None = None) -> str:
     """One of a few words."""
     known = list(choices)

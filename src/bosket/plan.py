@@ -237,8 +237,7 @@ class Plan:
             )
         if limit is not None and self.unit.longer == "sample":  # all alike: time does not tell which were longer
             rng.keep_subset(bits, np.minimum(data.sizes, limit).astype(np.int64))
-        bits, strata = self.channel.randomize_bits(bits, rng)
-        return Reports(self, bits, strata=strata, randomness=rng.describe())
+        return Reports(self, self.channel.randomize(bits, rng), randomness=rng.describe())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the channel, which is made again."""
@@ -255,7 +254,8 @@ def _mechanism(value: Any) -> Mechanism:
     if name not in Mechanism.registry:
         raise DataError(
             f"The mechanism {shown(name)} of this plan is not known here.",
-            hint=f"Known are {', '.join(sorted(Mechanism.registry))}.",
+            hint=f"Known are {', '.join(sorted(Mechanism.registry))}. If it is from outside bosket, import its module "
+            "first; --mechanism module:Class does so on the command line. A plan never imports anything itself.",
         )
     return Mechanism.registry[name].from_json(parameters)
 

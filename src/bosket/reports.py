@@ -1,45 +1,31 @@
-"""Randomized records with their plan, in memory and on disk.
+"""Randomized records with their plan, in memory, on disk and as bytes.
 
-On disk: Parquet, a fixed-width binary column ``report`` (bit i of byte j is item 8 j + i), a column ``stratum`` where
-the mechanism has strata, and in the schema's metadata the plan as JSON, its digest, and how the chance came about.
+On disk: Parquet with the columns of the mechanism's payload, and in the schema's metadata the plan as JSON, its digest,
+and how the chance came about.  Packed bits have a fixed-width binary column ``report`` (bit i of byte j is item
+8 j + i), and a column ``stratum`` where the mechanism has strata.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from bosket.counting.base import Words
-from bosket.counting.bitmaps import Bitmaps
+from bosket import report_bytes, report_files
+from bosket.counting.base import Counter, Words
 from bosket.counting.duplicates import fingerprint, is_given_twice
 from bosket.data import Domain
-from bosket.data.atomic import atomic_path
 from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError
 from bosket.mechanisms.base import Channel, Strata
+from bosket.mechanisms.payload import Batch, Chosen, PackedBits
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
-from bosket.report_files import (
-    MAX_BYTES,
-    NumberColumn,
-    as_bytes,
-    check_options,
-    has_plan,
-    metadata_of,
-    notes_of,
-    opened,
-    plan_of,
-    randomness_of,
-    read_rows,
-)
-from bosket.threads import slices
-
-_ROW_GROUP = 1 << 15
+from bosket.report_files import MAX_BYTES
+from bosket.report_notes import check_plan
 
 
 class Reports:
@@ -49,31 +35,16 @@ class Reports:
     whoever wrote the file last, and not authenticated: it tells an honest mistake, not a forged study.
     """
 
-    def __init__(self, plan: Plan, bits: Words, *, strata: Strata | None = None, randomness: str) -> None:
-        words = -(-len(plan.domain) // 64)
-        if bits.dtype != np.uint64 or bits.ndim != 2 or bits.shape[1] != words:
-            raise DataError(f"Reports on {len(plan.domain)} items must be rows of {words} words of 64 bits.")
-        if strata is not None and len(strata) != len(bits):
-            raise DataError(f"Every report needs its stratum: {len(bits)} reports, {len(strata)} strata.")
-        if strata is not None and not np.issubdtype(strata.dtype, np.integer):
-            raise DataError(f"Strata must be whole numbers, got {strata.dtype}.")
-        plan.channel.check_strata(strata)
-        if strata is not None and strata.dtype != np.int32:
-            strata = strata.astype(np.int32)  # all of them are record sizes, as just seen
-        if strata is not None and plan.max_size is not None and int(strata.max(initial=0)) > plan.max_size:
-            raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
-        spare = len(plan.domain) % 64
-        if spare and len(bits) and int(bits[:, -1].max() >> np.uint64(spare)):
-            raise DataError(f"A report has more than the {len(plan.domain)} bits of its plan.")
-        plan.channel.check_reports(bits, strata)
+    def __init__(self, plan: Plan, reports: Words | Batch, *, strata: Strata | None = None, randomness: str) -> None:
+        """``reports`` are a batch of the plan's payload, or packed bits with their ``strata``."""
+        if isinstance(reports, Batch) and strata is not None:
+            raise DataError("Strata are given beside packed bits; a batch has its own.")
+        batch = reports if isinstance(reports, Batch) else PackedBits.batch(reports, strata)
         self.plan = plan
-        self.bits = bits
-        self.strata = strata
+        self.batch = checked_batch(plan, batch)
+        """The reports as columns of the mechanism's payload."""
         self.randomness = randomness
         """``secure``, or a sentence saying that this is a simulation."""
-        for array in (self.bits, self.strata):
-            if array is not None:
-                array.flags.writeable = False
 
     @classmethod
     def concat(cls, parts: Iterable[Reports], *, allow_duplicates: bool = False) -> Reports:
@@ -87,7 +58,7 @@ class Reports:
         if not parts:
             raise DataError("There are no reports to put together.")
         if len(parts) > 1 and parts[0].channel.belong_together:
-            raise _whole_batch(parts[0].plan)
+            raise whole_batch(parts[0].plan)
         for part in parts[1:]:
             if part.plan.digest != parts[0].plan.digest:
                 raise PlanMismatchError(
@@ -98,31 +69,57 @@ class Reports:
                     else "Randomize all with the same max_size: theirs was read off the data.",
                 )
         if not allow_duplicates:
-            _refuse_duplicates(parts)
-        strata = [part.strata for part in parts if part.strata is not None]
+            _refuse_duplicates(cast("list[Reports]", [_Compared.of(part) for part in parts]))  # all that it reads
         simulated = [part.randomness for part in parts if part.is_simulation]
-        return cls(
-            parts[0].plan,
-            np.concatenate([part.bits for part in parts]),
-            strata=np.concatenate(strata) if strata else None,
-            randomness=simulated[0] if simulated else "secure",
-        )
+        together = Batch.concat(part.batch for part in parts)
+        return cls(parts[0].plan, together, randomness=simulated[0] if simulated else "secure")
 
-    def __getitem__(self, chosen: slice | npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]) -> Reports:
+    def __getitem__(self, chosen: Chosen) -> Reports:
         """Some of the reports: by slice, by truth values, or by numbers."""
         if self.channel.belong_together:
-            raise _whole_batch(self.plan)
+            raise whole_batch(self.plan)
         if not isinstance(chosen, slice | np.ndarray):
             raise TypeError("Reports are chosen by a slice, or by an array of truth values or of numbers.")
-        strata = None if self.strata is None else self.strata[chosen].copy()
-        return Reports(self.plan, self.bits[chosen].copy(), strata=strata, randomness=self.randomness)
+        return Reports(self.plan, self.batch.take(chosen), randomness=self.randomness)
 
     @property
     def n_records(self) -> int:
-        return len(self.bits)
+        return len(self.batch)
 
     def __len__(self) -> int:
-        return len(self.bits)
+        return len(self.batch)
+
+    @property
+    def bits(self) -> Words:
+        """The packed bits of each report; refused where reports are something else."""
+        return self._packed()["report"]
+
+    @property
+    def strata(self) -> Strata | None:
+        """The stratum of each report of packed bits, a label that the channel understands; None if there is one."""
+        return self._packed().columns.get("stratum")
+
+    def _packed(self) -> Batch:
+        payload = self.channel.payload
+        if not isinstance(payload, PackedBits):
+            names = ", ".join(column.name for column in payload.columns)
+            raise DataError(
+                f"Reports of {self.plan.mechanism} are not packed bits: they have the columns {names}.",
+                hint="reports.batch has the columns.",
+            )
+        return self.batch
+
+    @property
+    def record_sizes(self) -> Strata | None:
+        """The size of the record that each report states, -1 for one that states none; None where none does."""
+        strata = self.channel.payload.strata(self.batch)
+        if strata is None:
+            return None
+        names, places = np.unique(strata, return_inverse=True)
+        sizes = [self.channel.record_size(stratum) for stratum in names.tolist()]
+        if sizes and all(size is None for size in sizes):
+            return None
+        return np.array([-1 if size is None else size for size in sizes], np.int32)[places]
 
     @property
     def domain(self) -> Domain:
@@ -134,8 +131,7 @@ class Reports:
 
     @property
     def guarantee(self) -> LocalGuarantee:
-        promise = self.plan.guarantee
-        return promise.noting(f"these reports are {self.randomness}") if self.is_simulation else promise
+        return noted_guarantee(self.plan, self.randomness)
 
     @property
     def is_simulation(self) -> bool:
@@ -145,31 +141,13 @@ class Reports:
         """
         return self.randomness != "secure"
 
-    def counter(self, items: npt.NDArray[np.int32] | None = None) -> Bitmaps:
-        """Bitmaps of the reports: of all items, or of those asked for."""
-        return Bitmaps.from_rows(self.bits, len(self.domain), strata=self.strata, items=items)
+    def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
+        """Counts what the reports show: of all items, or of those asked for."""
+        return self.channel.payload.counter(self.batch, items)
 
     def write(self, path: str | Path) -> None:
         """Write Parquet; an existing file is replaced only when the new one is complete."""
-        if Path(path).suffix.lower() != ".parquet":
-            raise DataError(f"Reports are written as Parquet: {path} must end in .parquet.", path=path)
-        width = -(-len(self.domain) // 8)
-        fields = [pa.field("report", pa.binary(width), nullable=False)]
-        if self.strata is not None:
-            fields.append(pa.field("stratum", pa.int32(), nullable=False))
-        schema = pa.schema(fields, metadata=metadata_of(self.plan, self.randomness, path))
-        with (
-            atomic_path(path) as temporary,
-            pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer,
-        ):
-            for start, stop in slices(max(1, self.n_records), _ROW_GROUP):
-                rows = np.ascontiguousarray(as_bytes(self.bits[start:stop])[:, :width])
-                columns = [
-                    pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
-                ]
-                if self.strata is not None:
-                    columns.append(pa.array(self.strata[start:stop]))
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+        report_files.write(path, plan=self.plan, batch=self.batch, randomness=self.randomness)
 
     @classmethod
     def read(cls, path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports:
@@ -178,32 +156,38 @@ class Reports:
         The file may be anyone's: its reports are counted as they are read, its plan is read strictly, and they may take
         at most ``max_bytes`` of memory (8 GiB; None for no cap).
         """
-        path = Path(path)
-        check_options(plan, max_bytes)
-        with opened(path) as file:
-            notes = notes_of(file)
-            found = plan_of(notes, path, expected=plan)
-            if "randomized" in file.schema_arrow.names:
-                raise DataError(
-                    f"{path} holds reports by class, with their labels in the clear.",
-                    path=path,
-                    hint="Read them with bosket.learning.ByClassReports.read.",
-                )
-            sizes = NumberColumn("stratum", len(found.domain), "the size of a record as its stratum")
-            bits, numbers = read_rows(file, path, plan=found, bits="report", numbers=[sizes], max_bytes=max_bytes)
+        with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
+            _refuse_other_kinds(file)
+            batch, _ = file.read()
         try:
-            return cls(found, bits, strata=numbers.get("stratum"), randomness=randomness_of(notes))
+            return cls(file.plan, batch, randomness=file.randomness)
         except DataError as problem:
-            raise DataError(f"The reports in {path} cannot be of their plan: {problem}", path=path) from None
+            raise file.refused(problem) from None
+
+    def to_bytes(self) -> bytes:
+        """The reports for sending, in one canonical form (:mod:`bosket.report_bytes`), with the digest of their plan.
+
+        >>> import bosket as bk
+        >>> reports = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"], ["b"]]), rng=bk.Seeded(1))
+        >>> bk.Reports.from_bytes(reports.plan, reports.to_bytes()) == reports
+        True
+        """
+        return report_bytes.pack(self.plan, self.batch, self.randomness)
+
+    @classmethod
+    def from_bytes(cls, plan: Plan, data: bytes | bytearray | memoryview) -> Reports:
+        """The reports of :meth:`to_bytes`; those of another plan are refused.
+
+        The bytes may be anyone's: only a ``BosketError`` comes out, in time and memory that their number bounds.
+        """
+        check_plan(plan)
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise DataError(f"Reports are made of bytes, a {type(data).__name__} is none.")
+        batch, randomness = report_bytes.unpack(plan, bytes(data))
+        return cls(plan, batch, randomness=randomness)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Reports)
-            and self.plan.digest == other.plan.digest
-            and np.array_equal(self.bits, other.bits)
-            and (self.strata is None) == (other.strata is None)
-            and (self.strata is None or other.strata is None or np.array_equal(self.strata, other.strata))
-        )
+        return isinstance(other, Reports) and self.plan.digest == other.plan.digest and self.batch == other.batch
 
     __hash__ = None  # type: ignore[assignment]  # large and array-like: not a key
 
@@ -213,15 +197,63 @@ class Reports:
 
 def is_report_file(path: str | Path) -> bool:
     """Whether a file is Parquet with a bosket plan in it; nothing that a file may hold makes this fail."""
-    return has_plan(path)
+    return report_files.has_plan(path)
 
 
-def _whole_batch(plan: Plan) -> DataError:
+def noted_guarantee(plan: Plan, randomness: str) -> LocalGuarantee:
+    """The promise of a plan, with a word on chance that was not secure."""
+    promise = plan.guarantee
+    return promise if randomness == "secure" else promise.noting(f"these reports are {randomness}")
+
+
+def checked_batch(plan: Plan, batch: Batch) -> Batch:
+    """The batch with its columns in their types; refused where no report of the plan looks so."""
+    channel = plan.channel
+    batch = channel.payload.checked(batch)
+    channel.check_batch(batch)
+    strata = channel.payload.strata(batch)
+    if strata is not None and plan.max_size is not None:
+        sizes = map(channel.record_size, np.unique(strata).tolist())
+        if max((size for size in sizes if size is not None), default=0) > plan.max_size:
+            raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
+    return batch
+
+
+def _refuse_other_kinds(file: report_files.ReportFile) -> None:
+    """Say what else a file is, before its columns are refused."""
+    kinds = {"randomized": "reports by class, with their labels in the clear", "count": "a tally of reports"}
+    readers = {"randomized": "bosket.learning.ByClassReports.read", "count": "bosket.Tally.read"}
+    own = {column.name for column in file.plan.channel.payload.columns}
+    for name in kinds.keys() & set(file.names) - own:
+        raise DataError(f"{file.path} holds {kinds[name]}.", path=file.path, hint=f"Read it with {readers[name]}.")
+
+
+def whole_batch(plan: Plan) -> DataError:
     return DataError(
         f"Reports of {plan.mechanism} can be estimated from only batch by batch: they cannot be put together or taken "
         "apart.",
         hint="Mix all records at once.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Reports as words that can be compared, whatever their payload."""
+
+    bits: Words
+    strata: Strata | None
+
+    @classmethod
+    def of(cls, reports: Reports) -> _Compared:
+        if isinstance(reports.channel.payload, PackedBits):
+            return cls(reports.bits, reports.strata)
+        rows = reports.channel.payload.to_rows(reports.batch)
+        words = np.zeros((len(rows), -(-rows.shape[1] // 8)), np.uint64)
+        words.view(np.uint8).reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+        return cls(words, None)
+
+    def __len__(self) -> int:
+        return len(self.bits)
 
 
 def _refuse_duplicates(parts: list[Reports]) -> None:

@@ -13,6 +13,7 @@ import difflib
 import json
 import math
 import re
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def real(value: Any, name: str, *, of: str) -> float:
     """A number, whole or not, that a double can stand for."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(name, of, "a number", value)
-    if not abs(value) <= 1.7e308:
+    if not abs(value) <= sys.float_info.max:
         raise _wrong(name, of, "a number that a double can hold", value)
     return float(value)
 

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bosket as bk
-from bosket.audit import Breaches, breach_counts, breach_itemsets, breaches
+from bosket.audit import Breaches, breaches
+from bosket.audit.breaches import counts as breach_counts
+from bosket.audit.breaches import itemsets as breach_itemsets
 from tests.oracles import brute_force_itemsets
 from tests.stats import assert_plausible, assert_rejected, binomial
 from tests.strategies import baskets

@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from bosket.audit import coverage
 from bosket.measures import CATALOGUE
 from bosket.measures.inference import Covariance, Tables
+from bosket.research import coverage
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.audit.poisoning import tail_bounds
+from bosket.audit.poisons import tail_bounds
 from bosket.mechanisms import RecordChannel
 from tests.contracts.test_mechanisms import ALONE, KEPT, record_channel, strata
 from tests.mechanisms.test_influence import legal_reports

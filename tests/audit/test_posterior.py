@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import bosket as bk
-from bosket.reproduce.esag_data import MAILORDER_STAND, simulate
+from bosket.research.reproduce.esag_data import MAILORDER_STAND, simulate
 from tests.stats import assert_plausible, assert_rejected
 
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bosket as bk
-from bosket.privacy.accounts import Part
-from bosket.privacy.budget import Budget
+from bosket.budget.accounts import Part
+from bosket.budget.budgets import Budget
 from tests.cli.conftest import Run
 
 

@@ -59,7 +59,7 @@ def test_what_cannot_be_written_after_all_is_printed(
     def full(*_: object) -> None:
         raise DataError("No space left.")
 
-    monkeypatch.setattr("bosket.cli.curate.write_result", full)
+    monkeypatch.setattr("bosket.cli.commands.curate.write_result", full)
     call = ("curate", raw, "--epsilon", 2, "--min-support", 0.1, "--items-are-public", "-o", tmp_path / "out.csv")
     result = run(*call)
     assert result.code == 1
@@ -183,7 +183,9 @@ def test_a_record_that_ends_like_a_file_of_reports(run: Run, tmp_path: Path) -> 
     assert outcomes(run, raws, items) == [(0, {"1", "2"})] * len(raws)
 
 
-@pytest.mark.parametrize("step, paid", [("bosket.cli.curate._read", False), ("bosket.curator.curate.look_first", True)])
+@pytest.mark.parametrize(
+    "step, paid", [("bosket.cli.commands.curate._read", False), ("bosket.curator.curate.look_first", True)]
+)
 def test_an_interruption_says_what_was_paid(
     run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, paid: bool
 ) -> None:

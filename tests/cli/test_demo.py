@@ -31,7 +31,7 @@ def test_demo(run: Run, tmp_path: Path) -> None:
 
 
 def test_three_classes_and_a_tenth_most_sensitive() -> None:
-    from bosket.cli.demo import CLASSES
+    from bosket.cli.commands.demo import CLASSES
 
     assert len({group.keep for group in CLASSES}) == 3
     assert sorted(digit for group in CLASSES for digit in group.digits) == list(range(10))
@@ -46,7 +46,7 @@ def test_demo_into_a_file(run: Run, tmp_path: Path) -> None:
 
 
 def test_reproduce(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bosket.reproduce import re
+    from bosket.research.reproduce import re
 
     monkeypatch.setattr(re, "SETTINGS", {"S3": re.SETTINGS["S3"]})
     path = tmp_path / "re.json"
@@ -63,7 +63,7 @@ def test_bench(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert options["only"] == ["count"]
         return {"bars": [{"name": "counting", "ratio": 0.7, "bar": ">= 0.6", "holds": True}], "all_hold": True}
 
-    monkeypatch.setattr("bosket.benchmarks.run", measured)
+    monkeypatch.setattr("bosket.research.benchmarks.run", measured)
     path = tmp_path / "out" / "bench.json"
     result = run("bench", "--only", "count", "--output", path)
     assert result.code == 0

@@ -16,7 +16,7 @@ import pytest
 
 import bosket as bk
 import bosket.cli
-from bosket.privacy.budget import Budget
+from bosket.budget.budgets import Budget
 from tests.cli.conftest import Result, Run
 
 RED = "\x1b[31m"

@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
+from bosket.budget import accounts
+from bosket.budget import budgets as budget_module
+from bosket.budget.budgets import Budget
 from bosket.cli import main
 from bosket.counting.bitmaps import Bitmaps
 from bosket.curator import HopelessError, Release
 from bosket.errors import BosketError
 from bosket.mining import exact
-from bosket.privacy import accounts
-from bosket.privacy import budget as budget_module
-from bosket.privacy.budget import Budget
 
 SURE = 1e6
 _NUMBER = re.compile(r"\d[\d,.e+-]*")

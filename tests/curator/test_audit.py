@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import binomtest
 
 import bosket as bk
-from bosket.audit.distinguish import (
+from bosket.audit.lower_bounds import (
     LowerBound,
     by_threshold,
     clopper_pearson,
@@ -25,6 +25,7 @@ from bosket.audit.distinguish import (
     distinguish_by,
     laplace_ratio,
 )
+from bosket.budget.budgets import Budget
 from bosket.counting.base import Counts
 from bosket.curator import NAIVE, HopelessError, Settings, curate, levels, miner
 from bosket.curator.cardinality import kth_support, noisy_cardinality
@@ -41,7 +42,6 @@ from bosket.curator.release import Release
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
 from bosket.errors import ParameterError
-from bosket.privacy.budget import Budget
 from tests.curator import broken
 from tests.curator.granted import Uncounted
 

@@ -16,7 +16,7 @@ import bosket as bk
 from bosket.curator import miner, noise
 from bosket.curator.lengths import Lengths, noisy_lengths
 from bosket.curator.noise import Composition, noisy
-from bosket.curator.rivals.base import noisy_top
+from bosket.research.rivals.base import noisy_top
 
 pytest.importorskip("opendp")
 

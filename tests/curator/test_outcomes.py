@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import bosket as bk
+from bosket.budget.budgets import Budget
 from bosket.curator import Release, curate, miner, vocabulary
 from bosket.curator.pool import Pool
-from bosket.privacy.budget import Budget
 from tests.curator import broken
 from tests.curator.outcomes import SURE, Outcome, of_call
 

@@ -18,9 +18,9 @@ import pytest
 from scipy import sparse
 
 import bosket as bk
+from bosket.budget.budgets import Budget
 from bosket.curator import curate
-from bosket.data.lookup import Lookup
-from bosket.privacy.budget import Budget
+from bosket.data.formats.lookup import Lookup
 from tests.curator.outcomes import SURE, Outcome, of_call
 
 pytest.importorskip("opendp")
@@ -175,7 +175,7 @@ def pairs_of_signs(first: list[int]) -> tuple[Any, Any]:
 
 
 ITSELF = tuple((f"bosket.data.{module}.plain", lambda label: label) for module in ("csr", "lookup"))
-AS_THEY_COME = ("bosket.data.csr.labels_of", list)
+AS_THEY_COME = ("bosket.data.baskets.rows.labels_of", list)
 PAIRS = [
     Pair("an item that was not declared", *records(["milk", "quinine"]), refusing),
     Pair("a missing item", *records(["milk", None]), guessing),
@@ -196,7 +196,7 @@ PAIRS = [
     ),
     Pair(
         "bytes in a list of a frame", *lists([b"x"]), frame_guessing, frame_guessing,
-        patches=(("bosket.data.frames._is_mixed", lambda native: False),),
+        patches=(("bosket.data.formats.frames._is_mixed", lambda native: False),),
     ),
     Pair("a string among the lists of a frame", *lists("milk"), frame_guessing, lists_dropping),
     Pair("a missing value in a list of a frame", *lists(["milk", None]), frame_guessing, lists_dropping),
@@ -206,7 +206,7 @@ PAIRS = [
     Pair("an item of a row that was not declared", *long("x", "quinine"), frame_refusing, frame_dropping),
     Pair(
         "a record whose name makes errors", *long(Clinging(), "milk"), frame_dropping, frame_dropping,
-        patches=(("bosket.data.declared_frames.record_key", lambda name: name),),
+        patches=(("bosket.data.formats.declared_frames.record_key", lambda name: name),),
     ),
     Pair("a sign that is none", *one_hot(2), frame_guessing, frame_dropping),
     Pair("a sign that makes errors", *one_hot(Hostile()), frame_guessing, frame_dropping),
@@ -224,11 +224,11 @@ PAIRS = [
     ),
     Pair(
         "truth values until there is a word", *csv(["True", "False"], "x"), inferred_dropping, inferred_dropping,
-        items=("True", "False"), patches=(("bosket.data.lookup._TRUTHS", {}),),
+        items=("True", "False"), patches=(("bosket.data.formats.lookup._TRUTHS", {}),),
     ),
     Pair(
         "whole numbers until one is missing", *csv(["1", "2"], ""), inferred_dropping, inferred_dropping,
-        items=("1", "2"), patches=(("bosket.data.lookup.Lookup.items", by_writing),),
+        items=("1", "2"), patches=(("bosket.data.formats.lookup.Lookup.items", by_writing),),
     ),
     Pair("a missing value in a matrix", *matrix(float("nan")), matrix_refusing, matrix_dropping),
 ]  # fmt: skip

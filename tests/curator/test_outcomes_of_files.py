@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bosket.cli import curate
-from bosket.cli.raw import read_raw
+from bosket.cli.commands import curate
+from bosket.cli.inputs.raw import read_raw
 from bosket.data import Baskets, Domain
 from tests.curator.outcomes import Outcome, of_file
 
@@ -201,7 +201,7 @@ def test_no_record_takes_much(name: str, tmp_path: Path) -> None:
 
 
 WHOLE = """
-from bosket.cli import curate
+from bosket.cli.commands import curate
 from bosket.data import Baskets
 
 def whole(options, declared):

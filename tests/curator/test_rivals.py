@@ -19,12 +19,12 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bosket.curator import rivals
 from bosket.curator.noise import Composition, noisy, scale_of
-from bosket.curator.rivals import Rival, base, bases, bhaskar, diffpart, privbasis, tails, untruncated
 from bosket.data import Baskets
 from bosket.errors import BudgetExceeded, ParameterError
 from bosket.randomness import Secure, Seeded
+from bosket.research import rivals
+from bosket.research.rivals import Rival, base, bases, bhaskar, diffpart, privbasis, tails, untruncated
 from tests import stats, strategies
 
 HUGE = 1e7

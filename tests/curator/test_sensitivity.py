@@ -21,8 +21,8 @@ from bosket.curator.levels import sensitivity
 from bosket.curator.pool import Pool, width
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
-from bosket.estimates import Floats
 from bosket.randomness import Seeded
+from bosket.statistics.estimates import Floats
 from tests.curator import broken
 
 Record = tuple[int, ...]

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import bosket as bk
-from bosket.audit.distinguish import by_threshold, laplace_ratio
+from bosket.audit.lower_bounds import by_threshold, laplace_ratio
+from bosket.budget.budgets import Budget
 from bosket.curator import Release, Settings, curate
 from bosket.curator.lengths import noisy_number
 from bosket.curator.levels import sensitivity
@@ -20,7 +21,6 @@ from bosket.curator.noise import Composition, scale_of
 from bosket.curator.truncation import count_candidates, count_items
 from bosket.data import Attribute, TableDomain
 from bosket.errors import DataError, ParameterError
-from bosket.privacy.budget import Budget
 from tests.curator.granted import Uncounted
 from tests.curator.outcomes import SURE, of_call
 

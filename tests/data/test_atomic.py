@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bosket.data.atomic import atomic_path
+from bosket.data.formats.atomic import atomic_path
 from bosket.errors import DataError
 
 

@@ -62,7 +62,7 @@ def test_bits_there_and_back(data: Baskets) -> None:
 def test_bits_are_packed_in_parts_by_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Baskets([[number % 7, number % 70] for number in range(100)], items=range(70))
     whole = data.to_bits()
-    monkeypatch.setattr("bosket.data.baskets._WORDS_A_PART", 6)
+    monkeypatch.setattr("bosket.data.baskets.records._WORDS_A_PART", 6)
     assert np.array_equal(data.to_bits(), whole)
     assert Baskets.from_bits(whole, data.domain) == data
 

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from bosket.data import Baskets, Table
-from bosket.data.parquet_footers import numbers_of_values
+from bosket.data.formats.parquet_footers import numbers_of_values
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
 from tests.fuzz.budget import memory_within
@@ -175,7 +175,7 @@ def test_a_line_without_end(tmp_path: Path, name: str, layout: Any) -> None:
 
 def test_one_long_line_does_not_use_up_the_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else one record could turn a release into an error by its length alone."""
-    monkeypatch.setattr("bosket.data.lines.LONGEST", 100)
+    monkeypatch.setattr("bosket.data.formats.lines.LONGEST", 100)
     (tmp_path / "x.dat").write_bytes(b"7 " * 100_000 + b"\n" + b"8\n" * 100)
     data = Baskets.read(tmp_path / "x.dat", items=[7, 8], unknown="drop", max_bytes=1000)
     assert data.n_records == 101
@@ -202,13 +202,13 @@ def test_one_long_cell_counts_once(tmp_path: Path) -> None:
 
 def test_one_record_counts_no_more_than_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long cell, and a long list, count as a line of text that is cut does."""
-    monkeypatch.setattr("bosket.data.lines.LONGEST", 1000)
+    monkeypatch.setattr("bosket.data.formats.lines.LONGEST", 1000)
     lists = pa.table({"items": [[7]] * 100 + [[7] * 100_000]})
     for name, table in (("list", lists), ("long", long_words(101, 50_000))):
         path = tmp_path / f"{name}.parquet"
         parquet.write_table(table, path, compression="none")
         claim = parquet.read_metadata(path).row_group(0).total_byte_size  # checked before, and as it is
-        monkeypatch.setattr("bosket.data.parquet_opening._claimed", lambda _: 0)
+        monkeypatch.setattr("bosket.data.formats.parquet_opening._claimed", lambda _: 0)
         data = Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=100 * 12 + 1000 + 100)
         assert (data.n_records, claim > 0) == (101, True)
         with pytest.raises(DataError, match="at most"):
@@ -413,7 +413,7 @@ def test_a_footer_that_cannot_be_walked() -> None:
 
 def test_a_footer_that_lies_about_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read is counted too, whatever the footer said."""
-    monkeypatch.setattr("bosket.data.parquet_cells.numbers_of_values", lambda _: [[1]])
+    monkeypatch.setattr("bosket.data.formats.parquet_cells.numbers_of_values", lambda _: [[1]])
     parquet.write_table(pa.table({"items": lists(repeated("a", 1_000_000), 1)}), tmp_path / "x.parquet")
     for read in (Baskets.read, Table.read):
         with pytest.raises(DataError, match="at most 1,048,576 bytes"):

@@ -15,8 +15,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bosket.data import Baskets, Domain, parquet_texts
-from bosket.data.vocabulary import Unknown
+from bosket.data import Baskets, Domain
+from bosket.data.formats import parquet_texts
+from bosket.data.formats.vocabulary import Unknown
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
 from tests.fuzz.budget import memory_within
@@ -26,9 +27,9 @@ ITEMS = ["milk", "beer", "3", 4, 'a"b', "x,y", "010", "é"]
 HEADERS = {"dat": b"", "list": b"", "one-hot": b'milk,other,"x,y",beer\r\n', "long": b"record,item\n"}
 LAYOUTS = list(HEADERS)
 FAULTS = {
-    "list": "bosket.data.declared_parquet.pc.list_flatten",
-    "long": "bosket.data.declared_parquet.pc.index_in",
-    "one-hot": "bosket.data.declared_parquet.pc.is_in",
+    "list": "bosket.data.formats.declared_parquet.pc.list_flatten",
+    "long": "bosket.data.formats.declared_parquet.pc.index_in",
+    "one-hot": "bosket.data.formats.declared_parquet.pc.is_in",
 }
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
@@ -49,8 +50,8 @@ def _sizes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Once as it is, and once with so little read at a time that every line is cut, some to their greatest length."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "crumbs":
-            patch.setattr("bosket.data.sources.BLOCK", 5)
-            patch.setattr("bosket.data.lines.LONGEST", 24)
+            patch.setattr("bosket.data.formats.sources.BLOCK", 5)
+            patch.setattr("bosket.data.formats.lines.LONGEST", 24)
         yield
 
 
@@ -462,14 +463,14 @@ def test_lists_in_pieces(place: Path, rows: list[list[int | None] | None], kind:
     cells = [None if row is None else [str(x) if is_text and x else x for x in row] for row in rows]
     parquet.write_table(pa.table({"items": pa.array(cells, pa.list_(kind))}), place / "p.parquet", row_group_size=4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bosket.data.declared_parquet._CELLS_A_PIECE", 2)
+        patch.setattr("bosket.data.formats.declared_parquet._CELLS_A_PIECE", 2)
         data = Baskets.read(place / "p.parquet", items=[4, 3], unknown="drop")
     assert [set(record) for record in data] == [{x for x in row or [] if x in (3, 4)} for row in rows]
     assert all(len(set(record)) == len(record) for record in data)
 
 
 def test_the_row_of_a_list_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.data.declared_parquet._CELLS_A_PIECE", 2)
+    monkeypatch.setattr("bosket.data.formats.declared_parquet._CELLS_A_PIECE", 2)
     rows = [["milk"] * 5, [], None, ["beer"] * 2, ["milk", "milk", "milk", "Xq7"]]
     parquet.write_table(pa.table({"items": rows}), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="row 5"):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from bosket.data import Baskets, Domain
-from bosket.data.lookup import may_change_in_frames
+from bosket.data.formats.lookup import may_change_in_frames
 from bosket.errors import DataError, ParameterError
 
 ITEMS = ["milk", "10", 2, 0.5, "01", "é"]

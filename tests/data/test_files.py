@@ -42,7 +42,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True, scope="module")
 def _no_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bosket.data.atomic._sync", lambda _: None)
+        patch.setattr("bosket.data.formats.atomic._sync", lambda _: None)
         yield
 
 
@@ -91,9 +91,9 @@ def test_layouts_that_need_not_be_told(tmp_path: Path) -> None:
 
 
 def test_large_files_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.data.parquet_files._RECORDS_A_GROUP", 7)
-    monkeypatch.setattr("bosket.data.parquet_files._CELLS_A_GROUP", 20)
-    monkeypatch.setattr("bosket.data.csv_writing._BLOCK", 200)
+    monkeypatch.setattr("bosket.data.formats.parquet_files._RECORDS_A_GROUP", 7)
+    monkeypatch.setattr("bosket.data.formats.parquet_files._CELLS_A_GROUP", 20)
+    monkeypatch.setattr("bosket.data.formats.csv_writing._BLOCK", 200)
     for module in ("fimi", "csv_writing"):
         monkeypatch.setattr(
             f"bosket.data.{module}.slices", lambda n, _: [(at, min(at + 9, n)) for at in range(0, n, 9)]
@@ -198,8 +198,8 @@ def test_csv_in_crumbs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = Baskets([[f'é\r\n,"{at % 7}', "\ufeffb"] for at in range(40)])
     assert Baskets.read(tmp_path / "x.csv") == truth
     for size in (1, 2, 3, 50):
-        monkeypatch.setattr("bosket.data.sources.BLOCK", size)
-        monkeypatch.setattr("bosket.data.lines._ROWS", size)
+        monkeypatch.setattr("bosket.data.formats.sources.BLOCK", size)
+        monkeypatch.setattr("bosket.data.formats.lines._ROWS", size)
         assert Baskets.read(tmp_path / "x.csv") == truth
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from bosket.data import Attribute, Baskets, Table, TableDomain
-from bosket.data.csv_writing import is_formula
-from bosket.data.layouts import Layout
+from bosket.data.formats.csv_writing import is_formula
+from bosket.data.formats.layouts import Layout
 from bosket.errors import DataError, ParameterError
 from bosket.mining import mine
 from bosket.reporting.export import Kind, write_file, write_itemsets, write_rules

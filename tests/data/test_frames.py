@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -126,8 +126,8 @@ def test_layout_is_told_from_the_columns() -> None:
 
 def test_a_million_rows_pass_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python path would visit a value at a time; it must not be taken."""
-    monkeypatch.setattr("bosket.data.columns._codes_of_list", None)
-    monkeypatch.setattr("bosket.data.layouts.from_records", None)
+    monkeypatch.setattr("bosket.data.formats.columns._codes_of_list", None)
+    monkeypatch.setattr("bosket.data.formats.layouts.from_records", None)
     numbers = np.arange(1_000_000)
     names = np.array([f"item {item}" for item in range(100)])
     columns = {"r": numbers // 10, "i": names[numbers % 97]}
@@ -296,3 +296,34 @@ def test_one_list_of_a_frame_does_not_decide_what_the_others_hold(first: list[An
     zones = [dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=hour))) for hour in (0, 5)]
     both = Baskets.from_frame(pd.DataFrame({"items": _objects([[zone] for zone in zones])}))
     assert both == Baskets([[zone] for zone in zones])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_truth_values_are_read_at_once_as_column_by_column(
+    order: Literal["C", "F"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dense and sparse frames of pandas: the records of the quick way are those of the usual one."""
+    chance = np.random.default_rng(8)
+    cells = np.asarray(chance.random((90, 17)) < 0.2, order=order)
+    dense = pd.DataFrame(cells, columns=[f"i{at}" for at in range(16)] + [7])
+    sparse = dense.astype(pd.SparseDtype(bool, False))
+    counted = dense.astype(int).astype(pd.SparseDtype(int, 0))
+    quick = [Baskets.from_frame(frame) for frame in (dense, sparse, counted)]
+    monkeypatch.setattr("bosket.data.baskets.records.truth_values", lambda frame: None)
+    for frame, found in zip((dense, sparse, counted), quick, strict=True):
+        usual = Baskets.from_frame(frame, layout="one-hot")
+        assert list(found) == list(usual)
+        assert found.domain == usual.domain
+        assert found.domain.is_declared == usual.domain.is_declared
+
+
+def test_other_frames_go_the_usual_way() -> None:
+    twos = pd.DataFrame({"a": [0, 2], "b": [1, 0], "c": [1, 1]}).astype(pd.SparseDtype(int, 0))
+    with pytest.raises(DataError):
+        Baskets.from_frame(twos)
+    filled = pd.DataFrame({"a": [True, False], "b": [True, True], "c": [True, True]}).astype(pd.SparseDtype(bool, True))
+    assert [set(record) for record in Baskets.from_frame(filled)] == [{"a", "b", "c"}, {"b", "c"}]
+    missing = pd.DataFrame({"a": [1.0, np.nan], "b": [0.0, 1.0], "c": [1.0, 1.0]}).astype(pd.SparseDtype(float, 0.0))
+    assert [set(record) for record in Baskets.from_frame(missing)] == [{"a", "c"}, {"b", "c"}]
+    empty = pd.DataFrame(np.zeros((0, 3), bool), columns=["a", "b", "c"])
+    assert Baskets.from_frame(empty).n_records == 0

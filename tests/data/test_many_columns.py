@@ -14,9 +14,9 @@ import pytest
 from pyarrow import parquet
 
 from bosket.data import Attribute, Baskets, Table, TableDomain
-from bosket.data.columns import Columns
-from bosket.data.sources import Source
-from bosket.data.table_columns import Choices
+from bosket.data.formats.columns import Columns
+from bosket.data.formats.sources import Source
+from bosket.data.tables.columns import Choices
 from bosket.learning.by_class import split_domain
 
 N = 8_000

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from bosket.data import Baskets, Table, parquet_cells
-from bosket.data.parquet_opening import opened
-from bosket.data.parquet_texts import coded_table
-from bosket.data.sources import Content
+from bosket.data import Baskets, Table
+from bosket.data.formats import parquet_cells
+from bosket.data.formats.parquet_opening import opened
+from bosket.data.formats.parquet_texts import coded_table
+from bosket.data.formats.sources import Content
 from bosket.errors import DataError
 from tests.fuzz.budget import memory_within
 from tests.parquet_footers import with_count

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from bosket.data import quest
-from bosket.data.quest_kernels import Patterns, State, draw_members, fill
+from bosket.data.generator_kernels import Patterns, State, draw_members, fill
 from bosket.errors import ParameterError
 from bosket.progress import LevelProgress
 from tests.stats import assert_plausible, assert_rejected, chi_square
@@ -28,7 +28,7 @@ def test_a_seed_is_a_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first == quest(records=3000, seed=5)
     assert first != quest(records=3000, seed=6)
     assert first.domain.labels == tuple(range(1000))
-    module = importlib.import_module("bosket.data.quest")  # its name in the package is the function's
+    module = importlib.import_module("bosket.data.generator")  # its name in the package is the function's
     monkeypatch.setattr(module, "_CHUNK", 700)
     monkeypatch.setattr(module, "_BUFFER", 5000)
     heard: list[LevelProgress] = []

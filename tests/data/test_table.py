@@ -87,7 +87,7 @@ def test_bits_are_packed_in_parts_by_all_threads(monkeypatch: pytest.MonkeyPatch
     domain = TableDomain([Attribute("a", range(7)), Attribute("b", range(70))])
     table = Table.from_codes([[number % 7, number % 70] for number in range(100)], domain)
     whole = table.to_bits()
-    monkeypatch.setattr("bosket.data.table_rows._RECORDS_A_PART", 6)
+    monkeypatch.setattr("bosket.data.tables.rows._RECORDS_A_PART", 6)
     assert np.array_equal(table.to_bits(), whole)
     assert Table.from_bits(whole, domain) == table
     whole[77] = 0

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bosket.data import Attribute, Table, TableDomain
-from bosket.data.table_codings import BAD, binned
+from bosket.data.tables.codings import BAD, binned
 from bosket.errors import DataError, ParameterError
 from bosket.mining import mine
 from tests.data.leaks import said
@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True, scope="module")
 def _no_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bosket.data.atomic._sync", lambda _: None)
+        patch.setattr("bosket.data.formats.atomic._sync", lambda _: None)
         yield
 
 
@@ -158,7 +158,7 @@ def test_a_number_beyond_all_floats_is_refused() -> None:
 
 
 def test_a_million_numbers_pass_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.data.table_columns.factorize", None)
+    monkeypatch.setattr("bosket.data.tables.columns.factorize", None)
     numbers = np.random.default_rng(7).uniform(0, 100, 1_000_000)
     table = Table.from_frame(pl.DataFrame({"x": numbers}), bins={"x": [0, 25, 50, 75]})
     assert np.array_equal(table.codes[:, 0], numbers // 25)
@@ -568,7 +568,7 @@ def test_values_that_a_format_cannot_hold_are_refused_before_anything_is_lost(
 
 
 def test_large_files_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.data.table_files._RECORDS_A_PART", 7)
+    monkeypatch.setattr("bosket.data.formats.table_files._RECORDS_A_PART", 7)
     table = Table([{"a": str(number % 11), "b": str(number % 13)} for number in range(100)])
     for name in ("x.csv", "x.parquet"):
         table.write(tmp_path / name)

@@ -14,9 +14,9 @@ import pytest
 
 import bosket as bk
 from bosket.counting.base import ItemsetRows
-from bosket.estimates import Floats
 from bosket.evidence import Evidence, Family, Kept, Provenance
 from bosket.mining import ContingencyTable
+from bosket.statistics.estimates import Floats
 
 N = 20_000
 LABELS = ["a", "b", "c", "d"]

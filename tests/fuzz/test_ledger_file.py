@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from bosket.budget import ledger, ownership
+from bosket.budget.accounts import Account, Part
+from bosket.budget.budgets import Budget
 from bosket.errors import DataError
-from bosket.privacy import ledger, ownership
-from bosket.privacy.accounts import Account, Part
-from bosket.privacy.budget import Budget
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 
 Change = Callable[[bytes], bytes]

@@ -13,22 +13,35 @@ import pytest
 from hypothesis import strategies as st
 
 import bosket as bk
+from bosket.counting.distinct import are_distinct
 from bosket.learning import ByClassReports
 from bosket.reports import is_report_file
+from tests.contracts.asking import AskItems, registered
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.fuzz.test_plan_json import texts
 from tests.parquet_footers import joined, places, split, varint, with_count
 from tests.test_report_files import N, by_class, flipped, sized
 
 MAX_BYTES = 64 << 20
-KINDS = ("flip", "sizes", "by class")
+KINDS = ("flip", "sizes", "by class", "tally", "answers")
 COUNTS = [0, 1, N - 1, N + 1, 10**6, 2**31, 2**32 + N, 2**62, -1, -(2**63)]
+
+
+def tally() -> bk.Tally:
+    return bk.Tally.of(sized())
+
+
+def answers() -> bk.Reports:
+    """Reports that are no bits."""
+    baskets = bk.Baskets([["a"], ["b"]], items=["a", "b", "c"]).repeat(N)[:N]
+    return AskItems(size=2, keep=0.9).randomize(baskets, rng=bk.Seeded(2))
 
 
 @cache
 def whole(kind: str, codec: str = "zstd") -> bytes:
     """The bytes of a sound file."""
-    reports: Any = {"flip": flipped, "sizes": sized, "by class": by_class}[kind]()
+    kinds = {"flip": flipped, "sizes": sized, "by class": by_class, "tally": tally, "answers": answers}
+    reports: Any = kinds[kind]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         reports.write(path)
@@ -104,7 +117,7 @@ TYPES = [
     pa.null(),
 ]
 NUMBERS = [0, 1, 3, -1, 21, 2**31, 2**40]
-NAMES = ["report", "stratum", "randomized", "label", "", "x", "\x1b[2J"]
+NAMES = ["report", "stratum", "randomized", "label", "count", "question", "answer", "", "x", "\x1b[2J"]
 
 
 def filled(kind: Any, n: int, number: int) -> Any:
@@ -155,20 +168,24 @@ files = scratched() | cut() | recounted() | reshaped() | st.binary().map(lambda 
 
 def read(content: bytes) -> None:
     """A file is refused, or it holds as many reports as it says, whose strata are those of its plan."""
-    with tempfile.TemporaryDirectory() as folder:
+    with registered(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         path.write_bytes(content)
         assert is_report_file(path) in (True, False)
         reports = only_refused(lambda: bk.Reports.read(path, max_bytes=MAX_BYTES))
         if reports is not None:
-            assert len(reports) == len(reports.bits)
-            assert reports.bits.nbytes <= MAX_BYTES
-            assert reports.strata is None or len(reports.strata) == len(reports)
-            assert reports.strata is None or 0 <= reports.strata.min(initial=0) <= len(reports.domain)
+            assert {len(values) for values in reports.batch.columns.values()} == {len(reports)}
+            assert sum(values.nbytes for values in reports.batch.columns.values()) <= MAX_BYTES
+            strata = reports.channel.payload.strata(reports.batch)
+            assert strata is None or 0 <= strata.min(initial=0) <= len(reports.domain)
             assert reports.randomness.isprintable()
         by_label = only_refused(lambda: ByClassReports.read(path, max_bytes=MAX_BYTES))
         if by_label is not None:
-            assert len(by_label) == sum(len(part.bits) for part in by_label.reports.values())
+            assert len(by_label) == sum(len(part.batch) for part in by_label.reports.values())
+        counted = only_refused(lambda: bk.Tally.read(path, max_bytes=MAX_BYTES))
+        if counted is not None:
+            assert counted.counts.min(initial=1) >= 1
+            assert are_distinct(counted.rows)
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)
@@ -178,9 +195,10 @@ def test_report_files(examples: int) -> None:
 
 def test_sound_files_are_read() -> None:
     """Else the target would test nothing."""
-    with tempfile.TemporaryDirectory() as folder:
+    readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, bk.Reports.read)
+    with registered(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
-        for kind, reader in zip(KINDS, (bk.Reports.read, bk.Reports.read, ByClassReports.read), strict=True):
+        for kind, reader in zip(KINDS, readers, strict=True):
             for codec in ("zstd", "none", "snappy"):
                 path.write_bytes(whole(kind, codec))
                 assert len(reader(path)) == N  # type: ignore[arg-type]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from bosket import Attribute, Flip, GammaDiagonal, Matrix, Plan, Reports, Seeded, Table, TableDomain
 from bosket.data.domain import Domain
 from bosket.errors import DataError, ParameterError
-from bosket.learning import cell_counts, evidence_of, randomize_by_class, scale_down
-from bosket.learning.evidence import Evidence
+from bosket.learning import cell_counts, labelled_of, randomize_by_class, scale_down
+from bosket.learning.labelled import Labelled
 from bosket.learning.reconstruction import _by_itemsets
 from bosket.mechanisms import Mechanism
 from bosket.mechanisms.matrix import legal_patterns
@@ -75,23 +75,23 @@ def test_a_randomized_label_is_reconstructed_with_the_rest(mechanism: Mechanism)
     truth = (0, 3)  # young and no, old and yes
 
     def joint(reports: Reports) -> Floats:
-        evidence = evidence_of(reports, label="owner")
+        evidence = labelled_of(reports, label="owner")
         return np.array([part.dense(evidence.domain) for part in evidence.cells()])
 
     np.testing.assert_allclose(expected(mechanism, FOUR, truth, joint), [[1, 0], [0, 1]], atol=1e-9)
-    marginals = expected(mechanism, FOUR, truth, lambda reports: evidence_of(reports, label="owner").marginals()[0])
+    marginals = expected(mechanism, FOUR, truth, lambda reports: labelled_of(reports, label="owner").marginals()[0])
     np.testing.assert_allclose(marginals, [[1, 0], [0, 1]], atol=1e-9)
-    counts = expected(mechanism, FOUR, truth, lambda reports: evidence_of(reports, label="owner").class_counts())
+    counts = expected(mechanism, FOUR, truth, lambda reports: labelled_of(reports, label="owner").class_counts())
     np.testing.assert_allclose(counts, [1, 1], atol=1e-9)
     table = Table.from_cells([0, 3], FOUR)
     with pytest.raises(DataError, match="which attribute"):  # not guessed
-        evidence_of(mechanism.randomize(table, rng=Seeded(1)))
+        labelled_of(mechanism.randomize(table, rng=Seeded(1)))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_marginals_by_class_are_unbiased_over_all_outcomes(mechanism: Mechanism) -> None:
     """Two records with their classes in the clear; the first is young and in the class 'a'."""
-    mean = expected(mechanism, FOUR, (1, 2), lambda reports: evidence_of(reports, ["a", "b"]).marginals()[0])
+    mean = expected(mechanism, FOUR, (1, 2), lambda reports: labelled_of(reports, ["a", "b"]).marginals()[0])
     np.testing.assert_allclose(mean, [[1, 0, 0, 1], [0, 1, 1, 0]], atol=1e-9)
 
 
@@ -179,15 +179,15 @@ def test_what_cannot_be_reconstructed() -> None:
     with pytest.raises(DataError):
         cell_counts(baskets)
     with pytest.raises(DataError):
-        evidence_of(baskets)
+        labelled_of(baskets)
     with pytest.raises(DataError):
-        evidence_of(baskets, [1])
+        labelled_of(baskets, [1])
 
 
 def test_a_class_without_records() -> None:
     table = Table([{"age": "young", "home": "sea", "owner": "no"}] * 30, [*SIX.attributes, FOUR.attributes[1]])
     for mechanism in (GammaDiagonal(19), Flip(0.9)):
-        evidence: Evidence = evidence_of(randomize_by_class(table, "owner", mechanism, rng=Seeded(1)))
+        evidence: Labelled = labelled_of(randomize_by_class(table, "owner", mechanism, rng=Seeded(1)))
         assert evidence.class_counts().tolist() == [30, 0]
         assert evidence.cells()[1].frequencies(0.0).value.sum() == 0
         assert evidence.marginals()[0][1].tolist() == [0] * 5
@@ -196,19 +196,19 @@ def test_a_class_without_records() -> None:
 def test_evidence_needs_records_and_one_source_of_labels() -> None:
     table = Table.from_cells([0, 1, 2], FOUR)
     with pytest.raises(DataError, match="no records"):
-        evidence_of(table[:0])
+        labelled_of(table[:0])
     with pytest.raises(DataError, match="once"):
-        evidence_of(table, [1, 2, 3], label="owner")
+        labelled_of(table, [1, 2, 3], label="owner")
     with pytest.raises(DataError, match="each of the 3"):
-        evidence_of(table, [1, 2])
+        labelled_of(table, [1, 2])
     with pytest.raises(DataError, match="missing"):
-        evidence_of(table, np.array(["a", None, "b"]))
+        labelled_of(table, np.array(["a", None, "b"]))
     with pytest.raises(ParameterError, match="income"):
-        evidence_of(table, label="income")
+        labelled_of(table, label="income")
     with pytest.raises(ParameterError):
-        evidence_of(table.select(["owner"]))
+        labelled_of(table.select(["owner"]))
     by_class = randomize_by_class(table, "owner", GammaDiagonal(19), rng=Seeded(1))
     with pytest.raises(DataError, match="owner"):
-        evidence_of(by_class, label="age")
+        labelled_of(by_class, label="age")
     with pytest.raises(DataError, match="once"):
-        evidence_of(by_class, [1, 2, 3])
+        labelled_of(by_class, [1, 2, 3])

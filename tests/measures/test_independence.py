@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from bosket.measures.independence import Counts, chi_squares, correlation_at_least, independence
+from bosket.measures.dependence_tests import WholeNumbers, chi_squares, correlation_at_least, independence
 from tests.oracles import Floats
 
 tables = st.lists(st.integers(0, 30) | st.integers(0, 300), min_size=4, max_size=4).filter(any)
 
 
-def counts(cells: list[int]) -> tuple[Counts, Counts, Counts, int]:
+def counts(cells: list[int]) -> tuple[WholeNumbers, WholeNumbers, WholeNumbers, int]:
     x, only_a, only_c, _ = cells
     return np.array([x]), np.array([x + only_a]), np.array([x + only_c]), sum(cells)
 

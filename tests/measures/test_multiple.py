@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bosket as bk
-from bosket.measures.multiple import METHODS, adjust, harmonic
+from bosket.statistics.multiple import METHODS, adjust, harmonic
 
 p_lists = st.lists(st.sampled_from([0.0, 1e-12, 0.01, 0.02, 0.5, 1.0]) | st.floats(0, 1), max_size=12)
 

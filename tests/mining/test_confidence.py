@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 
 import bosket as bk
-from bosket.mining.confidence import confidence
-from bosket.ratio import Ratio
+from bosket.mining.rule_confidence import confidence
+from bosket.statistics.ratio import Ratio
 from tests.stats import assert_plausible, assert_rejected, binomial
 
 ITEMS = ["a", "b", "c"]

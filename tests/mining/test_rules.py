@@ -353,7 +353,7 @@ class TestSelection:
 
     def test_options_are_named(self, found: bk.FrequentItemsets) -> None:
         with pytest.raises(TypeError, match="min_treshold"):
-            found.rules(min_treshold=0.5)
+            found.rules(min_treshold=0.5)  # type: ignore[call-arg]
 
 
 class TestSignificance:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket import planning
-from bosket.planning.cut_and_paste import shown_ratios
+from bosket.planning.cutting import shown_ratios
 from bosket.planning.discoverability import confidence_ratio
 from bosket.planning.maximal import planning_channel
 from bosket.privacy.breaches import (

@@ -23,10 +23,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bosket._version import __version__
+from bosket.budget import accounts
+from bosket.budget.accounts import Part
+from bosket.budget.budgets import Budget
 from bosket.errors import BosketError, BudgetExceeded, DataError, ParameterError
-from bosket.privacy import accounts
-from bosket.privacy.accounts import Part
-from bosket.privacy.budget import Budget
 
 Grant = Callable[..., Budget]
 
@@ -320,7 +320,7 @@ class TestGiveBack:
         budget = grant(1.0)
         with budget.at_one_time():
             begun = budget.spend(0.1, purpose="before").time
-            monkeypatch.setattr("bosket.privacy.accounts.now", lambda: "later")
+            monkeypatch.setattr("bosket.budget.accounts.now", lambda: "later")
             entries = budget.spend_together([(0.1, "one"), (0.1, "two")])
             assert {entry.time for entry in entries} == {begun}
         assert budget.spend(0.1, purpose="after").time == "later"
@@ -332,7 +332,7 @@ class TestGiveBack:
         budget = grant(1.0)
         with budget.at_one_time():
             begun = budget.spend(0.1, purpose="here").time
-            monkeypatch.setattr("bosket.privacy.accounts.now", lambda: "later")
+            monkeypatch.setattr("bosket.budget.accounts.now", lambda: "later")
             with ThreadPoolExecutor(1) as pool:
                 assert pool.submit(lambda: budget.spend(0.1, purpose="there").time).result() == "later"
             assert copy.copy(budget).spend(0.1, purpose="by a copy").time == "later"

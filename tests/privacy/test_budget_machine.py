@@ -14,10 +14,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from bosket.budget import ledger
+from bosket.budget.accounts import Entry, Part
+from bosket.budget.budgets import Budget
 from bosket.errors import BudgetExceeded, ParameterError
-from bosket.privacy import ledger
-from bosket.privacy.accounts import Entry, Part
-from bosket.privacy.budget import Budget
 
 EPSILONS = st.sampled_from([0.1, 0.2, 0.3, 1e-9, 0.7, 5e-324]) | st.floats(0, 1, exclude_min=True)
 DELTAS = st.sampled_from([0.0, 0.0, 1e-7, 3e-7]) | st.floats(0, 1e-6)

@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 
 import bosket
+from bosket.budget import ledger, ownership
+from bosket.budget.accounts import Account, Entry
+from bosket.budget.budgets import Budget
 from bosket.errors import BudgetExceeded, DataError
-from bosket.privacy import ledger, ownership
-from bosket.privacy.accounts import Account, Entry
-from bosket.privacy.budget import Budget
 
 NOBODY = 65534
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, forks and users of POSIX")
@@ -34,8 +34,8 @@ package = types.ModuleType("bosket")  # the room of privacy without the rest of 
 package.__path__ = [{str(Path(bosket.__file__).parent)!r}]
 sys.modules["bosket"] = package
 from bosket.errors import BudgetExceeded, DataError
-from bosket.privacy import ledger
-from bosket.privacy.budget import Budget
+from bosket.budget import ledger
+from bosket.budget.budgets import Budget
 path = sys.argv[1]
 
 def tell(text):
@@ -203,7 +203,7 @@ def test_pairs_and_returns_survive_kill_9(path: Path) -> None:
 
 DIE_AT_EVERY_STEP = """
 from pathlib import Path
-from bosket.privacy.accounts import Account
+from bosket.budget.accounts import Account
 
 path, connect = Path(path), sqlite3.connect
 new = Account.new("data", epsilon=1.0, delta=0.0, neighbours="add-remove")

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from bosket.budget import ledger, ownership
+from bosket.budget.budgets import Budget
 from bosket.errors import DataError, ExposedLedgerWarning
-from bosket.privacy import ledger, ownership
-from bosket.privacy.budget import Budget
 from tests.cli.conftest import Run, run
 
 __all__ = ["run"]

@@ -160,11 +160,29 @@ def test_other_frames_are_refused(rules: pd.DataFrame, itemsets: pd.DataFrame, t
         write_itemsets(rules, path)
     with pytest.raises(bk.DataError, match="must hold sets of labels, got a str"):
         write_rules(rules.assign(consequents="milk"), path)
-    bare = pd.DataFrame(rules.to_dict("list"))
-    with pytest.raises(bk.DataError, match="attrs") as error:
-        write_rules(bare, path)
-    assert error.value.hint is not None
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_a_frame_that_pandas_made_anew_is_written_too(rules: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
+    bare = pd.DataFrame(rules.to_dict("list"))
+    path, again = tmp_path / f"out.{suffix}", tmp_path / f"again.{suffix}"
+    assert write_rules(bare, path) == len(rules)
+    assert bare.attrs == {}
+    write_rules(bare, again, about=rules.attrs["about"])
+    whole = tmp_path / f"whole.{suffix}"
+    write_rules(rules, whole)
+    sides = ("antecedents", "consequents")
+    same(read(again, itemsets=sides), read(whole, itemsets=sides))
+
+
+def test_pmml_asks_for_the_number_of_records(rules: pd.DataFrame, tmp_path: Path) -> None:
+    bare = pd.DataFrame(rules.to_dict("list"))
+    with pytest.raises(bk.DataError, match="how many records") as error:
+        write_rules(bare, tmp_path / "out.pmml")
+    assert "about=found.about" in str(error.value.hint)
+    assert not list(tmp_path.iterdir())
+    assert write_rules(bare, tmp_path / "out.pmml", about=rules.attrs["about"]) > 0
 
 
 def test_pmml_needs_numbers(rules: pd.DataFrame, tmp_path: Path) -> None:

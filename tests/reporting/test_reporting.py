@@ -16,7 +16,7 @@ import pytest
 import bosket as bk
 from bosket.reporting import pictures
 from bosket.reporting.comparison import Comparison, compare, true_rules, true_supports
-from bosket.reporting.page import Card, Page, Paragraph, Picture, Section, Table, Tiles, Warning
+from bosket.reporting.page import Card, Page, PageTable, Paragraph, Picture, Section, Tiles, Warning
 from bosket.reporting.study import itemsets_page, rules_page, simulation_page
 from bosket.reporting.text import (
     count_text,
@@ -302,7 +302,7 @@ def test_simulation_page(
             shown,
             story=["<one>", "two"],
             rules_note="a note",
-            classes=Table("classes", ["class"], [["<all>"]]),
+            classes=PageTable("classes", ["class"], [["<all>"]]),
             about=found.to_frame().attrs["about"],
             guarantee=reports.guarantee,
         )
@@ -318,7 +318,7 @@ def test_simulation_page(
 def test_blocks_escape_what_they_are_given() -> None:
     bad = '<img src="http://x">'
     page = Page(bad, bad, [Warning(bad), Card(f"{bad}\n  item {bad}\n  note: {bad}")], [
-        Section(bad, [Paragraph(bad), Table(bad, [bad], [[bad]])])
+        Section(bad, [Paragraph(bad), PageTable(bad, [bad], [[bad]])])
     ])  # fmt: skip
     read = check_page(page.html())
     assert read.text.count(bad) >= 10
@@ -358,7 +358,7 @@ def test_letters_of_every_script_stay() -> None:
 def test_pages_hide_nothing() -> None:
     bad = f"<b>{HIDDEN}"
     page = Page(bad, bad, [Warning(bad), Card(f"{bad}\n  item {bad}\n  note: {bad}"), Tiles([(bad, bad)])], [
-        Section(bad, [Paragraph(bad), Table(bad, [bad], [[bad]]), Picture("<svg></svg>", bad)])
+        Section(bad, [Paragraph(bad), PageTable(bad, [bad], [[bad]]), Picture("<svg></svg>", bad)])
     ])  # fmt: skip
     written = page.html()
     assert not set(HIDDEN) & set(written.replace("\t", ""))

@@ -12,11 +12,11 @@ from scipy import stats
 import bosket as bk
 from bosket import planning
 from bosket.privacy.breaches import worst_level
-from bosket.reproduce import esag
-from bosket.reproduce.esag_data import MAILORDER_STAND, SOCCER_STAND, Stand, Stream, read_stream, simulate
-from bosket.reproduce.esag_figures import figures
-from bosket.reproduce.esag_tables import outcome
-from bosket.reproduce.figures import Figure
+from bosket.research.reproduce import esag
+from bosket.research.reproduce.esag_data import MAILORDER_STAND, SOCCER_STAND, Stand, Stream, read_stream, simulate
+from bosket.research.reproduce.esag_figures import figures
+from bosket.research.reproduce.esag_tables import outcome
+from bosket.research.reproduce.figures import Figure
 from tests.files import benchmark_file
 from tests.stats import assert_plausible, assert_rejected
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.reproduce import frapp
-from bosket.reproduce.frapp_data import census, health
+from bosket.research.reproduce import frapp
+from bosket.research.reproduce.frapp_data import census, health
 from tests.files import benchmark_file
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 import bosket as bk
 from bosket.cli import main
 from bosket.mining.dependence import pairs_in
-from bosket.reproduce import guo, guo_data, guo_figures
+from bosket.research.reproduce import guo, guo_data, guo_figures
 from tests.files import benchmark_file
 
 

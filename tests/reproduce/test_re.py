@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.reproduce import re
+from bosket.research.reproduce import re
 from tests.files import benchmark_file
 
 

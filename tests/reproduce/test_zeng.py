@@ -9,9 +9,9 @@ import pytest
 
 from bosket.cli import main
 from bosket.curator import AS_PUBLISHED
-from bosket.curator.rivals import diffpart
 from bosket.data import Baskets
-from bosket.reproduce import zeng
+from bosket.research.reproduce import zeng
+from bosket.research.rivals import diffpart
 from tests.files import benchmark_file
 
 

@@ -19,8 +19,8 @@ from types import TracebackType
 from typing import NoReturn
 
 from bosket._version import __version__
-from bosket.cli.console import logged, say, say_lines, warned
 from bosket.cli.names import COMMANDS
+from bosket.cli.views.console import logged, say, say_lines, warned
 from bosket.errors import BosketError, ParameterError
 
 _INTERRUPTED = 130
@@ -48,7 +48,7 @@ def parser(argv: Sequence[str] | None = None) -> Parser:
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, sentence in COMMANDS.items():
         if name == named:
-            import_module(f"bosket.cli.{name}").add_parser(commands)
+            import_module(f"bosket.cli.commands.{name}").add_parser(commands)
         else:
             commands.add_parser(name, help=sentence)
     return whole

@@ -11,20 +11,24 @@ from bosket.errors import DataError
 
 
 class Shards:
-    """A :class:`~bosket.counting.base.Counter` over others, of different records; a stratum may be in some of them."""
+    """A :class:`~bosket.counting.base.Counter` over others, of different records; a stratum may be in some of them.
 
-    def __init__(self, parts: Sequence[Counter]) -> None:
+    ``times`` says how often each record of a shard stands there, once if not given.
+    """
+
+    def __init__(self, parts: Sequence[Counter], times: Sequence[int] | None = None) -> None:
         if not parts:
             raise DataError("There are no shards to count.")
         self.parts = tuple(parts)
+        self.times = (1,) * len(parts) if times is None else tuple(times)
         self.strata = tuple(sorted({stratum for part in parts for stratum in part.strata}))
-        self.n_records = sum(part.n_records for part in parts)
+        self.n_records = sum(number * part.n_records for number, part in zip(self.times, self.parts, strict=True))
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
         total = np.zeros((len(self.strata), len(itemsets)), np.int64)
         for number, part in enumerate(self.parts, 1):
             rows = [self.strata.index(stratum) for stratum in part.strata]
-            total[rows] += part.supports(itemsets)
+            total[rows] += self.times[number - 1] * part.supports(itemsets)
             if on_progress is not None:
                 on_progress(len(itemsets) * number // len(self.parts))
         return total

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
+from bosket.budget.budgets import Budget
 from bosket.curator.declared import Declared, Request, declare
 from bosket.curator.hopeless import check_hope
 from bosket.curator.limit import KthSupport, ShareOfRecords
@@ -24,7 +25,6 @@ from bosket.curator.release import Release
 from bosket.curator.released import release
 from bosket.curator.settings import Settings
 from bosket.data import Baskets, Domain, Table
-from bosket.privacy.budget import Budget
 from bosket.progress import Progress
 
 USUAL = Settings()

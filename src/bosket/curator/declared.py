@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from bosket.budget.accounts import NEIGHBOURS
+from bosket.budget.budgets import Budget
 from bosket.checks import check_choice, check_positive
 from bosket.curator.limit import Limit
 from bosket.curator.settings import Settings
 from bosket.curator.vocabulary import records_over
 from bosket.data import Baskets, Domain, Table
 from bosket.errors import ParameterError
-from bosket.privacy.accounts import NEIGHBOURS
-from bosket.privacy.budget import Budget
 
 PER_PERSON = {"add-remove": 1, "replace": 2}
 """Records that differ between neighbours: one is there or not, or one is taken out and another put in."""

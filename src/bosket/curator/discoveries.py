@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counts
 from bosket.curator.levels import NoisyLevel
-from bosket.estimates import Floats
+from bosket.statistics.estimates import Floats
 
 Mask = npt.NDArray[np.bool_]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counts
 from bosket.curator.noise import Composition, scale_of
-from bosket.estimates import Floats
+from bosket.statistics.estimates import Floats
 
 _OF_TOTAL = 0.4
 _GROWTH = 7, 6  # a bin starts a sixth beyond the one before: long records are few, and each bin has noise of its own

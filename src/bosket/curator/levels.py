@@ -17,8 +17,8 @@ from bosket.curator.noise import Composition, scale_of
 from bosket.curator.truncation import count_candidates, count_items
 from bosket.data import Baskets
 from bosket.data.domain import ItemIds
-from bosket.estimates import Floats
 from bosket.mining.candidates import next_candidates
+from bosket.statistics.estimates import Floats
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from bosket.curator.rule_intervals import Ends
 from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
-from bosket.estimates import Floats, normal_quantile
 from bosket.evidence import Provenance
 from bosket.privacy.central import CentralGuarantee
+from bosket.statistics.estimates import Floats, normal_quantile
 
 if TYPE_CHECKING:
     from bosket.mining.rules import RuleTemplate

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bosket.estimates import Floats
 from bosket.measures.catalogue import MLXTEND
 from bosket.measures.measure import Measure
 from bosket.measures.table import Contingency
+from bosket.statistics.estimates import Floats
 
 BOUNDED = MLXTEND
 """The measures that have intervals here."""

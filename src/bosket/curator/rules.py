@@ -14,12 +14,12 @@ from bosket.checks import check_choice, check_integer, check_real
 from bosket.curator.rule_intervals import BOUNDED, Ends, interval_of
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError, TooManyRulesError
-from bosket.estimates import Floats
 from bosket.limits import reaches
 from bosket.measures.catalogue import measure, measures
 from bosket.measures.measure import Measure
 from bosket.measures.table import Contingency
 from bosket.mining.rules import RuleTemplate
+from bosket.statistics.estimates import Floats
 
 if TYPE_CHECKING:
     from bosket.curator.release import Release

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from bosket.data import Baskets, Domain, Table
-from bosket.data.lookup import Lookup, may_change_in_frames
+from bosket.data.formats.lookup import Lookup, may_change_in_frames
 from bosket.errors import DataError, ParameterError
 
 _UNDER_ITEMS = (

@@ -22,11 +22,11 @@ import numpy.typing as npt
 from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError
-from bosket.estimates import Floats
 from bosket.evidence.kept import Kept, Level, Places, Truths
 from bosket.evidence.provenance import Provenance
 from bosket.progress import Progress
 from bosket.randomness import Randomness
+from bosket.statistics.estimates import Floats
 
 if TYPE_CHECKING:
     from bosket.evidence.concentration import Concentration

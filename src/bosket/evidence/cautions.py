@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
+from bosket.evidence.kept import Truths
 from bosket.evidence.sums import StratumCells
 from bosket.mechanisms.base import Channel
 
 FEW_REPORTS = 20
 """Reports that must show a whole itemset for normal errors of what is estimated of it."""
-
-Truths = npt.NDArray[np.bool_]
 
 
 def say_too_little(

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
-from bosket.estimates import Floats
 from bosket.evidence.sums import StratumCells
 from bosket.mechanisms.base import Channel
+from bosket.statistics.estimates import Floats
 from bosket.threads import slices
 
 HALF = 0.5
@@ -92,13 +92,14 @@ def concentrations(
     ``cells`` counts the reports of each stratum by pattern: shape (n_strata, n, 2**k).
     """
     found = []
+    sizes = [channel.record_size(stratum) for stratum in strata]
     for start, stop in slices(len(itemsets), at_a_time(len(strata), itemsets.shape[1])):
         rows = np.ascontiguousarray(itemsets[start:stop])
         counts = np.ascontiguousarray(cells[:, start:stop])
         weights = np.stack([channel.weights(rows, stratum, counts[at]) for at, stratum in enumerate(strata)])
         for row in np.flatnonzero(_may_be_carried(weights, counts)).tolist():
             both = weights[:, row], counts[:, row]
-            one = _in_one_stratum(*both, strata) or _in_few_reports(*both, strata)
+            one = _in_one_stratum(*both, sizes) or _in_few_reports(*both, sizes)
             if one is not None:
                 found.append(Concentration(tuple(rows[row].tolist()), *one))
     return found
@@ -122,9 +123,11 @@ def _may_be_carried(weights: Floats, counts: npt.NDArray[np.int64]) -> npt.NDArr
 
 
 _Found = tuple[int, int, float, float, int | None]
+_Sizes = Sequence[int | None]
+"""The record size that reports state, by stratum."""
 
 
-def _in_one_stratum(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequence[int]) -> _Found | None:
+def _in_one_stratum(weights: Floats, counts: npt.NDArray[np.int64], sizes: _Sizes) -> _Found | None:
     """One stratum with few of the reports and most of the squares."""
     squares = (counts * weights**2).sum(axis=1)
     top = int(np.argmax(squares))
@@ -133,28 +136,28 @@ def _in_one_stratum(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequ
     weight = float(np.abs(weights[top][counts[top] > 0]).max(initial=0.0))
     if share <= HALF or not FEW_REPORTS < few < FEW * of or few * weight < LARGE_SHIFT * int(counts.sum()):
         return None
-    return few, of, share, weight, strata[top] or None
+    return few, of, share, weight, sizes[top]
 
 
-def _in_few_reports(weights: Floats, counts: npt.NDArray[np.int64], strata: Sequence[int]) -> _Found | None:
+def _in_few_reports(weights: Floats, counts: npt.NDArray[np.int64], sizes: _Sizes) -> _Found | None:
     """The reports with the largest weights, as few as have most of the squares."""
     squares, numbers = (weights**2).ravel(), counts.ravel()
     order = np.argsort(-squares, kind="stable")
     order = order[numbers[order] > 0]
     few, carried, total = 0, 0.0, float((squares * numbers).sum())
-    sizes = set()
+    stated = set()
     for place in order[:FEW_REPORTS].tolist():
         taken = min(int(numbers[place]), FEW_REPORTS - few)
         while taken and carried <= HALF * total:
             few, carried, taken = few + 1, carried + float(squares[place]), taken - 1
-            sizes.add(strata[place // weights.shape[1]])
+            stated.add(sizes[place // weights.shape[1]])
     of = _with_a_say(weights, counts)
     if carried <= HALF * total or few >= FEW * of:
         return None
     weight = math.sqrt(squares[order[0]])
     if weight < LARGE_SHIFT * int(numbers.sum()):
         return None
-    return few, of, _share(carried, total), weight, (sizes.pop() or None) if len(sizes) == 1 else None
+    return few, of, _share(carried, total), weight, stated.pop() if len(stated) == 1 else None
 
 
 def _with_a_say(weights: Floats, counts: npt.NDArray[np.int64]) -> int:

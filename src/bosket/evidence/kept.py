@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.table import ItemsetIndex, patterns
-from bosket.estimates import Floats, standard_error
+from bosket.statistics.estimates import Floats, standard_error
 
 Places = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]

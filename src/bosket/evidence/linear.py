@@ -1,8 +1,8 @@
 """Evidence from reports that are counted: every report has a weight, and weights add.
 
-With w_A the weight of a report for itemset A, E[w_A | truth] = [A in truth] (:mod:`bosket.estimates`): sums of w, of
-w^2 and of w_A w_B over the reports are all that supports, variances and covariances take.  They are made of numbers of
-reports by pattern and stratum, which a counter gives, and of the weights, which a channel gives.
+With w_A the weight of a report for itemset A, E[w_A | truth] = [A in truth] (:mod:`bosket.statistics.estimates`): sums
+of w, of w^2 and of w_A w_B over the reports are all that supports, variances and covariances take.  They are made of
+numbers of reports by pattern and stratum, which a counter gives, and of the weights, which a channel gives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.table import count_subsets, marginal, members, restrict
 from bosket.errors import DataError
-from bosket.estimates import Floats, expected_products, variance
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.cautions import say_too_little
 from bosket.evidence.concentration import Concentration, at_a_time, concentrations, worth_a_look
@@ -35,6 +34,7 @@ from bosket.evidence.sums import (
 from bosket.mechanisms.base import Channel
 from bosket.progress import Meter, Progress, counting_work, estimating_work
 from bosket.randomness import Randomness
+from bosket.statistics.estimates import Floats, expected_products, variance
 from bosket.threads import n_threads, parallel_map, slices
 
 _CELLS = 1 << 17  # cells estimated in one piece: a MiB for each array of them

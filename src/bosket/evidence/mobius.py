@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from bosket.estimates import Floats
+from bosket.statistics.estimates import Floats
 
 
 def differences(values: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Evidence from what users hold: reports, raw records, or evidence itself."""
+"""Evidence from what users hold: reports, tallies of them, raw records, or evidence itself."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy.typing as npt
 
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
-from bosket.data.frames import is_frame
+from bosket.data.formats.frames import is_frame
 from bosket.errors import DataError
 from bosket.evidence.base import Evidence
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.reports import Reports
+from bosket.tally import Tally
 
 Source = Any
-"""What supports can be estimated from: Reports, Baskets, a Table, a frame of baskets, or Evidence."""
+"""What supports can be estimated from: Reports, a Tally, Baskets, a Table, a frame of baskets, or Evidence."""
 
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
 
@@ -26,15 +27,15 @@ _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(pat
 _DONE = {"mine": "mined", "estimate from": "estimated from", "test": "tested"}
 
 
-def as_source(data: Any, *, to: str = "estimate from") -> Reports | Baskets | Evidence:
+def as_source(data: Any, *, to: str = "estimate from") -> Reports | Tally | Baskets | Evidence:
     """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested."""
     if isinstance(data, Table):
         data = data.to_baskets()
     elif is_frame(data):
         data = Baskets.from_frame(data)
-    if not isinstance(data, Reports | Baskets | Evidence):
+    if not isinstance(data, Reports | Tally | Baskets | Evidence):
         raise DataError(
-            f"Reports, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",
+            f"Reports, a Tally, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",
             hint=_HOW_TO_MAKE,
         )
     if data.n_records == 0:
@@ -47,13 +48,13 @@ def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None) -> Evi
     found = as_source(data)
     if isinstance(found, Evidence):
         return found
-    if isinstance(found, Reports):
+    if isinstance(found, Reports | Tally):
         return LinearEvidence(found.channel, found.counter(items), provenance=provenance_of(found))
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
 
 
-def provenance_of(reports: Reports) -> Provenance:
+def provenance_of(reports: Reports | Tally) -> Provenance:
     """Where reports come from."""
     return Provenance(
         mechanism=str(reports.plan.mechanism),

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.errors import ParameterError
-from bosket.estimates import Floats
 from bosket.evidence.mobius import differences
 from bosket.mechanisms.base import Channel, RecordChannel
 from bosket.randomness import Randomness
+from bosket.statistics.estimates import Floats
 
 _FITTING = 200  # rounds, each a few microseconds
 
@@ -64,7 +64,7 @@ def _toss(people: Floats, total: int, transition: Floats, number: int, rng: Rand
 def _transition(channel: Channel, items: tuple[int, ...], stratum: int) -> Floats:
     if not isinstance(channel, RecordChannel):
         raise ParameterError(
-            "The 'sampling' parameter must be True for the bootstrap of reports that mix several people's records.",
+            "The 'sampling' parameter must be True for the bootstrap where reports have no law record by record.",
             parameter="sampling",
             value=False,
         )

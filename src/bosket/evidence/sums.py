@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
-from bosket.estimates import Floats
 from bosket.evidence.kernels import add_moments, to_cells
 from bosket.mechanisms.base import Channel
+from bosket.statistics.estimates import Floats
 
 StratumCells = npt.NDArray[np.int64]
 """Exclusive counts of the patterns of itemsets: shape (n_strata, n, 2**k)."""

@@ -4,23 +4,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bosket.learning.by_class import ByClassReports, label_guarantee, randomize_by_class, randomize_with_label
-from bosket.learning.evidence import Evidence, evidence_of
+from bosket.learning.labelled import Labelled, labelled_of
 from bosket.learning.reconstruction import CellCounts, cell_counts, scale_down
 
 if TYPE_CHECKING:
-    from bosket.learning.evaluation import table5
     from bosket.learning.naive_bayes import ReconstructedNaiveBayes
     from bosket.learning.tree import ReconstructedTreeClassifier
+    from bosket.research.table5 import table5
 
 __all__ = [
     "ByClassReports",
     "CellCounts",
-    "Evidence",
+    "Labelled",
     "ReconstructedNaiveBayes",
     "ReconstructedTreeClassifier",
     "cell_counts",
-    "evidence_of",
     "label_guarantee",
+    "labelled_of",
     "randomize_by_class",
     "randomize_with_label",
     "scale_down",

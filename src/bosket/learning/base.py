@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.data import Attribute, Table, TableDomain
-from bosket.data.table_domain import Codes
+from bosket.data.tables.domain import Codes
 from bosket.errors import DataError, ParameterError
-from bosket.estimates import Floats
 from bosket.learning.by_class import ByClassReports
-from bosket.learning.evidence import Evidence, Labels, as_labels, evidence_of
+from bosket.learning.labelled import Labelled, Labels, as_labels, labelled_of
 from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -46,7 +46,7 @@ class ReconstructedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta)
     domain_: TableDomain
 
     @abstractmethod
-    def _learn(self, evidence: Evidence) -> None: ...
+    def _learn(self, evidence: Labelled) -> None: ...
 
     @abstractmethod
     def _probabilities(self, codes: Codes) -> Floats:
@@ -66,7 +66,7 @@ class ReconstructedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta)
         """
         self._goes_by_name = isinstance(X, ByClassReports | Reports | Table)
         if self._goes_by_name:
-            evidence = evidence_of(X, y, label=label)
+            evidence = labelled_of(X, y, label=label)
             if hasattr(self, "feature_names_in_"):  # of an earlier fit
                 del self.feature_names_in_
             self.n_features_in_ = evidence.domain.n_attributes
@@ -84,14 +84,14 @@ class ReconstructedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta)
         self._learn(evidence)
         return self
 
-    def _raw_evidence(self, X: Any, y: Any) -> Evidence:
+    def _raw_evidence(self, X: Any, y: Any) -> Labelled:
         """Of a frame or an array, with the checks that scikit-learn asks for."""
         if _is_frame(X):
             X, y = validate_data(self, X, y, skip_check_array=True)
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)
-            return evidence_of(Table.from_frame(X), y)
+            return labelled_of(Table.from_frame(X), y)
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
         codes = _whole(X)
@@ -103,7 +103,7 @@ class ReconstructedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta)
             )
         most = codes.max(axis=0).tolist()
         domain = TableDomain([Attribute(f"x{at}", range(max(2, top + 1))) for at, top in enumerate(most)])
-        return evidence_of(Table.from_codes(codes, domain), y)
+        return labelled_of(Table.from_codes(codes, domain), y)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each of ``classes_``, a row per record.

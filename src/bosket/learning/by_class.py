@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bosket.data import Attribute, Table, TableDomain
-from bosket.data.table_domain import refused
+from bosket.data.tables.domain import refused
 from bosket.errors import DataError, ParameterError, PlanMismatchError
 from bosket.mechanisms.base import Mechanism
 from bosket.plan import Plan

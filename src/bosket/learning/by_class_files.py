@@ -1,9 +1,8 @@
-"""Reports by class on disk: one Parquet file.
+"""Reports by class on disk: one Parquet file, written and read by the codec of all report files.
 
-Its columns are ``randomized`` (fixed-width binary, bit i of byte j is item 8 j + i), ``label`` (the number of the
-class) and, where the mechanism has strata, ``stratum``; its metadata hold the plan and its digest, the label with its
-classes, and how the chance came about.  The column is not called ``report``, as in a file of plain reports: read as
-such, it would come with a guarantee that does not tell of the label.
+It has the columns of the mechanism's payload and ``label``, the number of the class; its metadata hold the label with
+its classes beside the plan.  Packed bits are called ``randomized`` and not ``report``, as in a file of plain reports:
+read as such, it would come with a guarantee that does not tell of the label.
 """
 
 from __future__ import annotations
@@ -14,24 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from bosket import report_files
 from bosket.data import Attribute, Domain, TableDomain
-from bosket.data.atomic import atomic_path
 from bosket.errors import DataError
+from bosket.mechanisms.columns import Numbers
+from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
-from bosket.report_files import (
-    NumberColumn,
-    as_bytes,
-    check_options,
-    metadata_of,
-    notes_of,
-    opened,
-    plan_of,
-    randomness_of,
-    read_rows,
-)
 from bosket.reports import Reports
 from bosket.strict_json import parse
 
@@ -44,55 +32,40 @@ MOST_CLASSES = 10_000
 _LABEL = "label"
 
 
+def _layout(label: Attribute) -> report_files.Layout:
+    """The columns of a file, whose groups are larger than those of plain reports and whose schema allows nulls."""
+    classes = Numbers(_LABEL, max(0, len(label) - 1), "the number of a class as its label")
+    return report_files.Layout((classes,), {"report": "randomized"}, row_group=1 << 20, nullable=True)
+
+
 def write(reports: ByClassReports, path: str | Path) -> None:
     """All classes one after the other; replaced whole or, if anything fails, not at all."""
-    if Path(path).suffix.lower() != ".parquet":
-        raise DataError(f"Reports are written as Parquet: {path} must end in .parquet.", path=path)
     parts = list(reports.reports.values())
-    width = -(-len(reports.domain) // 8)
-    bits = np.concatenate([part.bits for part in parts])
-    rows = np.ascontiguousarray(as_bytes(bits)[:, :width])
-    codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
-    columns = {
-        "randomized": pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)]),
-        "label": pa.array(codes),
-    }
-    strata = [part.strata for part in parts if part.strata is not None]
-    if strata:
-        columns["stratum"] = pa.array(np.concatenate(strata))
-    metadata = metadata_of(reports.plan, reports.randomness, path)
-    metadata[f"bosket.{_LABEL}"] = json.dumps(TableDomain([reports.label]).to_json())
-    table = pa.table(columns).replace_schema_metadata(metadata)
-    with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+    report_files.write(
+        path,
+        plan=reports.plan,
+        batch=Batch.concat(part.batch for part in parts),
+        randomness=reports.randomness,
+        layout=_layout(reports.label),
+        beside={_LABEL: np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])},
+        notes={_LABEL: json.dumps(TableDomain([reports.label]).to_json())},
+    )
 
 
 def read(path: str | Path, plan: Plan | None, max_bytes: int | None) -> tuple[Attribute, dict[Hashable, Reports]]:
     """The label and the reports of each class."""
-    path = Path(path)
-    check_options(plan, max_bytes)
-    with opened(path) as file:
-        notes = notes_of(file)
-        found = plan_of(notes, path, expected=plan)
-        label = _label(notes, found, path)
-        if "label" not in file.schema_arrow.names:
-            raise DataError(f"The reports in {path} do not have the column 'label'.", path=path)
-        columns = [
-            NumberColumn("label", len(label) - 1, "the number of a class as its label"),
-            NumberColumn("stratum", len(found.domain), "the size of a record as its stratum"),
-        ]
-        bits, numbers = read_rows(file, path, plan=found, bits="randomized", numbers=columns, max_bytes=max_bytes)
-    strata = numbers.get("stratum")
-    randomness = randomness_of(notes)
-    order = np.argsort(numbers["label"], kind="stable")
-    ends = np.cumsum(np.bincount(numbers["label"], minlength=len(label)))
+    with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
+        label = _label(file.notes, file.plan, file.path)
+        batch, beside = file.read(_layout(label))
+    classes = beside[_LABEL]
+    order = np.argsort(classes, kind="stable")
+    ends = np.cumsum(np.bincount(classes, minlength=len(label)))
     parts: dict[Hashable, Reports] = {}
     try:
         for value, own in zip(label.values, np.split(order, ends[:-1]), strict=True):
-            part = None if strata is None else strata[own]
-            parts[value] = Reports(found, bits[own], strata=part, randomness=randomness)
+            parts[value] = Reports(file.plan, batch.take(own), randomness=file.randomness)
     except DataError as problem:
-        raise DataError(f"The reports in {path} cannot be of their plan: {problem}", path=path) from None
+        raise file.refused(problem) from None
     return label, parts
 
 

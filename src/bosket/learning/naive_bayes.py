@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bosket.checks import check_between
-from bosket.data.table_domain import Codes
-from bosket.estimates import Floats
+from bosket.data.tables.domain import Codes
 from bosket.learning.base import ReconstructedClassifier
-from bosket.learning.evidence import Evidence
+from bosket.learning.labelled import Labelled
 from bosket.learning.reconstruction import reconstruct, scale_down
+from bosket.statistics.estimates import Floats
 
 
 class ReconstructedNaiveBayes(ReconstructedClassifier):
@@ -47,7 +47,7 @@ class ReconstructedNaiveBayes(ReconstructedClassifier):
     def __init__(self, *, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def _learn(self, evidence: Evidence) -> None:
+    def _learn(self, evidence: Labelled) -> None:
         alpha = check_between("alpha", self.alpha, 0, math.inf, of=type(self).__name__)
         totals = scale_down(evidence.class_counts(), evidence.n_records)
         value, variance = evidence.marginals()

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.data import Table, TableDomain
-from bosket.data.table_domain import MOST_CELLS, Codes
+from bosket.data.tables.domain import MOST_CELLS, Codes
 from bosket.errors import DataError, ParameterError
-from bosket.estimates import Floats
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mining import estimate
 from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
 
 _LARGEST = 1 << 24
 """Most numbers held at once where every cell is estimated as an itemset."""
@@ -126,7 +126,7 @@ def _distinct(table: Table) -> tuple[Codes, npt.NDArray[np.int64]]:
 
 
 def _gamma_diagonal(reports: Reports, channel: GammaDiagonalChannel) -> CellCounts:
-    """X_v = (Y_v - b N) / kappa; its variance as in ``bosket.estimates``: the sum of squared weights less X_v.
+    """X_v = (Y_v - b N) / kappa; its variance as in ``bosket.statistics.estimates``: sum of squared weights less X_v.
 
     A report in v weighs (1 - b) / kappa and any other -b / kappa.
     """

@@ -13,11 +13,11 @@ import numpy as np
 
 from bosket.checks import check_not_negative
 from bosket.data import TableDomain
-from bosket.data.table_domain import Codes
-from bosket.estimates import Floats
+from bosket.data.tables.domain import Codes
 from bosket.learning.base import ReconstructedClassifier
-from bosket.learning.evidence import Evidence
+from bosket.learning.labelled import Labelled
 from bosket.learning.reconstruction import scale_down
+from bosket.statistics.estimates import Floats
 
 from sklearn.tree import DecisionTreeClassifier  # isort: skip  # after base, which says how to install it
 
@@ -73,7 +73,7 @@ class ReconstructedTreeClassifier(ReconstructedClassifier):
         self.max_depth = max_depth
         self.random_state = random_state
 
-    def _learn(self, evidence: Evidence) -> None:
+    def _learn(self, evidence: Labelled) -> None:
         n = evidence.n_records
         min_leaf = check_not_negative("min_leaf", self.min_leaf, of=type(self).__name__)
         totals = scale_down(evidence.class_counts(), n)

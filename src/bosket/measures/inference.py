@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_between, check_choice
-from bosket.estimates import Floats, normal_quantile
 from bosket.measures.catalogue import CATALOGUE
 from bosket.measures.measure import Gradient, Measure, Scale
 from bosket.measures.table import FORMS, Array, Contingency
+from bosket.statistics.estimates import Floats, normal_quantile
 
 SURE = 2.0
 """Standard errors that a denominator must lie above 0 for a measure to mean anything."""

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bosket.estimates import Floats
 from bosket.measures.measure import Scale
 from bosket.measures.table import Array
+from bosket.statistics.estimates import Floats
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,20 @@
 """Ways to randomize records, each a channel with its inverse and its guarantee."""
 
 from bosket.mechanisms.base import Channel, Mechanism, RecordChannel
+from bosket.mechanisms.columns import Bits, Numbers
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.flip import Flip
 from bosket.mechanisms.gamma_diagonal import GammaDiagonal
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.mechanisms.matrix import Matrix
 from bosket.mechanisms.mixing import Mixing
+from bosket.mechanisms.payload import Batch, PackedBits, Payload
 from bosket.mechanisms.replace import Replace
 from bosket.mechanisms.select_a_size import CutAndPaste, SelectASize
 
 __all__ = [
+    "Batch",
+    "Bits",
     "Channel",
     "CutAndPaste",
     "ExchangeableChannel",
@@ -20,6 +24,9 @@ __all__ = [
     "Matrix",
     "Mechanism",
     "Mixing",
+    "Numbers",
+    "PackedBits",
+    "Payload",
     "RecordChannel",
     "Replace",
     "SelectASize",

@@ -1,8 +1,9 @@
 """What a mechanism is: a channel from a person's record to the report that leaves them.
 
 A :class:`Mechanism` is a frozen value with a name and a JSON form; it speaks of items by label.  On a domain it
-becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records and gives the
-weights from which supports, variances and covariances are made.  One that randomizes record by record, as nearly all
+becomes a :class:`Channel`, which speaks of item ids and does the work: it randomizes packed records into reports, whose
+shape its :class:`~bosket.mechanisms.payload.Payload` states, and gives the weights from which supports, variances and
+covariances are made.  One that randomizes record by record, as nearly all
 do, is a :class:`RecordChannel`: it states the transition probabilities of any few items once; ``weights`` and
 ``variance`` follow by the generic methods here.  A closed form may replace a generic method for speed, and is tested
 against it.
@@ -12,29 +13,35 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from bosket import strict_json
+from bosket.checks import shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
-from bosket.errors import DataError, SingularChannelError
+from bosket.errors import DataError, ParameterError, SingularChannelError
+from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
+from bosket.mechanisms.payload import Batch, PackedBits, Payload
+from bosket.mechanisms.payload import Strata as Strata
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
+from bosket.statistics.estimates import Floats as Floats
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from bosket.reports import Reports
 
 Records = Baskets | Table
 """What people hold: sets of items, or a value of each attribute."""
 
-Floats = npt.NDArray[np.float64]
-Strata = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int64]
 """Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
 
@@ -68,9 +75,25 @@ class Channel(ABC):
         """The sizes of records that can be randomized; None for all."""
         return None
 
-    @abstractmethod
+    @property
+    def payload(self) -> Payload:
+        """What one report is: packed bits, unless said otherwise."""
+        return PackedBits(len(self.domain))
+
+    def randomize(self, bits: Words, rng: Randomness) -> Batch:
+        """Randomize packed records, perhaps in place, into reports.
+
+        A channel whose reports are packed bits may state ``randomize_bits`` instead.
+        """
+        return PackedBits.batch(*self.randomize_bits(bits, rng))
+
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several."""
+        raise NotImplementedError(f"{type(self).__name__} must define randomize, or randomize_bits for packed bits.")
+
+    def record_size(self, stratum: int) -> int | None:
+        """The size of a record that reports of a stratum state; None where they state none."""
+        return None
 
     @abstractmethod
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
@@ -130,7 +153,7 @@ class Channel(ABC):
         there are few enough itemsets; closed forms are tested against it.
         """
         n = len(self.domain)
-        if k > n or math.comb(n, k) << k > _ENUMERATED:
+        if k > n or not self.recovers(k, ()) or math.comb(n, k) << k > _ENUMERATED:
             return None
         weights = self.weights(np.array(list(combinations(range(n), k)), np.int32))
         low, high = weights.min(axis=1), weights.max(axis=1)
@@ -147,11 +170,18 @@ class Channel(ABC):
         """Whether itemsets of k items can be estimated from reports of these strata."""
         return True
 
+    def check_batch(self, batch: Batch) -> None:
+        """Refuse reports, sound by the payload, that this channel cannot have given."""
+        if isinstance(self.payload, PackedBits):
+            bits, strata = batch["report"], self.payload.strata(batch)
+            self.check_strata(strata)
+            self.check_reports(bits, strata)
+
     def check_reports(self, bits: Words, strata: Strata | None) -> None:  # noqa: B027  # most channels give any bits
-        """Refuse reports that this channel cannot have given; every pattern of bits will do, unless said otherwise."""
+        """Refuse packed bits that this channel cannot have given; every pattern will do, unless said otherwise."""
 
     def check_strata(self, strata: Strata | None) -> None:
-        """Refuse reports whose strata this channel cannot have given."""
+        """Refuse packed bits whose strata this channel cannot have given."""
         if strata is not None:
             raise DataError("These reports name strata, which their mechanism does not have.")
 
@@ -216,7 +246,12 @@ class RecordChannel(Channel):
 
 
 class Mechanism(ABC):
-    """A way to randomize records, valid from birth.  Registered under ``name`` for its JSON form."""
+    """A way to randomize records, valid from birth: a frozen dataclass whose fields declare its parameters.
+
+    A field names its kind and says what it is for (:mod:`bosket.mechanisms.parameters`).  From that follow the checks,
+    the JSON form, equality, hash, repr and the options of the command line.  A mechanism is registered under its
+    ``name``, by which a plan's JSON finds it again.
+    """
 
     name: ClassVar[str]
     registry: ClassVar[dict[str, type[Mechanism]]] = {}
@@ -224,7 +259,17 @@ class Mechanism(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "name" in cls.__dict__:
+            _check_name(cls)
             Mechanism.registry[cls.name] = cls
+        for method in ("__eq__", "__hash__", "__repr__"):  # @dataclass would write its own where a class has none
+            if method not in cls.__dict__:
+                setattr(cls, method, getattr(cls, method))
+
+    file_option: ClassVar[FileOption | None] = None
+    """How the command line gives parameters by item or by record size, for mechanisms of this package."""
+
+    needs_table: ClassVar[bool] = False
+    """Whether only records of a table can be randomized."""
 
     needs_curator: ClassVar[bool] = False
     """Whether someone has to see raw records to randomize them: then nobody can do it for themselves."""
@@ -268,13 +313,43 @@ class Mechanism(ABC):
         found = (channel.influence(k, max_size) for k in sizes)
         return tuple(part for part in found if part is not None)
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        for one in parameters_of(type(self)):
+            object.__setattr__(self, one.name, one.check(getattr(self, one.name), of=type(self).__name__))
+        self.check_together()
+
+    def check_together(self) -> None:  # noqa: B027  # most mechanisms take any parameters that are right by themselves
+        """Refuse parameters that do not fit each other; each one has been checked by its kind."""
+
     def to_json(self) -> dict[str, Any]:
         """The parameters as plain JSON values, without the name."""
+        return {one.name: one.to_json(getattr(self, one.name)) for one in declared_by(type(self))}
 
     @classmethod
-    @abstractmethod
-    def from_json(cls, value: dict[str, Any]) -> Mechanism: ...
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """What ``to_json`` gave: all parameters and nothing else, each of its exact type."""
+        declared = declared_by(cls)
+        known = strict_json.fields(value, of=cls.name, required=[one.name for one in declared])
+        return cls(**{one.name: one.from_json(known[one.name], of=cls.name) for one in declared})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {one.name: getattr(self, one.name) for one in parameters_of(type(self))}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+        return _make, (type(self), plain)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and type(other) is type(self) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        """The name with the parameters that are not as by default, in a few characters."""
+        shown = (one.shown(getattr(self, one.name)) for one in parameters_of(type(self)))
+        return f"{type(self).__name__}({', '.join(part for part in shown if part is not None)})"
 
     def randomize(
         self,
@@ -295,6 +370,33 @@ class Mechanism(ABC):
         check_records(data)
         settled = as_domain(data if domain is None else domain)
         return Plan(settled, self, unit_for(self, settled, data, max_size=max_size)).randomize(data, rng=rng)
+
+
+def _make(mechanism: type[Mechanism], values: dict[str, Any]) -> Mechanism:
+    """What ``__reduce__`` took apart."""
+    return mechanism(**values)
+
+
+def _check_name(mechanism: type[Mechanism]) -> None:
+    """Refuse a name that another mechanism has: plans in the world mean that one.
+
+    The same class may be defined again, as by a notebook's cell or by ``dataclass(slots=True)``.
+    """
+    name, where = mechanism.name, f"{mechanism.__module__}.{mechanism.__name__}"
+    if not isinstance(name, str) or not name or ":" in name:
+        raise ParameterError(
+            f"The 'name' of the mechanism {where} must be text without ':', got {shown(name)}.",
+            parameter="name",
+            value=name,
+        )
+    known = Mechanism.registry.get(name)
+    if known is not None and f"{known.__module__}.{known.__name__}" != where:
+        raise ParameterError(
+            f"The 'name' of the mechanism {where} must be one that no other has, got {name!r}, which is that of "
+            f"{known.__module__}.{known.__name__}.",
+            parameter="name",
+            value=name,
+        )
 
 
 def check_records(data: object) -> None:

@@ -33,8 +33,9 @@ from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
+from bosket.mechanisms.payload import PackedBits, Payload
 from bosket.privacy import Influence
-from bosket.random_kernels import row_sizes
+from bosket.randomness.kernels import row_sizes
 
 Matrix = list[list[Fraction]]
 
@@ -325,6 +326,15 @@ class ExchangeableChannel(RecordChannel):
     def showable(self, k: int, size: int) -> range:
         """How many of k items a report that states this size can show; one with more or fewer is refused."""
         return range(k + 1)
+
+    @property
+    def payload(self) -> Payload:
+        """Packed bits with the true size of the record."""
+        return PackedBits(len(self.domain), len(self.domain), "the size of a record as its stratum")
+
+    def record_size(self, stratum: int) -> int | None:
+        """A stratum is the true size of its records."""
+        return stratum
 
     def check_strata(self, strata: Strata | None) -> None:
         if strata is None:

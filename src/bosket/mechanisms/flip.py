@@ -10,32 +10,27 @@ product of [[1 - r, r], [1 - p, p]], and the weight of a report is the product o
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bosket import strict_json
-from bosket.checks import check_integer, check_probability, shown
+from bosket.checks import check_integer, shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain
-from bosket.data.domain import label_to_json, labels_from_json
-from bosket.errors import DataError, ParameterError
+from bosket.errors import ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.mechanisms.flip_kernels import product_weights, square_products
+from bosket.mechanisms.mappings import ByItem
+from bosket.mechanisms.parameters import FileOption, Option, Probability, parameter
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import product_influence
 from bosket.privacy.product import outward, worst_exchange, worst_log_ratio
 from bosket.randomness import Randomness, Thresholds
-
-if TYPE_CHECKING:
-    from typing import Self
 
 Keep = float | Mapping[Any, float]
 
@@ -55,22 +50,33 @@ class Flip(Mechanism):
     """
 
     name = "flip"
+    file_option: ClassVar[FileOption | None] = FileOption(
+        "keep_file", "a keep for each item: CSV with columns item,keep[,keep_absent], or JSON"
+    )
 
-    keep: Keep
-    keep_absent: Keep | None = None
-    default: float | None = None
+    keep: Keep = field(
+        metadata=parameter(
+            ByItem(Probability(), otherwise="default"), "probability that a present item stays", Option("keep", "P")
+        )
+    )
+    keep_absent: Keep | None = field(
+        default=None,
+        metadata=parameter(
+            ByItem(Probability()),
+            "probability that an absent item stays absent",
+            Option("keep_absent", "Q", beside=("keep", "keep_file")),
+        ),
+    )
+    default: float | None = field(
+        default=None,
+        metadata=parameter(
+            Probability(),
+            "the keep of items that a mapping leaves out",
+            Option("default", "P", beside=("keep_file",), help="the keep of items that it leaves out"),
+        ),
+    )
 
-    def __post_init__(self) -> None:
-        for field in ("keep", "keep_absent", "default"):
-            value = getattr(self, field)
-            if isinstance(value, Mapping):
-                checked = {
-                    item: check_probability(field, number, of=f"Flip for {shown(item)}")
-                    for item, number in value.items()
-                }
-                object.__setattr__(self, field, MappingProxyType(checked))
-            elif value is not None or field == "keep":
-                object.__setattr__(self, field, check_probability(field, value, of="Flip"))
+    def check_together(self) -> None:
         if self.default is not None and not isinstance(self.keep, Mapping):
             raise ParameterError(
                 "The 'default' parameter of Flip must come with a mapping as 'keep'.",
@@ -160,69 +166,6 @@ class Flip(Mechanism):
             else "the value of one attribute that had 5%, knowing all others,",
             influence=self.influence(domain),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        def plain(value: Keep | None) -> Any:
-            if isinstance(value, Mapping):
-                pairs = [[label_to_json(item), number] for item, number in value.items()]
-                return {"items": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}  # whatever the mapping's order
-            return value
-
-        return {"keep": plain(self.keep), "keep_absent": plain(self.keep_absent), "default": self.default}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="flip", required=("keep", "keep_absent", "default"))
-        absent, default = known["keep_absent"], known["default"]
-        return cls(
-            keep=_keep_from_json(known["keep"], "keep"),
-            keep_absent=None if absent is None else _keep_from_json(absent, "keep_absent"),
-            default=None if default is None else strict_json.real(default, "default", of="flip"),
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = (self.keep, self.keep_absent, self.default)
-        return type(self), tuple(dict(field) if isinstance(field, Mapping) else field for field in fields)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Flip) and self.to_json() == other.to_json()
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        def short(value: Keep) -> str:
-            if isinstance(value, Mapping):
-                numbers = sorted(set(value.values()))
-                spread = f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
-                return f"{{{len(value)} item{'' if len(value) == 1 else 's'}: {spread}}}"
-            return f"{value:g}"
-
-        parts = [f"keep={short(self.keep)}"]
-        if self.keep_absent is not None:
-            parts.append(f"keep_absent={short(self.keep_absent)}")
-        if self.default is not None:
-            parts.append(f"default={self.default:g}")
-        return f"Flip({', '.join(parts)})"
-
-
-def _keep_from_json(value: Any, name: str) -> Keep:
-    """One number, or ``{"items": [[label, number], ...]}``."""
-    if not isinstance(value, dict):
-        return strict_json.real(value, name, of="flip")
-    items = strict_json.fields(value, of=f"{name} of flip", required=("items",))["items"]
-    pairs = [
-        strict_json.sequence(pair, name, of="flip", length=2)
-        for pair in strict_json.sequence(items, "items", of=f"{name} of flip")
-    ]
-    labels = labels_from_json([label for label, _ in pairs])
-    keeps = {label: strict_json.real(number, name, of="flip") for label, (_, number) in zip(labels, pairs, strict=True)}
-    if len(keeps) < len(pairs):
-        raise DataError(f"The field {name!r} of flip must name every item once, got one again.")
-    return keeps
 
 
 class FlipChannel(RecordChannel):

@@ -25,58 +25,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bosket import strict_json
-from bosket.checks import check_probability, shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain, Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.mechanisms.gamma_kernels import keep_or_replace_block
+from bosket.mechanisms.parameters import Option, Probability, Real, parameter
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward
-from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness
-
-if TYPE_CHECKING:
-    from typing import Self
+from bosket.randomness.kernels import PRECISION
 
 _ONE = 1 << PRECISION
 
 
 @dataclass(frozen=True, slots=True)
 class GammaDiagonal(Mechanism):
-    """Report the record itself gamma times as likely as any other of its domain; for tables.
+    """Report the record itself gamma times as likely as any other of its domain.
+
+    For tables: a domain is all records that there can be.
 
     gamma    the amplification, above 1; 19 keeps a property of prior 5% below a posterior of 50%
     spread   0 for DET-GD; alpha / (gamma x) of RAN-GD, up to 1
     """
 
     name = "gamma_diagonal"
+    needs_table: ClassVar[bool] = True
 
-    gamma: float
-    spread: float = 0.0
-
-    def __post_init__(self) -> None:
-        value = self.gamma.item() if isinstance(self.gamma, np.generic) else self.gamma
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 1 < value < math.inf or value > 2**1000:
-            raise ParameterError(
-                "The 'gamma' parameter of GammaDiagonal must be a number above 1, and below 2**1000"
-                + f", got {shown(value)}.",
-                parameter="gamma",
-                value=value,
+    gamma: float = field(
+        metadata=parameter(
+            Real(
+                above=1,
+                most=2.0**1000,
                 hint="bosket.planning.gamma_from(0.05, 0.5) is the gamma that keeps 5% below 50%: 19.",
-            )
-        object.__setattr__(self, "gamma", float(value))
-        object.__setattr__(self, "spread", check_probability("spread", self.spread, of="GammaDiagonal"))
+            ),
+            "amplification: how many times as likely a record stays as it is as it becomes any given other",
+            Option(
+                "gamma",
+                "G",
+                help="for tables: a record stays as it is G times as likely as it becomes any other; with 19, what had "
+                "5% comes to 50% at most",
+            ),
+        )
+    )
+    spread: float = field(
+        default=0.0,
+        metadata=parameter(
+            Probability(),
+            "let the probability that a record stays vary by report, by up to this share",
+            Option("spread", "S", beside=("gamma",)),
+        ),
+    )
 
     def channel(self, domain: Domain) -> GammaDiagonalChannel:
         if not isinstance(domain, TableDomain):
@@ -127,19 +134,6 @@ class GammaDiagonal(Mechanism):
             about_an_item="the value of one attribute that had 5%, knowing all the others,",
             influence=self.influence(channel.domain),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        return {"gamma": self.gamma, "spread": self.spread}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="gamma_diagonal", required=("gamma", "spread"))
-        gamma, spread = (strict_json.real(known[name], name, of="gamma_diagonal") for name in ("gamma", "spread"))
-        return cls(gamma=gamma, spread=spread)
-
-    def __str__(self) -> str:
-        spread = f", spread={self.spread:g}" if self.spread else ""
-        return f"GammaDiagonal(gamma={self.gamma:g}{spread})"
 
 
 def ran_gd_range(gamma: float, n_cells: int, spread: float, *, prior: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bosket.compiled import compiled
-from bosket.random_kernels import PRECISION, below
+from bosket.randomness.kernels import PRECISION, below
 
 _SHIFT = 64 - PRECISION
 

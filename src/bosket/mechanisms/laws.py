@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bosket.checks import check_probability
 from bosket.errors import ParameterError
-from bosket.random_kernels import PRECISION
+from bosket.randomness.kernels import PRECISION
 
 Value = TypeVar("Value")
 
@@ -29,17 +29,17 @@ class OnDemand(dict[int, Value]):
         return value
 
 
-def check_law(size: int, row: Any) -> tuple[float, ...]:
-    """The probabilities of keeping 0 to ``size`` items."""
+def check_law(name: str, size: int, row: Any, *, of: str | None) -> tuple[float, ...]:
+    """The probabilities of keeping 0 to ``size`` items, the parameter ``name`` of ``of``."""
     try:
-        law = tuple(check_probability(f"kept[{size}]", value, of="SelectASize") for value in row)
+        law = tuple(check_probability(name, value, of=of) for value in row)
     except TypeError:
         law = ()
     if len(law) != size + 1 or abs(math.fsum(law) - 1.0) > 1e-9:
         raise ParameterError(
-            f"The 'kept[{size}]' parameter of SelectASize must be {size + 1} probabilities that sum to 1, of keeping 0 "
-            f"to {size} items.",
-            parameter="kept",
+            f"The '{name}' parameter of {of} must be {size + 1} probabilities that sum to 1, of keeping 0 to {size} "
+            "items.",
+            parameter=name.partition("[")[0],
             value=row,
         )
     return law

@@ -19,10 +19,10 @@ from bosket.data import Table, TableDomain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Floats, Mechanism, RecordChannel
 from bosket.privacy import Influence
-from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness, Secure, check_randomness
+from bosket.randomness.kernels import PRECISION
 
-Cells = npt.NDArray[np.int64]
+CellNumbers = npt.NDArray[np.int64]
 """A record or a report as its number in the domain."""
 
 LARGEST = 4096
@@ -199,7 +199,7 @@ class Matrix:
         result: Floats = (self.inverse * (self.entries @ x)) @ self.inverse.T - np.diag(x)
         return result
 
-    def perturb(self, cells: Cells, *, rng: Randomness | None = None) -> Cells:
+    def perturb(self, cells: CellNumbers, *, rng: Randomness | None = None) -> CellNumbers:
         """A report for each record, by the cumulative law of its column: as many steps as there are reports."""
         rng = Secure() if rng is None else check_randomness(rng)
         given = np.asarray(cells)

@@ -21,24 +21,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bosket import strict_json
-from bosket.checks import check_integer, check_probability
 from bosket.counting.base import ItemsetRows, Words
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Channel, Floats, Mechanism, Records, Strata, as_domain
+from bosket.mechanisms.parameters import Option, Probability, Whole, parameter
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.randomness import Randomness, Thresholds
-
-if TYPE_CHECKING:
-    from typing import Self
 
 MOST_OTHERS = 10_000
 """Most records that one is united with: an item is lost among far fewer."""
@@ -56,12 +52,24 @@ class Mixing(Mechanism):
     name = "mixing"
     needs_curator: ClassVar[bool] = True
 
-    others: int
-    keep: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "others", check_integer("others", self.others, least=1, most=MOST_OTHERS, of="Mixing"))
-        object.__setattr__(self, "keep", check_probability("keep", self.keep, of="Mixing"))
+    others: int = field(
+        metadata=parameter(
+            Whole(least=1, most=MOST_OTHERS),
+            "how many other records each record is united with",
+            Option(
+                "mix",
+                "OTHERS",
+                help="unite each record with so many others, and keep items with --mix-keep; needs a curator",
+            ),
+        )
+    )
+    keep: float = field(
+        metadata=parameter(
+            Probability(),
+            "probability that an item of the united records stays",
+            Option("mix_keep", "P", beside=("mix",)),
+        )
+    )
 
     def channel(self, domain: Domain) -> MixingChannel:
         return MixingChannel(domain, self.others, self.keep)
@@ -86,20 +94,6 @@ class Mixing(Mechanism):
                 "what hides a person is the other records; an item that is rare among them is not hidden",
             ),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        return {"others": self.others, "keep": self.keep}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="mixing", required=("others", "keep"))
-        return cls(
-            others=strict_json.whole(known["others"], "others", of="mixing"),
-            keep=strict_json.real(known["keep"], "keep", of="mixing"),
-        )
-
-    def __str__(self) -> str:
-        return f"Mixing(others={self.others}, keep={self.keep:g})"
 
 
 class MixingChannel(Channel):

@@ -13,29 +13,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import comb, perm
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from bosket import strict_json
-from bosket.checks import check_probability
 from bosket.counting.base import Words
 from bosket.data import Domain
 from bosket.errors import DataError
 from bosket.mechanisms.base import Floats, Mechanism, Records, Strata, as_domain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
+from bosket.mechanisms.parameters import Option, Probability, parameter
 from bosket.mechanisms.sizes import same_size_guarantee
 from bosket.privacy import LocalGuarantee
 from bosket.privacy.sized import amplification, exchange
 from bosket.randomness import Randomness, Thresholds
-
-if TYPE_CHECKING:
-    from typing import Self
 
 _FEW = 16  # record sizes whose weights are computed exactly
 
@@ -47,10 +43,13 @@ class Replace(Mechanism):
     name = "replace"
     sends_sizes: ClassVar[bool] = True
 
-    probability: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "probability", check_probability("probability", self.probability, of="Replace"))
+    probability: float = field(
+        metadata=parameter(
+            Probability(),
+            "probability that an item is replaced by one that the record does not have",
+            Option("replace", "P", help="replace each item, with probability P, by one that the record does not have"),
+        )
+    )
 
     def channel(self, domain: Domain) -> ReplaceChannel:
         return ReplaceChannel(domain, self.probability)
@@ -60,17 +59,6 @@ class Replace(Mechanism):
     ) -> LocalGuarantee:
         channel = self.channel(as_domain(domain))
         return same_size_guarantee(str(self), channel, channel.record_sizes, max_size=max_size, reports=reports)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"probability": self.probability}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="replace", required=("probability",))
-        return cls(probability=strict_json.real(known["probability"], "probability", of="replace"))
-
-    def __str__(self) -> str:
-        return f"Replace(probability={self.probability:g})"
 
 
 class ReplaceChannel(ExchangeableChannel):

@@ -15,32 +15,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
-from bosket import strict_json
-from bosket.checks import check_integer, check_probability
 from bosket.data import Domain
-from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, as_domain
-from bosket.mechanisms.laws import check_law
+from bosket.mechanisms.mappings import BySize, LawBySize
+from bosket.mechanisms.parameters import FileOption, Option, Probability, Whole, parameter
 from bosket.mechanisms.select_channels import CutAndPasteChannel, KeptChannel, SelectASizeChannel, kept_by_cut_and_paste
-from bosket.mechanisms.sizes import (
-    at,
-    declared_sizes,
-    from_pairs,
-    mapping_from_pairs,
-    per_size,
-    same_size_guarantee,
-    shown,
-    to_pairs,
-)
+from bosket.mechanisms.sizes import at, declared_sizes, same_size_guarantee
 from bosket.privacy import LocalGuarantee
 
-if TYPE_CHECKING:
-    from typing import Self
+_COMES_IN = "probability that an item which was not kept comes in"
+_SIZES_FILE = FileOption(
+    "sizes_file",
+    "cut and paste by record size: CSV with columns size,cutoff,insert, or JSON; in JSON also select a size, with kept "
+    "in place of cutoff",
+)
 
 MOST_KEPT = 1 << 19
 """Most probabilities of all record sizes together that SelectASize takes."""
@@ -75,86 +67,8 @@ class SizedMechanism(Mechanism):
             str(self), channel, self.telling_sizes(len(domain)), max_size=max_size, reports=reports
         )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mechanism) and other.name == self.name and self.to_json() == other.to_json()
 
-    def __hash__(self) -> int:
-        return hash(str(self))
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SelectASize(SizedMechanism):
-    """Keep j of a record's m items with probability ``kept[m][j]``; let every other item in with ``insert[m]``.
-
-    kept     a mapping from record size m to the m + 1 probabilities of keeping 0 .. m items; m is at most 10 000, and
-             there are at most 2**19 probabilities in all
-    insert   one number, or a mapping from record size to number
-    """
-
-    name = "select_a_size"
-
-    kept: Mapping[int, Sequence[float]]
-    insert: float | Mapping[int, float]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.kept, Mapping) or not self.kept:
-            raise ParameterError(
-                "The 'kept' parameter of SelectASize must be a mapping from record size to probabilities.",
-                parameter="kept",
-                value=self.kept,
-            )
-        kept = {
-            check_integer("kept size", size, least=0, most=LARGEST_KEPT, of="SelectASize"): row
-            for size, row in self.kept.items()
-        }
-        if sum(kept) + len(kept) > MOST_KEPT:
-            raise ParameterError(
-                f"The 'kept' parameter of SelectASize must have at most {MOST_KEPT} probabilities in all, got "
-                f"{sum(kept) + len(kept)}.",
-                parameter="kept",
-                value=len(kept),
-                hint="Declare fewer record sizes, or use CutAndPaste, which needs two numbers for each.",
-            )
-        rows = {size: check_law(size, kept[size]) for size in sorted(kept)}
-        object.__setattr__(self, "kept", MappingProxyType(rows))
-        object.__setattr__(self, "insert", per_size("insert", self.insert, check_probability, of="SelectASize"))
-        declared_sizes("SelectASize", self.kept, self.insert)
-
-    @property
-    def record_sizes(self) -> frozenset[int]:
-        return frozenset(self.kept)
-
-    def channel(self, domain: Domain) -> SelectASizeChannel:
-        return KeptChannel(domain, self)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kept": [[size, list(row)] for size, row in sorted(self.kept.items())],
-            "insert": to_pairs(self.insert),
-        }
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="select_a_size", required=("kept", "insert"))
-
-        def law(value: Any, name: str) -> list[float]:
-            return [_real(one, name) for one in strict_json.sequence(value, name, of="select_a_size")]
-
-        kept = mapping_from_pairs(known["kept"], "kept", law, of="select_a_size")
-        return cls(kept=kept, insert=from_pairs(known["insert"], "insert", _real, of="select_a_size"))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self.kept), dict(self.insert) if isinstance(self.insert, Mapping) else self.insert)
-
-    def __str__(self) -> str:
-        sizes = sorted(self.kept)
-        return f"SelectASize(sizes {sizes[0]} to {sizes[-1]}, insert={shown(self.insert)})"
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True)
 class CutAndPaste(SizedMechanism):
     """Choose a number from 0 to ``cutoff``, keep so many items (all, if there are fewer); then let every other item
     in, the rest of the record included, with probability ``insert``.
@@ -164,19 +78,24 @@ class CutAndPaste(SizedMechanism):
     """
 
     name = "cut_and_paste"
+    file_option: ClassVar[FileOption | None] = _SIZES_FILE
 
-    cutoff: int | Mapping[int, int]
-    insert: float | Mapping[int, float]
+    cutoff: int | Mapping[int, int] = field(
+        metadata=parameter(
+            BySize(Whole(least=1, most=1_000_000)),
+            "how many items are kept at most: 0 to this many, each number equally likely",
+            Option(
+                "cutoff",
+                "K",
+                help="cut and paste: keep 0 to K items, each number equally likely; others come in with --insert",
+            ),
+        )
+    )
+    insert: float | Mapping[int, float] = field(
+        metadata=parameter(BySize(Probability()), _COMES_IN, Option("insert", "RHO", beside=("cutoff",)))
+    )
 
-    def __post_init__(self) -> None:
-        def check_cutoff(name: str, value: Any) -> int:
-            return check_integer(name, value, least=1, most=1_000_000, of="CutAndPaste")
-
-        def check_insert(name: str, value: Any) -> float:
-            return check_probability(name, value, of="CutAndPaste")
-
-        object.__setattr__(self, "cutoff", per_size("cutoff", self.cutoff, check_cutoff, of="CutAndPaste"))
-        object.__setattr__(self, "insert", per_size("insert", self.insert, check_insert, of="CutAndPaste"))
+    def check_together(self) -> None:
         declared_sizes("CutAndPaste", self.cutoff, self.insert)
 
     @property
@@ -205,28 +124,30 @@ class CutAndPaste(SizedMechanism):
             float(p) for p in kept_by_cut_and_paste(size, at(self.cutoff, size), Fraction(at(self.insert, size)))
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return {"cutoff": to_pairs(self.cutoff), "insert": to_pairs(self.insert)}
 
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="cut_and_paste", required=("cutoff", "insert"))
-        return cls(
-            cutoff=from_pairs(known["cutoff"], "cutoff", _whole, of="cut_and_paste"),
-            insert=from_pairs(known["insert"], "insert", _real, of="cut_and_paste"),
-        )
+@dataclass(frozen=True, slots=True)
+class SelectASize(SizedMechanism):
+    """Keep j of a record's m items with probability ``kept[m][j]``; let every other item in with ``insert[m]``.
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.cutoff, self.insert)
-        return type(self), tuple(dict(part) if isinstance(part, Mapping) else part for part in parts)
+    kept     a mapping from record size m to the m + 1 probabilities of keeping 0 .. m items; m is at most 10 000, and
+             there are at most 2**19 probabilities in all
+    insert   one number, or a mapping from record size to number
+    """
 
-    def __str__(self) -> str:
-        return f"CutAndPaste(cutoff={shown(self.cutoff)}, insert={shown(self.insert)})"
+    name = "select_a_size"
+    file_option: ClassVar[FileOption | None] = _SIZES_FILE
 
+    kept: Mapping[int, Sequence[float]] = field(
+        metadata=parameter(LawBySize(largest=LARGEST_KEPT, most=MOST_KEPT), "probabilities of keeping 0 to m items")
+    )
+    insert: float | Mapping[int, float] = field(metadata=parameter(BySize(Probability()), _COMES_IN))
 
-def _real(value: Any, name: str) -> float:
-    return strict_json.real(value, name, of="a mechanism by record size")
+    def check_together(self) -> None:
+        declared_sizes("SelectASize", self.kept, self.insert)
 
+    @property
+    def record_sizes(self) -> frozenset[int]:
+        return frozenset(self.kept)
 
-def _whole(value: Any, name: str) -> int:
-    return strict_json.whole(value, name, of="a mechanism by record size")
+    def channel(self, domain: Domain) -> SelectASizeChannel:
+        return KeptChannel(domain, self)

@@ -23,8 +23,8 @@ from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.laws import OnDemand, cumulative
 from bosket.mechanisms.sizes import at
 from bosket.privacy.sized import amplification, exchange, outward
-from bosket.random_kernels import PRECISION
 from bosket.randomness import Randomness, Thresholds
+from bosket.randomness.kernels import PRECISION
 
 if TYPE_CHECKING:
     from bosket.mechanisms.select_a_size import CutAndPaste, SelectASize, SizedMechanism

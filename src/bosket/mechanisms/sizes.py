@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
-from bosket import strict_json
 from bosket.checks import check_integer
 from bosket.data import Domain
-from bosket.data.domain import MOST_ITEMS
-from bosket.errors import DataError, ParameterError
+from bosket.errors import ParameterError
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import CARD_SIZES
-
-Value = TypeVar("Value")
 
 MOST_STEPS = 1 << 27
 """Most steps that a guarantee may take, each of about ten nanoseconds."""
@@ -37,23 +32,6 @@ class SizedChannel(Protocol):
     def influence(self, k: int, max_size: int | None = None) -> Influence | None: ...
 
 
-def check_size(name: str, size: Any, *, of: str) -> int:
-    """The size of a record, which no domain has more items than."""
-    return check_integer(f"{name} size", size, least=0, most=MOST_ITEMS, of=of)
-
-
-def per_size(name: str, value: Any, check: Callable[[str, Any], Value], *, of: str) -> Value | Mapping[int, Value]:
-    """A checked number, or a checked mapping from record size to number, in the order of sizes."""
-    if not isinstance(value, Mapping):
-        return check(name, value)
-    if not value:
-        raise ParameterError(
-            f"The '{name}' parameter of {of} must name at least one record size, got none.", parameter=name, value=value
-        )
-    sizes = {check_size(name, size, of=of): number for size, number in value.items()}
-    return MappingProxyType({size: check(f"{name}[{size}]", sizes[size]) for size in sorted(sizes)})
-
-
 def declared_sizes(name: str, *values: Any) -> frozenset[int] | None:
     """The record sizes that every parameter given by size knows; None if none is given by size."""
     mappings = [frozenset(value) for value in values if isinstance(value, Mapping)]
@@ -71,40 +49,6 @@ def declared_sizes(name: str, *values: Any) -> frozenset[int] | None:
 
 def at(value: Any, size: int) -> Any:
     return value[size] if isinstance(value, Mapping) else value
-
-
-def to_pairs(value: Any) -> Any:
-    """JSON form: a mapping as pairs, since JSON has no whole numbers as keys."""
-    return [[size, value[size]] for size in sorted(value)] if isinstance(value, Mapping) else value
-
-
-def from_pairs(value: Any, name: str, read: Callable[[Any, str], Value], *, of: str) -> Value | dict[int, Value]:
-    """What ``to_pairs`` wrote: a value that ``read`` takes, or a list of pairs of a record size and such a value."""
-    return mapping_from_pairs(value, name, read, of=of) if isinstance(value, list) else read(value, name)
-
-
-def mapping_from_pairs(value: Any, name: str, read: Callable[[Any, str], Value], *, of: str) -> dict[int, Value]:
-    """The same where there must be a list of pairs."""
-    result: dict[int, Value] = {}
-    for pair in strict_json.sequence(value, name, of=of):
-        size, one = strict_json.sequence(pair, name, of=of, length=2)
-        if not 0 <= strict_json.whole(size, name, of=of) <= MOST_ITEMS:  # larger ones could collide by the thousand
-            raise DataError(f"The field {name!r} of {of} must name record sizes from 0 to {MOST_ITEMS}.")
-        if size in result:
-            raise DataError(f"The field {name!r} of {of} must name every record size once, got one again.")
-        result[size] = read(one, name)
-    return result
-
-
-def shown(value: Any) -> str:
-    """A parameter in a few characters, for names of mechanisms."""
-    if not isinstance(value, Mapping):
-        return f"{value:g}"
-    numbers = sorted(set(value.values()))
-    spread = f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
-    sizes = list(value)
-    over = f"size {sizes[0]}" if len(sizes) == 1 else f"sizes {sizes[0]} to {sizes[-1]}"
-    return f"{{{over}: {spread}}}"
 
 
 def _check_work(mechanism: str, steps: int, most: int) -> None:

@@ -2,13 +2,13 @@
 
 from bosket.mining.apriori import Search
 from bosket.mining.bootstrap import Bootstrap, Replicates
-from bosket.mining.confidence import Confidence, confidence
-from bosket.mining.contingency import ContingencyTable, MeasureEstimate, contingency
+from bosket.mining.contingency_tables import ContingencyTable, MeasureEstimate, contingency
 from bosket.mining.dependence import dependent_pairs
-from bosket.mining.mine import estimate, mine, mine_evidence
 from bosket.mining.partial import PartialSupports, partial_supports
 from bosket.mining.result import FrequentItemsets
+from bosket.mining.rule_confidence import Confidence, confidence
 from bosket.mining.rules import RuleTemplate, association_rules
+from bosket.mining.searching import estimate, mine, mine_evidence
 from bosket.progress import LevelProgress
 
 __all__ = [

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bosket.checks import check_integer
-from bosket.estimates import Floats, normal_quantile
 from bosket.measures import Contingency, measure
 from bosket.mining.itemset_measures import many_way
 from bosket.randomness import Randomness, Secure, check_randomness
+from bosket.statistics.estimates import Floats, normal_quantile
 
 if TYPE_CHECKING:
-    from bosket.mining.contingency import ContingencyTable
+    from bosket.mining.contingency_tables import ContingencyTable
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ def dependent_pairs(
     items           look at these only (all, if not given)
     measures        which to list, of those that randomization cannot raise
     level           of ``correlation_at_least``
-    adjust          for the number of pairs: "by", "bh", "holm", "bonferroni" or "none"; :mod:`bosket.measures.multiple`
+    adjust          for the number of pairs: "by", "bh", "holm", "bonferroni" or "none" (``bosket.statistics.multiple``)
     symmetric       you promise that 1s and 0s of an item are kept alike, which lets more measures in
-    min_expected    when chi-square gives way to Fisher's test; :func:`bosket.measures.independence.independence`
+    min_expected    when chi-square gives way to Fisher's test; :func:`bosket.measures.dependence_tests.independence`
     max_p           list pairs with an adjusted p-value of at most this (all, if not given)
     max_candidates  refuse to look at more pairs
     on_progress     called with a LevelProgress as the work goes on

@@ -2,7 +2,7 @@
 
 With S_u the estimated supports of the subsets u of an itemset and g the derivatives of a measure by the cells, the
 derivatives by the supports are G_u = sum over v in u of (-1)^|u - v| g_v, a report has the influence
-h(t') = sum over u of G_u w_u(t'), and the variance follows as in :mod:`bosket.mining.contingency`.
+h(t') = sum over u of G_u w_u(t'), and the variance follows as in :mod:`bosket.mining.contingency_tables`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.errors import ParameterError
-from bosket.estimates import Floats, normal_quantile
 from bosket.evidence import Errors, Family
 from bosket.evidence.mobius import by_support, differences
 from bosket.measures import measure
 from bosket.measures.inference import TRUSTED, on_scale, root
 from bosket.measures.many import MANY_WAY, ManyWay, noise_of_squares
 from bosket.progress import Meter, Progress
+from bosket.statistics.estimates import Floats, normal_quantile
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from bosket.errors import ParameterError
 from bosket.limits import keeps_to
 from bosket.measures import Contingency, Measure, Monotone
 from bosket.measures import measures as by_names
-from bosket.measures.independence import Counts, chi_squares, correlation_at_least, independence
-from bosket.measures.multiple import METHODS
-from bosket.measures.multiple import adjust as adjusted
+from bosket.measures.dependence_tests import WholeNumbers, chi_squares, correlation_at_least, independence
 from bosket.progress import Meter, Progress
+from bosket.statistics.multiple import METHODS
+from bosket.statistics.multiple import adjust as adjusted
 
 MEASURES = ("correlation", "mutual_information", "g2", "chi_squared")
 """Those of Result 1, which randomization cannot raise."""
@@ -72,9 +72,9 @@ class Pairs:
 
     domain: Domain
     rows: ItemsetRows
-    both: Counts
-    one: Counts
-    other: Counts
+    both: WholeNumbers
+    one: WholeNumbers
+    other: WholeNumbers
     n: int
 
     def __len__(self) -> int:
@@ -84,8 +84,8 @@ class Pairs:
         return Pairs(self.domain, self.rows[chosen], self.both[chosen], self.one[chosen], self.other[chosen], self.n)
 
     @property
-    def counts(self) -> tuple[Counts, Counts, Counts, int]:
-        """As the functions of :mod:`bosket.measures.independence` take them."""
+    def counts(self) -> tuple[WholeNumbers, WholeNumbers, WholeNumbers, int]:
+        """As the functions of :mod:`bosket.measures.dependence_tests` take them."""
         return self.both, self.one, self.other, self.n
 
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from bosket.checks import check_not_text
 from bosket.errors import ParameterError
-from bosket.estimates import Floats
 from bosket.evidence import Source, as_source, evidence_of
 from bosket.evidence.base import add_sampling
+from bosket.statistics.estimates import Floats
 
 LARGEST = 8
 
@@ -63,7 +63,7 @@ def partial_supports(
 ) -> PartialSupports:
     """How many records have l of the items of ``itemset``; with ``other``, a disjoint itemset, how many have l and l'.
 
-    Of reports with strata, ``reports[reports.strata == 5]`` are those of records of five items.
+    Where reports state sizes, ``reports[reports.record_sizes == 5]`` are those of records of five items.
 
     >>> import bosket as bk
     >>> baskets = bk.Baskets([["a", "b"], ["a"], ["a", "c"], []])

@@ -14,13 +14,13 @@ from bosket._version import __version__
 from bosket.counting.base import ItemsetRows
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
-from bosket.estimates import Floats, normal_quantile, standard_error
 from bosket.evidence import Errors, Evidence, Kept, Level, Provenance, Selection
 from bosket.evidence.base import add_sampling
 from bosket.limits import least_count, reaches
 from bosket.mining.apriori import Search
 from bosket.mining.pair_tests import MEASURES
 from bosket.progress import Meter, Progress
+from bosket.statistics.estimates import Floats, normal_quantile, standard_error
 from bosket.threads import slices
 
 if TYPE_CHECKING:

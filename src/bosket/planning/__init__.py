@@ -1,7 +1,7 @@
 """Parameters from goals, and the accuracy to expect, before anything is collected."""
 
 from bosket.planning.amplification import cut_and_paste_for, cut_and_paste_insert, gamma_from, mask_keep, records_for
-from bosket.planning.cut_and_paste import Choice, CutAndPasteChoice, cut_and_paste, smallest_insert
+from bosket.planning.cutting import Choice, CutAndPasteChoice, cut_and_paste, smallest_insert
 from bosket.planning.discoverability import (
     Overlaps,
     independent,

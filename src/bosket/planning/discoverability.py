@@ -21,7 +21,7 @@ from bosket.limits import keeps_to
 from bosket.mechanisms import ExchangeableChannel, Mechanism
 from bosket.planning.maximal import planning_channel
 from bosket.privacy.breaches import Floats
-from bosket.ratio import Ratio
+from bosket.statistics.ratio import Ratio
 
 _LEAST = 1e-15
 

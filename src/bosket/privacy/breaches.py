@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from bosket.checks import check_probability
 from bosket.errors import ParameterError
-
-Floats = npt.NDArray[np.float64]
+from bosket.statistics.estimates import Floats as Floats
 
 
 def posterior(partial: npt.ArrayLike, with_item: npt.ArrayLike, shown: npt.ArrayLike) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from bosket.statistics.estimates import Floats as Floats
 
 CARD_SIZES = (1, 2, 3)
 """The sizes of itemsets that a card speaks of."""

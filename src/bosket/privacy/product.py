@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from bosket.statistics.estimates import Floats as Floats
 
 _PAD = 1e-14
 

@@ -32,8 +32,9 @@ def to_arules(frame: pd.DataFrame) -> pd.DataFrame:
     by these names too.
     """
     renamed = frame.rename(columns={name: _with_ending(name) for name in frame.columns})
-    if "count" not in renamed and "support" in renamed:
-        count = renamed["support"].to_numpy(float) * frame.attrs["about"]["n_records"]
+    n_records = frame.attrs["about"].get("n_records")
+    if "count" not in renamed and "support" in renamed and n_records is not None:
+        count = renamed["support"].to_numpy(float) * n_records
         whole = np.rint(count)
         if frame.attrs["about"].get("mechanism") is None and np.all(np.abs(count - whole) < _WHOLE):
             count = whole.astype(np.int64)

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from bosket.data import Baskets
-from bosket.estimates import Floats
 from bosket.mining import FrequentItemsets, estimate
 from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
 
 Itemset = frozenset[Hashable]
 
@@ -70,8 +70,8 @@ def compare(
     reported = {itemset for itemset, _ in found}
     missed = [itemset for itemset in supports if itemset not in reported]
     frame = found.to_frame(level=level)
-    exact = {"stderr": 0.0, "low": frame["support"], "high": frame["support"]}
-    frame = frame.assign(**{name: column for name, column in exact.items() if name not in frame})
+    for name in ("low", "high") if "stderr" not in frame else ():  # exact data have no errors
+        frame[name], frame["stderr"] = frame["support"], 0.0
     frame["status"] = ["found" if itemset in supports else "false" for itemset in frame["itemsets"]]
     if missed:
         estimates = estimate(reports, missed)

@@ -12,14 +12,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Hashable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from bosket._version import __version__
 from bosket.checks import check_choice
-from bosket.data.atomic import atomic_path
-from bosket.data.csv_writing import is_formula, whole_cells
 from bosket.data.domain import label_to_json
+from bosket.data.formats.atomic import atomic_path
+from bosket.data.formats.csv_writing import is_formula, whole_cells
 from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import in_order
 
@@ -63,12 +64,20 @@ RULES = Kind("rules", ("antecedents", "consequents"), numbers=("support", "confi
 BREACHES = Kind("breaches", ("itemsets",), ("item",))
 
 
-def write_rules(frame: pd.DataFrame, path: str | os.PathLike[str], *, names: str = "bosket") -> int:
+def write_rules(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    names: str = "bosket",
+    about: Mapping[str, Any] | None = None,
+) -> int:
     """Write rules to a .csv, .json, .parquet or .pmml file, and give back how many were written.
 
     All of them are, but for rules without support or confidence in PMML, which demands both.  With ``names="arules"``
     the columns of CSV and JSON have the names of R's arules (lhs, rhs, coverage, oddsRatio); JSON gives the
-    translation either way.  What made the rules goes along; beside CSV, into ``<path>.about.json``.
+    translation either way.  What made the rules goes along; beside CSV, into ``<path>.about.json``.  It is ``about``
+    (``found.about``, say), or what the frame itself says in ``attrs``, which some operations of pandas lose; PMML
+    cannot do without the number of records.
     """
     check_choice("names", names, NAMES)
     path = Path(path)
@@ -79,25 +88,27 @@ def write_rules(frame: pd.DataFrame, path: str | os.PathLike[str], *, names: str
             parameter="names",
             value=names,
         )
-    return _write(frame, RULES._replace(names=names), path)
+    return _write(frame, RULES._replace(names=names), path, about)
 
 
-def write_itemsets(frame: pd.DataFrame, path: str | os.PathLike[str]) -> int:
+def write_itemsets(frame: pd.DataFrame, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> int:
     """Write itemsets to a .csv, .json, .parquet or .pmml file, and give back how many there were.
 
-    What made them goes along; beside CSV, into ``<path>.about.json``.
+    What made them goes along, as in :func:`write_rules`.
     """
-    return _write(frame, ITEMSETS, Path(path))
+    return _write(frame, ITEMSETS, Path(path), about)
 
 
-def _write(frame: pd.DataFrame, kind: Kind, path: Path) -> int:
+def _write(frame: pd.DataFrame, kind: Kind, path: Path, about: Mapping[str, Any] | None) -> int:
     if path.suffix.lower() not in kind.suffixes:
         raise ParameterError(
             f"A file of {kind.name} must end in {', '.join(kind.suffixes)}, got '{path.name}'.",
             parameter="path",
             value=str(path),
         )
-    _check_frame(frame, kind, kind.numbers if path.suffix.lower() == ".pmml" else ())
+    is_pmml = path.suffix.lower() == ".pmml"
+    _check_frame(frame, kind, kind.numbers if is_pmml else ())
+    frame = _with_about(frame, about, needs_records=is_pmml)
     written = write_file(frame, kind, path)
     write_beside(frame, path)
     return written
@@ -116,11 +127,20 @@ def _check_frame(frame: pd.DataFrame, kind: Kind, numbers: tuple[str, ...]) -> N
                 raise DataError(
                     f"The column {name!r} of {kind.name} must hold sets of labels, got a {type(value).__name__}."
                 )
-    if not isinstance(frame.attrs.get("about"), dict) or "n_records" not in frame.attrs["about"]:
+
+
+def _with_about(frame: pd.DataFrame, about: Mapping[str, Any] | None, *, needs_records: bool) -> pd.DataFrame:
+    """The frame with what made it in ``attrs``, where the writers look: ``about``, or what it says itself."""
+    own = frame.attrs.get("about")
+    said = dict(about) if about is not None else dict(own) if isinstance(own, dict) else {}
+    if needs_records and "n_records" not in said:
         raise DataError(
-            f"A frame of {kind.name} must say in attrs['about'] what made it, got one that does not.",
-            hint="Some operations of pandas lose it; copy it from the frame that mining gave.",
+            "PMML says of how many records a model was made, and this frame does not.",
+            hint="Give about=found.about: some operations of pandas lose what a frame says about itself.",
         )
+    frame = frame.copy(deep=False)
+    frame.attrs = {**frame.attrs, "about": {"version": __version__, **said}}
+    return frame
 
 
 def write_file(frame: pd.DataFrame, kind: Kind, path: Path) -> int:

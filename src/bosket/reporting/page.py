@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bosket._version import __version__
-from bosket.data.atomic import atomic_path
+from bosket.data.formats.atomic import atomic_path
 from bosket.reporting.text import visible
 
 
@@ -55,7 +55,7 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """Rows of text; the columns from ``text_columns`` on hold numbers."""
 
     caption: str

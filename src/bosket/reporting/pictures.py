@@ -23,8 +23,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from bosket.estimates import Floats
 from bosket.reporting.text import label_text, rule_text, visible
+from bosket.statistics.estimates import Floats
 
 COLOURS = {
     "ink": "#21302a",

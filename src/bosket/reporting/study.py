@@ -7,12 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from bosket.estimates import normal_quantile
 from bosket.evidence.provenance import Errors
 from bosket.privacy import LocalGuarantee
 from bosket.reporting import pictures
 from bosket.reporting.comparison import Comparison
-from bosket.reporting.page import Block, Card, Page, Paragraph, Picture, Section, Table, Tiles, Warning
+from bosket.reporting.page import Block, Card, Page, PageTable, Paragraph, Picture, Section, Tiles, Warning
 from bosket.reporting.text import (
     count_text,
     decimals_for,
@@ -22,6 +21,7 @@ from bosket.reporting.text import (
     number,
     rule_text,
 )
+from bosket.statistics.estimates import normal_quantile
 
 _ROWS = 100
 _BARS = 25
@@ -44,7 +44,7 @@ def itemsets_page(frame: pd.DataFrame, *, sizes: Mapping[int, int], guarantee: L
     ordered = frame.sort_values("support", ascending=False, kind="stable")
     several = ordered[ordered["size"] > 1]
     blocks: list[Block] = [
-        Table("Frequent itemsets by size", ["items", "itemsets"], [[str(k), f"{n:,}"] for k, n in sizes.items()], 0)
+        PageTable("Frequent itemsets by size", ["items", "itemsets"], [[str(k), f"{n:,}"] for k, n in sizes.items()], 0)
     ]
     for part, what, name in ((ordered, "itemsets", "supports"), (several, "itemsets of two items and more", "larger")):
         if len(part) and (name == "supports" or len(several) < len(ordered)):
@@ -69,7 +69,7 @@ def itemsets_page(frame: pd.DataFrame, *, sizes: Mapping[int, int], guarantee: L
     )
 
 
-def _itemset_table(ordered: pd.DataFrame, about: Mapping[str, Any]) -> Table:
+def _itemset_table(ordered: pd.DataFrame, about: Mapping[str, Any]) -> PageTable:
     decimals = decimals_for(about["min_support"])
     is_exact = "stderr" not in ordered
     rows = [
@@ -90,7 +90,7 @@ def _itemset_table(ordered: pd.DataFrame, about: Mapping[str, Any]) -> Table:
     caption = _caption("most frequent itemsets", ordered)
     if "caution" in ordered and ordered["caution"].any():
         caption = f"{caption}. {DOUBT}"
-    return Table(caption, ["itemset", "support", *([] if is_exact else ["standard error", "interval"])], rows)
+    return PageTable(caption, ["itemset", "support", *([] if is_exact else ["standard error", "interval"])], rows)
 
 
 def _caption(what: str, frame: pd.DataFrame) -> str:
@@ -119,7 +119,7 @@ def rules_page(rules: pd.DataFrame, *, guarantee: LocalGuarantee | None) -> Page
     )
 
 
-def _rule_table(rules: pd.DataFrame, about: Mapping[str, Any]) -> Table:
+def _rule_table(rules: pd.DataFrame, about: Mapping[str, Any]) -> PageTable:
     decimals = decimals_for(about["min_support"])
     top = rules.head(_ROWS)
     names = [rule_text(a, c) for a, c in zip(top["antecedents"], top["consequents"], strict=True)]
@@ -134,7 +134,7 @@ def _rule_table(rules: pd.DataFrame, about: Mapping[str, Any]) -> Table:
         rows.append(cells)
     interval = [] if is_exact else ["interval"]
     headings = ["rule", "support", "confidence", *interval, "lift", *interval]
-    return Table(_caption("first rules", rules), headings, rows)
+    return PageTable(_caption("first rules", rules), headings, rows)
 
 
 def simulation_page(
@@ -143,7 +143,7 @@ def simulation_page(
     *,
     story: Sequence[str],
     rules_note: str,
-    classes: Table,
+    classes: PageTable,
     about: Mapping[str, Any],
     guarantee: LocalGuarantee,
 ) -> Page:
@@ -174,7 +174,7 @@ def simulation_page(
         "a share of the truth. Boxes hold the middle half, whiskers 95%.",
     )
     columns = ["frequent", "found", "missed", "false", "covered"]
-    counts = Table(
+    counts = PageTable(
         "Frequent itemsets by size",
         ["items", "truly frequent", "found", "missed", "false", f"{level} intervals that hold, of truly frequent"],
         [[str(row["size"]), *(f"{row[name]:,}" for name in columns)] for _, row in sizes.iterrows()],
@@ -218,7 +218,7 @@ def _rules_beside_truth(rules: pd.DataFrame, comparison: Comparison) -> list[Blo
             pictures.intervals(names, rules, column="confidence", x="confidence", name="beside"),
             f"Estimated confidence with its {level} interval, and the true confidence.",
         ),
-        Table(
+        PageTable(
             f"The same rules in numbers; {NOT_CLIPPED[0].lower()}{NOT_CLIPPED[1:]}",
             ["rule", "support", "confidence", f"{level} interval", "truth", "holds it"],
             rows,
@@ -264,7 +264,9 @@ _NAMES = {
 
 def _provenance(about: Mapping[str, Any]) -> Section:
     rows = [[name, label_text(_shown(about[key]))] for key, name in _NAMES.items() if about.get(key) is not None]
-    return Section("How this was made", [Table("Everything needed to read this a year from now", ["", ""], rows, 2)])
+    return Section(
+        "How this was made", [PageTable("Everything needed to read this a year from now", ["", ""], rows, 2)]
+    )
 
 
 def _shown(value: object) -> str:

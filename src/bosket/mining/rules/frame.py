@@ -17,13 +17,13 @@ from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
 from bosket.evidence import Errors, Selection
 from bosket.limits import keeps_to
-from bosket.measures.multiple import adjust as adjusted
-from bosket.mining.rules.generate import generate, tables_of
+from bosket.mining.rules.passing import generate, tables_of
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import check_testable, tests_in_family
-from bosket.mining.rules.splits import Rules, Source
+from bosket.mining.rules.splits import Families, Rules
 from bosket.mining.rules.template import RuleTemplate
 from bosket.progress import Meter, Progress
+from bosket.statistics.multiple import adjust as adjusted
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def association_rules(  # what users of such functions expect to write
     )
     _check(found, query)
     shape = query.template.on(found.domain)
-    source = Source(found)
+    source = Families(found)
     passed = generate(source, query, shape, on_progress)
     family = 0
     p_adjusted = np.empty(0)
@@ -169,7 +169,9 @@ def _about_intervals(query: Query) -> dict[str, Any]:
     return {"intervals": {measure.name: measure.scale.value for measure in query.chosen if measure.gradient}}
 
 
-def _columns(source: Source, query: Query, rules: Rules, level: float, on_progress: Progress | None) -> dict[str, Any]:
+def _columns(
+    source: Families, query: Query, rules: Rules, level: float, on_progress: Progress | None
+) -> dict[str, Any]:
     n = source.found.n_records
     m = len(rules)
     names = as_objects([name for level in source.found.levels for name in source.found.names(level.items)])

@@ -8,12 +8,12 @@ from functools import cached_property
 
 from bosket.checks import check_choice, check_integer, check_not_negative, check_probability, check_real
 from bosket.errors import ParameterError
-from bosket.estimates import normal_quantile
 from bosket.measures import MLXTEND, Measure, measure, measures
 from bosket.measures.inference import check_interval
-from bosket.measures.multiple import METHODS
 from bosket.mining.rules.significance import ALTERNATIVES
 from bosket.mining.rules.template import RuleTemplate
+from bosket.statistics.estimates import normal_quantile
+from bosket.statistics.multiple import METHODS
 
 
 @dataclass(frozen=True)

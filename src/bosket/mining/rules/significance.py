@@ -29,14 +29,14 @@ import numpy.typing as npt
 
 from bosket.counting.table import ItemsetIndex
 from bosket.errors import ParameterError
-from bosket.estimates import Floats
 from bosket.evidence import Family
 from bosket.evidence.kept import Places
-from bosket.measures.exact_kernels import fisher_tail
 from bosket.mining.candidates import count_candidates, next_candidates
 from bosket.mining.rules.splits import Rules
 from bosket.mining.rules.template import Shape
 from bosket.progress import Meter, Progress
+from bosket.statistics.estimates import Floats
+from bosket.statistics.exact_kernels import fisher_tail
 from bosket.threads import apart, slices
 
 if TYPE_CHECKING:

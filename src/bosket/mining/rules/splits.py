@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.estimates import Floats
 from bosket.evidence import Family
 from bosket.evidence.kept import Places
 from bosket.measures import Contingency
 from bosket.measures.inference import Covariance
+from bosket.statistics.estimates import Floats
 from bosket.threads import slices
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Rules:
         return Contingency.of_counts(self.x, self.a, self.c, n_records)
 
 
-class Source:
+class Families:
     """The itemsets that rules are made of, and the evidence about them."""
 
     def __init__(self, found: FrequentItemsets) -> None:

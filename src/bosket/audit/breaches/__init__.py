@@ -1,0 +1,1 @@
+"""Breaches counted in reports and the records that they were made from."""

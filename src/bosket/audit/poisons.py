@@ -1,0 +1,106 @@
+"""What dishonest people can do to estimates, and which reports no honest person would have sent.
+
+A client that does not follow the protocol picks its report.  Cheu, Smith and Ullman (IEEE Security and Privacy 2021)
+call these manipulation attacks, and show that local schemes are open to them, the more so the more private they are.
+See docs/theory/poisoning.md for what can be noticed and what cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bosket.checks import check_between, check_integer, check_probability
+from bosket.errors import DataError
+from bosket.mechanisms.base import Channel
+from bosket.plan import Plan
+from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
+
+_LARGEST = 16  # items of an itemset, as for estimates
+_TILTS = np.geomspace(1e-3, 32, 64)
+"""Every exponent gives a bound that holds; the best of these is near the best of all."""
+
+
+def poisoning(study: Plan | Reports, *, fraction: float = 0.01, sizes: Iterable[int] = range(1, 6)) -> pd.DataFrame:
+    """How far dishonest people, this ``fraction`` of all, can move a support: a row for each size of itemset.
+
+    size          items of the itemset; sizes that cannot be estimated under the plan are left out
+    low, high     the smallest and largest weight that a report can have
+    record_size   the stated size of a record with the largest weight, where sizes are sent
+    lie           the shift by people who lie about their record and then follow the protocol: at most the fraction
+    up, down      the expected shift by people who pick their reports, against what honest ones would have sent
+    shift         the same, whatever they would have sent: fraction times the largest difference of two weights
+
+    >>> import bosket as bk
+    >>> plan = bk.Plan(bk.Domain(range(20)), bk.Flip(keep=0.6))
+    >>> bk.audit.poisoning(plan, fraction=0.01)[["size", "low", "high", "shift"]].round(2).values.tolist()[-1]
+    [5.0, -162.0, 243.0, 4.05]
+    """
+    plan = study.plan if isinstance(study, Reports) else study
+    if not isinstance(plan, Plan):
+        raise DataError(f"A Plan or Reports can be poisoned, a {type(study).__name__} cannot.")
+    f = check_probability("fraction", fraction)
+    rows = []
+    for k in sizes:
+        size = check_integer("sizes", k, least=1, most=_LARGEST)
+        found = plan.channel.influence(size, plan.unit.max_size)
+        if found is not None:
+            rows.append(
+                {
+                    "size": size,
+                    "low": found.low,
+                    "high": found.high,
+                    "record_size": found.record_size,
+                    "lie": f,
+                    "up": f * found.high,
+                    "down": f * (1.0 - found.low),
+                    "shift": found.shift(f),
+                }
+            )
+    columns = ["size", "low", "high", "record_size", "lie", "up", "down", "shift"]
+    return pd.DataFrame(rows, columns=columns).astype({"record_size": "Int64"})
+
+
+def implausible(reports: Reports, *, level: float = 1e-6) -> npt.NDArray[np.bool_]:
+    """Which reports show so many items, or so few, that no record the plan allows makes it plausible.
+
+    If all people are honest, whatever their records, any report at all is marked with probability at most ``level``;
+    ``reports[~implausible(reports)]`` goes on without them.  Only the number of items is looked at: who adds the items
+    that matter to a report which is drawn as it should be is not noticed.  No report of a mechanism that shows a fixed
+    number of items is marked (one with another number is refused on reading).
+    """
+    if not isinstance(reports, Reports):
+        raise DataError(f"Reports can be implausible, a {type(reports).__name__} cannot.")
+    alpha = check_between("level", level, 0, 1) / max(1, len(reports))
+    shown = np.bitwise_count(reports.bits).sum(axis=1, dtype=np.int64)
+    marked = np.zeros(len(reports), bool)
+    strata = np.zeros(len(reports), np.int32) if reports.strata is None else reports.strata
+    for stratum in np.unique(strata).tolist():
+        rows = np.flatnonzero(strata == stratum)
+        chance = tail_bounds(reports.channel, stratum, len(reports.domain), reports.plan.unit.max_size)
+        marked[rows] = chance[shown[rows]] < math.log(alpha)
+    return marked
+
+
+def tail_bounds(channel: Channel, stratum: int, n_items: int, max_size: int | None) -> Floats:
+    """By number of items shown, ln of a bound on the probability of as many or more, or as few or fewer, doubled.
+
+    Chernoff: Pr(T >= t) <= exp(K(u) - u t) for every u > 0, Pr(T <= t) likewise for u < 0, where K(u) is the largest
+    ln E exp(u T) of any record.
+    """
+    numbers = np.arange(n_items + 1)
+    sides = []
+    for sign in (1.0, -1.0):
+        best = np.zeros(n_items + 1)
+        for tilt in sign * _TILTS:
+            moment = channel.log_moment(float(tilt), stratum, max_size)
+            if moment is not None:
+                best = np.minimum(best, moment - tilt * numbers)
+        sides.append(best)
+    result: Floats = np.minimum(*sides) + math.log(2)
+    return result

@@ -1,0 +1,1 @@
+"""What commands show: the terminal, tables, results, drawings."""

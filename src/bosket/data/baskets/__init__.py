@@ -1,0 +1,1 @@
+"""Baskets: records that are sets of items."""

@@ -1,0 +1,1 @@
+"""Readers and writers of baskets and tables: text, CSV, Parquet and frames."""

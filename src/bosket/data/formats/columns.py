@@ -1,0 +1,190 @@
+"""Columns of any kind of value as codes and labels.
+
+A column is an Arrow array, or a plain list where Arrow has no type for its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.data.baskets.rows import Offsets, is_missing, labels_of
+from bosket.data.formats.sources import Source
+
+Result = TypeVar("Result")
+Column: TypeAlias = Any  # pyarrow.Array, pyarrow.ChunkedArray (neither is typed) or list[Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a frame or file, with their names and where they come from."""
+
+    names: tuple[Hashable, ...]
+    values: tuple[Column, ...]
+    source: Source
+    categories: dict[int, tuple[Hashable, ...]] = field(default_factory=dict)
+    """What columns of declared categories may hold, in order, by place."""
+    check_size: Callable[[int], None] = lambda _: None
+    """Refuses to hold more bytes than the cap of a file."""
+
+    def called(self, at: int) -> str:
+        """A column in a message: by name in a frame, by number in a file, whose header may be a record by mistake."""
+        return f"column {at + 1}" if self.source.path is not None else f"column {self.names[at]!r}"
+
+
+def is_list(column: Column) -> bool:
+    """Whether the column holds lists; a plain Python one is judged by its first value."""
+    if isinstance(column, list):
+        first = next((value for value in column if not is_absent(value)), None)
+        return isinstance(first, list | tuple | set | frozenset | np.ndarray)
+    types = pa.types
+    kind = column.type
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def is_absent(value: object) -> bool:
+    return not isinstance(value, Iterable) and is_missing(value)
+
+
+def is_boolean(column: Column) -> bool:
+    return not isinstance(column, list) and bool(pa.types.is_boolean(column.type))
+
+
+def reads_as_one_hot(column: Column, source: Source) -> bool:
+    return all(bool((presence(part, source) >= 0).all()) for part in (column[:1000], column))
+
+
+MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+
+
+def is_sign(text: str) -> bool:
+    """Whether text says that something is present or absent."""
+    return text.lower() in MEANINGS
+
+
+def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
+    """1 for present, 0 for absent or missing, -1 for anything else."""
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        parts = [_meanings(*_guarded(partial(_words_of, chunk), source)) for chunk in column.iterchunks()]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
+    return _meanings(*codes_of(column, source))
+
+
+def _words_of(chunk: Any) -> tuple[npt.NDArray[Any], list[Any]]:
+    """A code for each value, -1 where missing, and the words coded, of which some may be alike or missing."""
+    codes = chunk.indices if chunk.null_count == 0 else pc.fill_null(chunk.indices.cast(pa.int64()), -1)
+    return codes.to_numpy(), chunk.dictionary.to_pylist()
+
+
+def _meanings(codes: npt.NDArray[Any], values: list[Any]) -> npt.NDArray[np.int8]:
+    meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
+    for code, value in enumerate(values):
+        meanings[code] = MEANINGS.get(value.lower(), -1) if isinstance(value, str) else _meaning(value)
+        if code > 100:  # no need to look at a million different values
+            meanings[code + 1 : -1] = -1
+            break
+    of_cells: npt.NDArray[np.int8] = meanings[codes]
+    return of_cells
+
+
+def _meaning(value: object) -> int:
+    if is_missing(value):
+        return 0
+    return next((number for number in (0, 1) if value == number), -1)
+
+
+def whole(labels: list[Hashable]) -> list[Hashable]:
+    """Numbers that are all whole as such: pandas makes floating-point numbers of integers when one is missing."""
+    if labels and all(isinstance(label, float) and label.is_integer() for label in labels):
+        return [int(label) for label in labels if isinstance(label, float)]
+    return labels
+
+
+def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
+    """A code for each value, -1 where missing, and the label of each code, all of them used."""
+    codes, values = codes_of(column, source)
+    labels = whole(values)
+    used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
+    rank = np.append(np.cumsum(used) - 1, -1)
+    return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]
+
+
+def codes_of(column: Column, source: Source) -> tuple[Offsets, list[Any]]:
+    """A code for each value, -1 where missing, and the values coded."""
+    return _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column), source)
+
+
+def _guarded(step: Callable[[], tuple[Result, list[Any]]], source: Source) -> tuple[Result, list[Any]]:
+    """Do a step with values; what cannot be an item is told in our words."""
+    try:
+        return step()
+    except UnicodeDecodeError:  # Arrow does not look whether strings are text
+        fault = "holds text that is not UTF-8"
+    except (TypeError, ValueError, OverflowError, pa.ArrowException):  # lists and other nested values
+        fault = "holds values that cannot be items"
+    raise source.error(fault)
+
+
+def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
+    index: dict[Hashable, int] = {}
+    codes = [-1 if is_missing(value) else index.setdefault(value, len(index)) for value in labels_of(column)]
+    return np.array(codes, np.int64), list(index)
+
+
+def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
+    codes, words = encoded(column)
+    return codes, words.to_pylist()
+
+
+def encoded(column: Any) -> tuple[Offsets, Any]:
+    """A code for each value of an Arrow column, -1 where missing, and an array of the values coded."""
+    chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    if pa.types.is_null(chunks.type):  # of which Arrow makes no one dictionary
+        return np.full(len(chunks), -1, np.int64), pa.array([], pa.null())
+    if pa.types.is_floating(chunks.type):
+        chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
+    if pa.types.is_dictionary(chunks.type):
+        chunks = pa.chunked_array([_clean(chunk) for chunk in chunks.chunks], chunks.type)
+    if not pa.types.is_dictionary(chunks.type):
+        chunks = chunks.dictionary_encode()
+    chunks = chunks.unify_dictionaries()
+    if chunks.num_chunks == 0:
+        return np.empty(0, np.int64), pa.array([], pa.null())
+    parts = [pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy() for chunk in chunks.chunks]
+    return np.concatenate(parts), chunks.chunk(0).dictionary
+
+
+def codes_in_order(column: Column, source: Source) -> Offsets:
+    """A code for each value, from 0 in the order of first appearance, -1 where missing."""
+    is_number = not isinstance(column, list) and pa.types.is_dictionary(column.type) and not _is_text(column)
+    codes, values = codes_of(column.cast(column.type.value_type) if is_number else column, source)
+    first = np.full(len(values) + 1, codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    ranks = np.full(len(values) + 1, -1)  # code -1, missing, picks the last entry
+    ranks[np.argsort(first[:-1], kind="stable")] = np.arange(len(values))
+    return ranks[codes]
+
+
+def _is_text(column: Any) -> bool:
+    """Whether a dictionary holds words: decoded, they may take far more than they do."""
+    kind, types = column.type.value_type, pa.types
+    return bool(
+        types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
+    )
+
+
+def _clean(chunk: Any) -> Any:
+    """The same cells over a dictionary that names no value twice and holds no missing one; words are not decoded."""
+    words = chunk.dictionary
+    if words.null_count == 0 and len(words.unique()) == len(words):
+        return chunk
+    different = words.dictionary_encode()
+    codes = different.indices.take(chunk.indices).cast(chunk.type.index_type)
+    return pa.DictionaryArray.from_arrays(codes, different.dictionary, ordered=chunk.type.ordered)

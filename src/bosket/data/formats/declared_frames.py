@@ -1,0 +1,289 @@
+"""Frames under a declaration: what is read, and how, follows from names and types of columns and the declared items.
+
+With ``unknown="drop"`` nothing in a cell makes an error, and a row changes one record, or at most one item of one
+record where the layout is long.  Types of columns are public, as the schema of a file is, and one that cannot hold
+items (dates, nested values) is refused by its type.  The cells of a column of Python objects are looked at one by one:
+what pandas or Arrow would make of all of them together does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.checks import check_choice
+from bosket.data.baskets.rows import Csr, Offsets, from_pairs
+from bosket.data.domain import ItemIds
+from bosket.data.formats.columns import MEANINGS, Columns, encoded, is_absent
+from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
+from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
+from bosket.data.formats.declared_records import kept, refused
+from bosket.data.formats.frames import FRAME, collected, with_text_bins
+from bosket.data.formats.layouts import LAYOUTS, Layout, check_named, long_columns, position
+from bosket.data.formats.lookup import Lookup, record_key
+from bosket.data.formats.vocabulary import Unknown
+
+Kind: TypeAlias = Literal["objects", "lists", "values", "other"]
+"""What the type of a column says: anything, lists of text or numbers, text or numbers, or what cannot be items."""
+
+_NOT_IN_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
+"""What Arrow says of half a surrogate pair, which is no text, and of types that it has not; such cells are read one by
+one, and stand for what they would stand for anyway."""
+
+
+@dataclass(frozen=True)
+class _Frame:
+    names: tuple[Hashable, ...]
+    series: tuple[nw.Series[Any], ...]
+    kinds: tuple[Kind, ...]
+    lookup: Lookup
+    is_strict: bool
+
+    @property
+    def columns(self) -> Columns:
+        return Columns(self.names, (), FRAME)
+
+    def must(self, at: int, what: str) -> str:
+        return f"must hold {what} in {self.columns.called(at)}, whose type is {str(self.series[at].dtype)[:40]}"
+
+
+def read(
+    frame: Any,
+    layout: Layout | None,
+    lookup: Lookup,
+    unknown: Unknown,
+    *,
+    record: Hashable | None,
+    item: Hashable | None,
+) -> Csr:
+    """The records of a frame over the declared domain; ``record`` and ``item`` name columns, as without one."""
+    known = collected(frame)
+    series = tuple(map(with_text_bins, known.iter_columns()))
+    data = _Frame(tuple(known.columns), series, tuple(map(kind_of, series)), lookup, unknown == "refuse")
+    if layout is None:
+        layout = _layout(data, record, item)
+    check_choice("layout", layout, LAYOUTS)
+    check_named(layout, record, item)
+    if layout == "one-hot":
+        return _one_hot(data)
+    if layout == "list":
+        return _lists(data, item)
+    return _long(data, record, item)
+
+
+def kind_of(series: nw.Series[Any]) -> Kind:
+    native, kind = series.to_native(), series.dtype
+    if isinstance(native, pd.Series) and native.dtype == object:  # narwhals would look at the cells
+        return "objects"
+    if isinstance(kind, nw.List | nw.Array):
+        return "lists" if _is_value(kind.inner) else "other"
+    if kind in (nw.Object, nw.Unknown):  # sparse columns of pandas are of an unknown type
+        return "objects"
+    return "values" if _is_value(kind) else "other"
+
+
+def _is_value(kind: Any) -> bool:
+    is_number = kind.is_numeric() and kind != nw.Decimal
+    return is_number or kind in (nw.String, nw.Binary, nw.Boolean, nw.Categorical, nw.Enum, nw.Unknown)
+
+
+def _layout(data: _Frame, record: Hashable | None, item: Hashable | None) -> Layout:
+    """The layout, by names and types alone; a column of objects may hold lists or items, and so tells nothing."""
+    if record is not None:
+        return "long"
+    if item is not None:
+        kind = data.kinds[position(data.columns, "item", item)]
+        if kind == "objects":
+            raise ambiguous(FRAME)
+        return "list" if kind == "lists" else "long"
+    if "lists" in data.kinds:
+        return "list"
+    return declared_layout(data.names, [data.lookup.item(name) >= 0 for name in data.names], FRAME)
+
+
+def cells_of(series: nw.Series[Any], kind: Kind) -> tuple[Offsets, list[Any]]:
+    """A code for each cell, -1 where it is missing, and the values coded; those of objects are not compared."""
+    if kind == "values":
+        try:
+            return values_of(series.to_arrow())
+        except _NOT_IN_ARROW:
+            pass
+    native = series.to_native()
+    cells = list(native) if isinstance(native, pd.Series) else series.to_list()
+    codes = [-1 if _is_missing(cell) else at for at, cell in enumerate(cells)]
+    return np.array(codes, np.int64), cells
+
+
+def _is_missing(cell: object) -> bool:
+    try:
+        return is_absent(cell)
+    except Exception:  # noqa: BLE001  # a comparison of somebody else's object
+        return False
+
+
+def values_of(column: Any) -> tuple[Offsets, list[Any]]:
+    codes, words = encoded(_with_bytes(column))
+    kind, values = words.type, words.to_pylist()
+    if pa.types.is_large_binary(kind):
+        return codes, list(map(_text, values))
+    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
+        return codes, list(map(kind.to_pandas_dtype(), values))
+    return codes, values
+
+
+def _with_bytes(column: Any) -> Any:
+    """An Arrow column with its text as bytes: not all that is said to be UTF-8 is."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return pa.chunked_array(list(map(_bytes, chunks)), None if chunks else pa.null())
+
+
+def _bytes(array: Any) -> Any:
+    kind, types = array.type, pa.types
+    if types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(array.indices, _bytes(array.dictionary))
+    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_binary_view)
+    return array.cast(pa.large_binary()) if any(is_kind(kind) for is_kind in tests) else array
+
+
+def _text(raw: bytes | None) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _items(data: _Frame, cells: tuple[Offsets, list[Any]]) -> ItemIds:
+    """The item of each cell, -1 for one that stands for none."""
+    codes, values = cells
+    items: ItemIds = np.append(np.array(data.lookup.items(values), np.int32), np.int32(-1))[codes]
+    return items
+
+
+def _refuse(is_bad: npt.NDArray[np.bool_], fault: str) -> None:
+    if is_bad.any():
+        raise FRAME.error(f"{fault}, in row {int(np.argmax(is_bad)) + 1}")
+
+
+def _long(data: _Frame, record: Hashable | None, item: Hashable | None) -> Csr:
+    """A row per record and item; one without a record says nothing, one without an item that the record exists."""
+    at_record, at_item = long_columns(data.columns, record, item)
+    if data.kinds[at_item] in ("lists", "other"):
+        raise FRAME.error(data.must(at_item, "items as text or numbers"))
+    records = _record_codes(data, at_record)
+    cells = cells_of(data.series[at_item], data.kinds[at_item])
+    items = _items(data, cells)
+    if data.is_strict:
+        _refuse(records < 0, "must say which record the item belongs to")
+        _refuse((items < 0) & (cells[0] >= 0), UNDECLARED)
+    is_named = records >= 0
+    numbers, n_records = _in_order(records[is_named])
+    return from_pairs(numbers, items[is_named], n_records, data.lookup.domain)
+
+
+def _in_order(codes: Offsets) -> tuple[Offsets, int]:
+    """The codes counted from 0 as they first appear, and how many there are."""
+    found, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    ranks = np.empty(found.size, np.int64)
+    ranks[np.argsort(first)] = np.arange(found.size)
+    return ranks[places], found.size
+
+
+def _record_codes(data: _Frame, at: int) -> Offsets:
+    """A code for the record that each row names, -1 for one that names none."""
+    series, kind = data.series[at], data.kinds[at]
+    if kind in ("values", "other"):
+        try:
+            return encoded(_with_bytes(series.to_arrow()))[0]
+        except pa.ArrowNotImplementedError:  # of nested types
+            kind = "lists"
+        except _NOT_IN_ARROW:
+            pass
+    if kind == "lists":
+        raise FRAME.error(data.must(at, "names of records"))
+    index: dict[Hashable, int] = {}
+    codes, cells = cells_of(series, "objects")
+    keys = [None if code < 0 else record_key(cell) for code, cell in zip(codes.tolist(), cells, strict=True)]
+    return np.array([-1 if key is None else index.setdefault(key, len(index)) for key in keys], np.int64)
+
+
+def _lists(data: _Frame, item: Hashable | None) -> Csr:
+    """A list of items in each row; a missing list is an empty record."""
+    for wanted in ("lists", "objects"):
+        places = [at for at, kind in enumerate(data.kinds) if kind == wanted]
+        if places:
+            break
+    if item is not None:
+        places = [position(data.columns, "item", item)]
+    if len(places) != 1:
+        hint = "Baskets.from_frame takes the name of the column, as item=."
+        raise FRAME.error(f"must have one column of lists, got {len(places)}", hint=hint)
+    at = places[0]
+    if data.kinds[at] == "objects":
+        return _objects(data, at)
+    if data.kinds[at] != "lists":
+        raise FRAME.error(data.must(at, "lists of text or numbers"))
+    try:
+        column = data.series[at].to_arrow()
+        sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        cells = values_of(pc.list_flatten(column))
+    except _NOT_IN_ARROW:
+        return _objects(data, at)
+    records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
+    items = _items(data, cells)
+    if data.is_strict and (items < 0).any():
+        raise FRAME.error(f"{UNDECLARED}, in row {int(records[np.argmin(items)]) + 1}")
+    return from_pairs(records[items >= 0], items[items >= 0], sizes.size, data.lookup.domain)
+
+
+def _objects(data: _Frame, at: int) -> Csr:
+    codes, cells = cells_of(data.series[at], "objects")
+    records = [() if code < 0 else cell for code, cell in zip(codes.tolist(), cells, strict=True)]
+    return refused(records, data.lookup) if data.is_strict else kept(records, data.lookup)
+
+
+def _one_hot(data: _Frame) -> Csr:
+    """A column per item: a cell of 1 or true says that the item is there; columns of other names are not looked at."""
+    items = _item_columns(data)
+    rows, ids = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    for at in np.flatnonzero(items >= 0).tolist():
+        if data.kinds[at] in ("lists", "other"):
+            raise FRAME.error(data.must(at, "0 and 1, or false and true"))
+    for at in np.flatnonzero(items >= 0).tolist():
+        codes, values = cells_of(data.series[at], data.kinds[at])
+        signs = np.append(np.array(list(map(_sign, values)), np.int8), np.int8(0))[codes]
+        if data.is_strict:
+            _refuse(signs < 0, MISPLACED)
+        rows.append(np.flatnonzero(signs == 1))
+        ids.append(np.full(rows[-1].size, items[at], np.int32))
+    n_records = len(data.series[0]) if data.series else 0
+    return from_pairs(np.concatenate(rows), np.concatenate(ids), n_records, data.lookup.domain)
+
+
+def _item_columns(data: _Frame) -> ItemIds:
+    if not data.names:
+        raise FRAME.error("has no columns")
+    items = np.array([data.lookup.item(name) for name in data.names], np.int32)
+    if data.is_strict and items.min() < 0:
+        at = int(np.argmin(items)) + 1
+        raise FRAME.error(f"must name a declared item at the head of each column; column {at} does not", hint=SAY)
+    if np.unique(items[items >= 0]).size < np.count_nonzero(items >= 0):
+        raise FRAME.error("must not have two columns of one item")
+    return items
+
+
+def _sign(value: object) -> int:
+    """1 for present, 0 for absent, -1 for anything else."""
+    try:
+        if isinstance(value, str):
+            return MEANINGS.get(value.lower(), -1)
+        return next((number for number in (0, 1) if bool(value == number)), -1)
+    except Exception:  # noqa: BLE001  # a comparison of somebody else's object, or of an array
+        return -1

@@ -1,0 +1,176 @@
+"""What a value in memory stands for, where the items are declared.
+
+A value stands for the declared item that it *equals*, as a number or as text, or whose writing it is: 3, 3.0 and "3"
+for 3 and for "3", True and "True" for "True", "01" for "01" alone.  That depends on the value and the declaration and
+on nothing else.  Which of these comes is often decided by other records: a reader of text takes labels for numbers if
+all of them are, a frame makes 1.0 of 1 where a value is missing, and Python keeps of 1, 1.0 and True the one that it
+saw first.  So no two declared items may be such that one value stands for both.
+
+Times are never equal to numbers, though NumPy says that a second is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from bosket.data.baskets.rows import is_missing, plain
+from bosket.data.domain import DEEPEST, Domain
+from bosket.data.formats.vocabulary import written
+from bosket.errors import ParameterError
+
+_PLAIN = frozenset({str, int, float, bool})
+_OTHER = object()
+"""Marks the key of what is neither text nor a number; no label of anybody's equals it."""
+_DIGITS = 15
+"""Decimal digits that a double holds, whichever they are."""
+_TRUTHS = {"True": True, "False": False}
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """From values to the ids of declared items."""
+
+    domain: Domain
+    places: dict[Hashable, int]
+
+    @classmethod
+    def of(cls, domain: Domain, *, parameter: str = "items") -> Lookup:
+        """Refused where one value would stand for two items, or an item cannot be told from a missing value."""
+        if any(map(is_missing, domain.labels)):
+            must = f"The '{parameter}' parameter must not name None or NaN, which stand for what is missing."
+            raise ParameterError(must, parameter=parameter, value=None)
+        places: dict[Hashable, int] = {}
+        for at, label in enumerate(domain.labels):
+            for key in {_key(label), *_other_ways(label)}:
+                if places.setdefault(key, at) != at:
+                    raise ParameterError(
+                        f"The '{parameter}' parameter must not name two items that are written alike, such as 1 and "
+                        "'1', or that are equal once they are read, such as 1 and 'True'.",
+                        parameter=parameter,
+                        value=label,
+                        hint="Whether a column holds numbers or text is decided by all its records together.",
+                    )
+        return cls(domain, places)
+
+    @classmethod
+    def where_clear(cls, domain: Domain) -> Lookup:
+        """Of any domain: a value that could stand for two items, and equals neither, stands for none."""
+        exact = {_key(label): at for at, label in enumerate(domain.labels)}
+        others: dict[Hashable, int] = {}
+        for at, label in enumerate(domain.labels):
+            for key in _other_ways(label):
+                others[key] = at if others.get(key, at) == at else -1
+        return cls(domain, {**others, **exact})
+
+    def item(self, value: object) -> int:
+        """The id of the item, -1 for a value that stands for none, whatever it is and whatever it raises."""
+        try:
+            found = self.places.get(_key(value), -1)
+            if found < 0 and isinstance(value, np.float16 | np.float32):
+                found = self.places.get(float(str(value)), -1)  # with the fewest digits, as in files
+        except Exception:  # noqa: BLE001  # a hash or a comparison of somebody else's object
+            return -1
+        return found
+
+    def items(self, values: list[Any]) -> list[int]:
+        """The id of the item of each value, -1 for one that stands for none."""
+        if _PLAIN.issuperset(map(type, values)):
+            places = self.places
+            return [places.get(value, -1) for value in values]
+        return list(map(self.item, values))
+
+
+def record_key(name: object) -> Hashable | None:
+    """What a name of a record is compared by: text and numbers by themselves, anything else by what it is shown as.
+
+    None for what shows nothing.  Objects are not compared: one could claim to be equal to the name of another record,
+    or make an error where that is looked for.
+    """
+    try:
+        key = _key(name)
+        return key if type(key) in _PLAIN else (_OTHER, str.__str__(str(name)))
+    except Exception:  # noqa: BLE001  # of somebody else's object
+        return None
+
+
+def may_change_in_frames(label: Hashable) -> bool:
+    """Whether a label may become another in a frame, for what its other cells are.
+
+    Text that reads as a number, or as a truth value, and is not written as that is: ``007`` is 7 in a column of numbers
+    and itself in a column of text.  And numbers of more than fifteen digits, which a missing value rounds.
+    """
+    text = written(label)
+    if text is None:
+        return False
+    if text.lower() in ("true", "false"):
+        return text not in _TRUTHS
+    if not text.isascii() or "_" in text:
+        return False
+    try:
+        value = float(text)
+    except ValueError:
+        return False
+    ways = {written(value), _whole(text)}
+    return text not in ways or sum(map(str.isdigit, text)) > _DIGITS
+
+
+def _whole(text: str) -> str | None:
+    try:
+        return written(int(text))
+    except ValueError:
+        return None
+
+
+def _key(label: object) -> Hashable:
+    """Values of one key are one item: numbers of one value, as 1, 1.0 and True are, and others that are equal.
+
+    No code of the value's own class is run for text, whole numbers and floating-point ones.
+    """
+    kind = type(label)
+    if kind in _PLAIN:
+        return label
+    if issubclass(kind, np.generic):
+        label = plain(label)
+        kind = type(label)
+    if issubclass(kind, str):
+        return str.__str__(label)
+    if issubclass(kind, int):
+        return int.__int__(label)  # type: ignore[arg-type]  # mypy does not see that label has this type
+    if issubclass(kind, float):
+        return float.__float__(label)  # type: ignore[arg-type]  # as above
+    if issubclass(kind, Number) and not issubclass(kind, np.generic):
+        return label
+    if issubclass(kind, tuple | frozenset) and not _is_shallow(label):
+        return _OTHER
+    return _OTHER, label
+
+
+def _is_shallow(label: Any, depth: int = 0) -> bool:
+    """Whether tuples are not too deep within each other to be hashed."""
+    if not issubclass(type(label), tuple | frozenset):
+        return True
+    return depth < DEEPEST and all(_is_shallow(part, depth + 1) for part in label)
+
+
+def _other_ways(label: Hashable) -> Iterable[Hashable]:
+    """A number as it is written, and a text that is the writing of a number or a truth value as that."""
+    text = written(label)
+    if text is None:
+        return
+    if not isinstance(label, str):
+        yield text
+        return
+    if text in _TRUTHS:
+        yield _TRUTHS[text]
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:  # also of thousands of digits
+            continue
+        if written(value) == text:
+            yield value

@@ -1,0 +1,106 @@
+"""Parquet files: lists, long and one-hot, with the domain in the metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from bosket.data.baskets.rows import Csr, canonical, over
+from bosket.data.domain import Domain
+from bosket.data.formats.columns import Columns
+from bosket.data.formats.csv_writing import Formulas
+from bosket.data.formats.layouts import LONG_NAMES, Layout, long_rows, to_csr
+from bosket.data.formats.parquet_opening import opened, sound
+from bosket.data.formats.parquet_texts import coded_table
+from bosket.data.formats.sources import Content, Source
+from bosket.errors import DataError
+from bosket.strict_json import parse
+from bosket.threads import slices
+
+DOMAIN_KEY = b"bosket.domain"
+LIST_NAME = "items"
+_RECORDS_A_GROUP = 1 << 17
+_CELLS_A_GROUP = 1 << 26
+
+
+def read(content: Content, layout: Layout | None) -> Csr:
+    """The records of a Parquet file, over the domain in its metadata if it has one."""
+    with opened(content) as file:
+        names = tuple(file.schema.names)
+        if len(set(names)) != len(names):
+            raise content.source.error("must not give two columns the same name")
+        stored = (file.schema.metadata or {}).get(DOMAIN_KEY)
+        table = sound(content, lambda: coded_table(file))
+    csr = to_csr(Columns(names, tuple(table.columns), content.source, check_size=content.check_size), layout)
+    return csr if stored is None else _restored(csr, stored, content.source)
+
+
+def _restored(csr: Csr, stored: bytes, source: Source) -> Csr:
+    """The records over the domain that was written with them; one-hot columns have its labels as text."""
+    fault = "names a domain in its metadata that cannot be read"
+    try:
+        domain = Domain.from_json(parse(stored, what="the domain"))
+        if tuple(map(str, domain.labels)) == csr.domain.labels:
+            return canonical(csr.indptr, csr.indices, domain)
+        fault = "holds items that the domain in its metadata does not have"
+        return over(csr, domain)
+    except DataError:
+        pass
+    raise source.error(fault)
+
+
+def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout, _formulas: Formulas) -> None:
+    """Write records whose labels are all of one plain type."""
+    labels = _label_array(csr.domain.labels, path)
+    n_items = len(labels)
+    if layout == "one-hot" and n_items == 0:
+        raise DataError(f"Cannot write {path}: one-hot columns need at least one item.", path=path)
+    schema = _schema(labels, layout).with_metadata({DOMAIN_KEY: json.dumps(csr.domain.to_json()).encode()})
+    group = max(1, _CELLS_A_GROUP // n_items) if layout == "one-hot" else _RECORDS_A_GROUP
+    with parquet.ParquetWriter(file, schema) as writer:
+        for start, stop in slices(csr.indptr.size - 1, group):
+            indptr = csr.indptr[start : stop + 1]
+            part = Csr(indptr - indptr[0], csr.indices[indptr[0] : indptr[-1]], csr.domain)
+            writer.write_table(pa.Table.from_arrays(_arrays(part, labels, layout, start), schema=schema))
+
+
+def _label_array(labels: tuple[Hashable, ...], path: Path) -> Any:
+    kinds = {bool: pa.bool_(), str: pa.string(), int: pa.int64(), float: pa.float64()}
+    kind = type(labels[0]) if labels else str
+    if kind in kinds and all(type(label) is kind for label in labels):
+        try:
+            return pa.array(labels, kinds[kind])
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            pass
+    raise DataError(
+        f"Cannot write {path}: the items of a Parquet file must be all strings, or all numbers of one type.",
+        path=path,
+        hint="Use plain strings as labels.",
+    )
+
+
+def _schema(labels: Any, layout: Layout) -> Any:
+    if layout == "list":
+        return pa.schema([(LIST_NAME, pa.list_(labels.type))])
+    if layout == "long":
+        return pa.schema([(LONG_NAMES[0], pa.int64()), (LONG_NAMES[1], labels.type)])
+    return pa.schema([(str(label), pa.bool_()) for label in labels.to_pylist()])
+
+
+def _arrays(part: Csr, labels: Any, layout: Layout, first: int) -> list[Any]:
+    """The columns of the records of a row group, the first of which has the number ``first`` from 0."""
+    sizes = np.diff(part.indptr)
+    if layout == "list":
+        return [pa.ListArray.from_arrays(pa.array(part.indptr.astype(np.int32)), labels.take(pa.array(part.indices)))]
+    if layout == "long":
+        records, items = long_rows(part.indptr, part.indices, first + 1)
+        return [records, labels.take(items)]
+    cells = np.zeros((len(labels), sizes.size), np.bool_)
+    cells[part.indices, np.repeat(np.arange(sizes.size), sizes)] = True
+    return [pa.array(column) for column in cells]

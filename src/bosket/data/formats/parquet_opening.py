@@ -1,0 +1,74 @@
+"""Parquet files, opened: their footer is looked at before a row is read."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from bosket.data.formats.sources import MOST_COLUMNS, Content
+
+PLAN_KEY = b"bosket.plan"
+_EXTENSIONS = "arrow_extensions_enabled"  # JSON would come as a type that has no codes; older Arrow has no such option
+_PLAIN = {_EXTENSIONS: False} if _EXTENSIONS in inspect.signature(parquet.ParquetFile).parameters else {}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A Parquet file whose footer is sound as far as one can see; what it claims is counted as it is read."""
+
+    content: Content
+    file: Any
+    handle: Any
+
+    @property
+    def schema(self) -> Any:
+        return self.file.schema_arrow
+
+    @property
+    def leaves(self) -> list[Any]:
+        """The columns as Parquet has them: those of nested values one by one."""
+        return [self.file.schema.column(at) for at in range(self.file.metadata.num_columns)]
+
+    def coded(self, paths: list[str]) -> Any:
+        """A reader of the same file that gives the text at these paths as codes."""
+        return parquet.ParquetFile(
+            self.handle, metadata=self.file.metadata, read_dictionary=paths, pre_buffer=False, **_PLAIN
+        )
+
+
+def sound(content: Content, step: Callable[[], Any]) -> Any:
+    """Do a step with a Parquet file; what is wrong with it is told in our words."""
+    with contextlib.suppress(pa.ArrowException, OSError, ValueError, OverflowError):
+        return step()
+    raise content.source.error("is not a sound Parquet file")
+
+
+@contextlib.contextmanager
+def opened(content: Content, *, what: str = "baskets") -> Iterator[Opened]:
+    """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read."""
+    handle = content.random_access()
+    with handle:
+        file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False, **_PLAIN))
+        opened = Opened(content, file, handle)
+        if PLAN_KEY in (sound(content, lambda: file.schema_arrow.metadata) or {}):
+            fault = f"holds randomized reports, not {what}; read it with bosket.Reports.read"
+            raise content.source.error(fault)
+        if file.metadata.num_columns > MOST_COLUMNS:
+            raise content.source.error(f"must have at most {MOST_COLUMNS:,} columns, and has more")
+        content.check_size(sound(content, lambda: _claimed(file.metadata)))
+        sound(content, lambda: opened.schema.names)
+        yield opened
+
+
+def _claimed(metadata: Any) -> int:
+    """The size of all columns, uncompressed, by what the footer says.
+
+    By row groups: asking for the metadata of a column ends the process where its statistics are damaged.
+    """
+    return sum(max(0, metadata.row_group(at).total_byte_size) for at in range(metadata.num_row_groups))

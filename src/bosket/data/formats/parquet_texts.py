@@ -1,0 +1,160 @@
+"""Parquet files with their text as codes: a word that is repeated is held once, however long it is.
+
+A column with a dictionary says a word of 100 kB in less than a byte a cell.  Decoded, such cells take gigabytes, and
+more than Arrow's offsets of 32 bits reach.  So text is not decoded: Arrow hands out codes, and the words beside them.
+A row group whose different words are more than 2 GiB together cannot be read so, nor can text in the encodings that
+write a word as its difference from the one before; these are read as they are, few rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.data.formats import lines, parquet_cells
+from bosket.data.formats.parquet_opening import Opened
+from bosket.data.formats.sources import MAX_BYTES
+
+_ROWS_A_BATCH = 1 << 16
+_MOST_ROWS = 1 << 20
+_FEW_ROWS = 1 << 6
+_BATCHES_TOGETHER = 1 << 10
+_BYTES_A_BATCH = 1 << 26
+_BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
+_BYTES_TOGETHER = 1 << 24
+_ROWS_OF_A_TABLE = 1 << 24
+
+
+def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
+    """The rows of some columns, some at a time, counted towards the cap; errors are Arrow's, for the caller to turn.
+
+    The words of a row group count once.  A word, and the cells of one list, count for no more than a line of text may
+    have, so that one record does not use up the cap.
+    """
+    reader, most = _with_codes(file, columns), _most_rows(file, columns)
+    total = 0
+    for group in range(file.file.metadata.num_row_groups):
+        words = 0
+        sixteenth = file.file.metadata.row_group(group).num_rows // 16  # each batch comes with a copy of the words
+        for batch in _group(file, reader, group, columns, min(most, max(_ROWS_A_BATCH, sixteenth))):
+            weights = [_weight(column) for column in batch.columns]
+            total += sum(cells for cells, _ in weights)
+            words = max(words, sum(known for _, known in weights))  # a batch comes with the words of those before
+            file.content.check_size(total + words)
+            yield batch
+        total += words
+
+
+def coded_table(file: Opened) -> Any:
+    """All rows, counted towards the cap twice: cells by what the footer says, before any is read, and all that comes.
+
+    Errors are Arrow's, for the caller to turn.  A row group is read at once, so that its words are held once.
+    """
+    metadata = file.file.metadata
+    reader = _with_codes(file, file.schema.names)
+    file.content.check_size(parquet_cells.n_bytes(file))
+    batches: list[Any] = []
+    total = 0
+    for group in range(metadata.num_row_groups):
+        size = max(1, min(metadata.row_group(group).num_rows, _ROWS_OF_A_TABLE))
+        for batch in _group(file, reader, group, None, size):
+            columns = list(map(_as_codes, batch.columns, reader.schema_arrow.types))
+            batches.append(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+            total += batches[-1].nbytes
+            file.content.check_size(total)
+    return pa.Table.from_batches(batches, batches[0].schema if batches else reader.schema_arrow)
+
+
+def _as_codes(column: Any, kind: Any) -> Any:
+    """A column that was read as it is, as the codes that others are."""
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+        return column.cast(kind.value_type).dictionary_encode()
+    return column if column.type == kind else column.cast(kind)
+
+
+def _with_codes(file: Opened, columns: list[str]) -> Any:
+    """A reader of the same file that gives the text of these columns as codes."""
+    return file.coded(
+        [
+            leaf.path
+            for _, leaves in parquet_cells.leaves_of(file, columns)
+            for leaf in leaves
+            if leaf.physical_type == "BYTE_ARRAY" and leaf.converted_type != "DECIMAL"
+        ]
+    )
+
+
+def _nested(file: Opened, columns: list[str]) -> list[str]:
+    wanted = set(columns)
+    return [field.name for field in file.schema if field.name in wanted and pa.types.is_nested(field.type)]
+
+
+def _most_rows(file: Opened, columns: list[str]) -> int:
+    """The most rows of a batch: fewer of lists, which may be long, and of rows that are wide by the schema."""
+    bits = parquet_cells.bits_of_a_row(file, columns)
+    most, room = (_ROWS_A_BATCH, _BYTES_OF_LISTS) if _nested(file, columns) else (_MOST_ROWS, _BYTES_A_BATCH)
+    return max(1, min(most, 8 * room // max(1, bits)))
+
+
+def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, size: int) -> Iterator[Any]:
+    """The rows of a row group; where there cannot be codes, or no more of them, the rest as it is."""
+    done = 0
+    try:
+        for batch in reader.iter_batches(size, row_groups=[group], columns=columns):
+            yield batch
+            done += batch.num_rows
+    except pa.lib.ArrowCapacityError:
+        pass
+    except OSError as error:
+        if "DictAccumulator" not in str(error):  # what Arrow says of an encoding that it makes no codes of
+            raise
+    else:
+        return
+    yield from _as_it_is(file, group, columns, done)
+
+
+def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) -> Iterator[Any]:
+    """The rows of a row group after the first ones, without codes.
+
+    A word is no longer than the group, by what the footer says: so few rows are decoded at once that they are less
+    than the cap, and then put together up to the size of a batch.  The footer may lie, and the words be as long as a
+    page: so they are never more than ``_FEW_ROWS``.
+    """
+    claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
+    size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
+    held, n_bytes = [], 0
+    for batch in file.file.iter_batches(size, row_groups=[group], columns=columns):
+        before = min(done, batch.num_rows)
+        done -= before
+        held.append(batch.slice(before))
+        n_bytes += held[-1].nbytes
+        if n_bytes > _BYTES_TOGETHER or len(held) >= _BATCHES_TOGETHER:
+            yield from _together(held)
+            held, n_bytes = [], 0
+    if held:
+        yield from _together(held)
+
+
+def _together(batches: list[Any]) -> list[Any]:
+    whole: list[Any] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
+
+
+def _weight(column: Any) -> tuple[int, int]:
+    """The bytes of the cells of a column, and those of the words that they are codes of."""
+    if pa.types.is_nested(column.type):
+        cells = pc.list_flatten(column)
+        held, words = _weight(cells)
+        lists = pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), max(1, held // max(1, len(cells))))
+        return _sum_of(lists), words
+    if pa.types.is_dictionary(column.type):
+        return column.indices.nbytes, _sum_of(pc.binary_length(column.dictionary))
+    return column.nbytes, 0
+
+
+def _sum_of(sizes: Any) -> int:
+    """The sum of sizes, of each of them no more than a line of text may have."""
+    return pc.sum(pc.min_element_wise(sizes, lines.LONGEST, skip_nulls=False)).as_py() or 0

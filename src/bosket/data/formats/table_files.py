@@ -1,0 +1,211 @@
+"""Read and write tables, by the suffix of the file; ``.gz`` may follow either.
+
+=============  ====================================================================================================
+``.csv``       a header, then a record a line.  A cell is text, without the blanks around it.
+``.parquet``   a column per attribute.  One that we wrote names its domain in the metadata, so values keep their
+               types and order, and those that no record holds remain; of any other, cells are as they are.
+=============  ====================================================================================================
+
+What cannot be read is a ``DataError`` with the path, and the line where there are lines; never with contents.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import json
+import os
+import re
+from collections.abc import Hashable
+from functools import partial
+from itertools import dropwhile, pairwise
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from bosket.checks import check_choice
+from bosket.data.domain import is_text
+from bosket.data.formats import basket_files as files
+from bosket.data.formats import csv_files, declared_tables
+from bosket.data.formats.atomic import atomic_path
+from bosket.data.formats.columns import Columns
+from bosket.data.formats.csv_writing import Formulas, check_formulas, quoted
+from bosket.data.formats.parquet_opening import opened, sound
+from bosket.data.formats.parquet_texts import coded_table
+from bosket.data.formats.sources import Content, file_source
+from bosket.data.tables.columns import Choices, to_codes
+from bosket.data.tables.domain import Attribute, Codes, TableDomain
+from bosket.errors import DataError
+from bosket.strict_json import parse
+from bosket.threads import slices
+
+TABLE_KEY = b"bosket.table"
+SUFFIXES = (".csv", ".parquet")
+_RECORDS_A_PART = 1 << 17
+_OTHER_DOMAIN = "names a domain in its metadata that cannot be read, or is not that of its columns"
+_KINDS = {bool: pa.bool_(), str: pa.string(), int: pa.int64(), float: pa.float64()}
+
+
+def read(content: Content, choices: Choices, *, suffix: str | None = None) -> tuple[Codes, TableDomain]:
+    """The codes of a file, and their domain; ``suffix`` overrides its own."""
+    is_csv = (suffix or _suffix(content.path)) == ".csv"
+    if choices.unknown is not None:
+        return declared_tables.read_csv(content, choices) if is_csv else _read_declared_parquet(content, choices)
+    return (_read_csv if is_csv else _read_parquet)(content, choices)
+
+
+def write(codes: Codes, domain: TableDomain, path: str | os.PathLike[str], *, formulas: Formulas = "refuse") -> None:
+    """Write a table; an existing file is replaced whole, or left alone if anything fails."""
+    compress = files._suffixes(path)[-1] == ".gz"
+    is_csv = _suffix(path) == ".csv"
+    check_choice("formulas", formulas, ("refuse", "allow"))
+    with atomic_path(path) as temporary, files._opened(temporary, compress=compress) as file:
+        if is_csv:
+            _write_csv(codes, domain, file, Path(path), formulas)
+        else:
+            _write_parquet(codes, domain, file, Path(path))
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffixes = [suffix for suffix in files._suffixes(path) if suffix != ".gz"] or [""]
+    if suffixes[-1] not in SUFFIXES:
+        fault = f"has no suffix that a table can have; known are {', '.join(SUFFIXES)}, each also with .gz"
+        raise file_source(Path(path)).error(fault)
+    return suffixes[-1]
+
+
+def _read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
+    text = content.load().removeprefix(codecs.BOM_UTF8)
+    source = file_source(content.path, partial(csv_files._line_of, text))
+    header = csv_files._header(text, source)
+    names = tuple(name.strip() for name in header)
+    if len(set(names)) < len(names):
+        raise source.error("must not give two columns the same name", line=1)
+    try:
+        # Arrow takes the first line for the header, even a blank one, which would make a record of the header.
+        cells = csv_files._columns(text.lstrip(b"\r\n"), len(names), source)
+    except DataError as error:
+        error.hint = None  # what it says is of baskets
+        raise
+    columns = Columns(names, tuple(map(_stripped, cells)), source, check_size=content.check_size)
+    if choices.columns is None:
+        _check_is_header(columns, choices)
+    if len(names) == 1:
+        _check_no_blank_line(text, columns)
+    return to_codes(columns, choices)
+
+
+def _stripped(column: Any) -> Any:
+    """Text in a dictionary, without blanks around it."""
+    chunks = []
+    for chunk in column.chunks:
+        texts = chunk.dictionary.to_pylist()
+        bare = [text.strip() for text in texts]
+        clean = chunk if bare == texts else pa.DictionaryArray.from_arrays(chunk.indices, pa.array(bare, pa.string()))
+        chunks.append(clean)
+    return pa.chunked_array(chunks, column.type)
+
+
+def _check_is_header(columns: Columns, choices: Choices) -> None:
+    """Refuse a file whose first line is plainly a record: it would be lost, and its values taken for names.
+
+    A column of which something was declared is known by its name, whatever its cells are.
+    """
+    for name, column in zip(columns.names, columns.values, strict=True):
+        if name in choices.codings:
+            continue
+        is_value = any(pc.any(pc.equal(chunk.dictionary, name)).as_py() for chunk in column.chunks)
+        if is_value or re.fullmatch(r"[-+.0-9]+", str(name)):
+            hint = "If it is a header, name the columns to read, with columns=[...]."
+            raise columns.source.error("looks like a record, not a header", line=1, hint=hint)
+
+
+def _check_no_blank_line(content: bytes, columns: Columns) -> None:
+    """In a file of one column a blank line may be a missing value, and readers of CSV pass over it."""
+    blank = None
+    with contextlib.suppress(csv.Error):  # a field beyond the limit of the csv module
+        reader = csv_files._reader(content)
+        rows = dropwhile(lambda row: not row[1], ((reader.line_num, bool(row)) for row in reader))
+        blank = next((before for (before, is_row), (_, is_next) in pairwise(rows) if is_next and not is_row), None)
+    if blank is not None:
+        hint = 'Write "" for a missing value.'
+        raise columns.source.error("is blank, and may be a record", line=blank, hint=hint)
+
+
+def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
+    with opened(content, what="a table") as file:
+        if len(set(file.schema.names)) < len(file.schema.names):
+            raise content.source.error("must not give two columns the same name")
+        table = sound(content, lambda: coded_table(file))
+        stored = (file.schema.metadata or {}).get(TABLE_KEY)
+    columns = Columns(tuple(table.column_names), tuple(table.columns), content.source, check_size=content.check_size)
+    if stored is None:
+        return to_codes(columns, choices)
+    domain = _domain(stored)
+    if domain is None or domain.names != columns.names:
+        raise content.source.error(_OTHER_DOMAIN)
+    return to_codes(columns, choices.over(domain.select(choices.positions(columns))))
+
+
+def _read_declared_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
+    with opened(content, what="a table") as file:
+        stored = (file.schema.metadata or {}).get(TABLE_KEY)
+        names = tuple(file.schema.names)
+    domain = None if stored is None else _domain(stored)
+    if stored is not None and (domain is None or domain.names != names):
+        raise content.source.error(_OTHER_DOMAIN)
+    return declared_tables.read_parquet(content, choices, domain)
+
+
+def _domain(stored: bytes) -> TableDomain | None:
+    try:
+        return TableDomain.from_json(parse(stored, what="the domain"))
+    except DataError:
+        return None
+
+
+def _write_csv(codes: Codes, domain: TableDomain, file: IO[bytes], path: Path, formulas: Formulas) -> None:
+    texts = [*domain.names, *(str(value) for attribute in domain.attributes for value in attribute.values)]
+    if not all(is_text(text) and "\0" not in text and text == text.strip() for text in texts):
+        raise DataError(
+            f"Cannot write {path}: names and values in a CSV file must be text without blanks around it.", path=path
+        )
+    check_formulas(texts, formulas, path)
+    file.write(",".join(quoted(list(domain.names))).encode() + b"\n")
+    options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
+    values = [pa.array(map(str, attribute.values), pa.string()) for attribute in domain.attributes]
+    for start, stop in slices(len(codes), _RECORDS_A_PART):
+        arrow_csv.write_csv(pa.table(_taken(values, codes[start:stop]), names=list(domain.names)), file, options)
+
+
+def _write_parquet(codes: Codes, domain: TableDomain, file: IO[bytes], path: Path) -> None:
+    try:
+        stored = json.dumps(domain.to_json()).encode()
+    except DataError as error:
+        raise DataError(f"Cannot write {path}: {error}", path=path, hint=error.hint) from None
+    values = [_typed(attribute) for attribute in domain.attributes]
+    fields = [(attribute.name, array.type) for attribute, array in zip(domain.attributes, values, strict=True)]
+    schema = pa.schema(fields).with_metadata({TABLE_KEY: stored})
+    with parquet.ParquetWriter(file, schema) as writer:
+        for start, stop in slices(len(codes), _RECORDS_A_PART):
+            writer.write_table(pa.Table.from_arrays(_taken(values, codes[start:stop]), schema=schema))
+
+
+def _typed(attribute: Attribute) -> Any:
+    """The values as one type of Arrow, or else as text; the domain in the metadata tells what they were."""
+    kind: type[Hashable] = type(attribute.values[0])
+    if kind in _KINDS and all(type(value) is kind for value in attribute.values):
+        try:
+            return pa.array(attribute.values, _KINDS[kind])
+        except (pa.ArrowException, OverflowError):
+            pass
+    return pa.array([str(value) for value in attribute.values], pa.string())
+
+
+def _taken(values: list[Any], codes: Codes) -> list[Any]:
+    return [array.take(pa.array(codes[:, at])) for at, array in enumerate(values)]

@@ -1,0 +1,1 @@
+"""Tables: records with one value of each attribute."""

@@ -1,0 +1,210 @@
+"""The two calls of an analyst: mine frequent itemsets, or estimate the supports of given ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from bosket.checks import check_fraction, check_integer, check_not_negative, check_not_text
+from bosket.counting.base import ItemsetRows
+from bosket.data import Baskets
+from bosket.errors import ParameterError
+from bosket.evidence import Evidence, Family, Kept, Level, Source, as_source, evidence_of
+from bosket.evidence.base import add_sampling
+from bosket.evidence.cautions import FEW_REPORTS
+from bosket.evidence.concentration import Concentration
+from bosket.evidence.kept import Truths
+from bosket.evidence.of import exact_without_reports
+from bosket.limits import least_count
+from bosket.mining.apriori import Search, levelwise
+from bosket.mining.exact import exact_itemsets
+from bosket.mining.influence import warn_of
+from bosket.mining.result import FrequentItemsets
+from bosket.progress import LevelProgress, Progress
+from bosket.statistics.estimates import Estimates, Floats
+
+_LARGEST_UNION = 16
+
+
+def mine(
+    data: Source,
+    min_support: float,
+    *,
+    max_size: int | None = None,
+    slack: float = 1.0,
+    max_candidates: int = 10_000_000,
+    items: Iterable[Hashable] | None = None,
+    on_progress: Progress | None = None,
+) -> FrequentItemsets:
+    """Frequent itemsets of randomized reports, or of raw records exactly, the most frequent first.
+
+    data            reports; baskets, a table, or a frame of baskets (pandas, polars or Arrow); evidence of any kind
+    min_support     report itemsets whose estimated support, a fraction, is at least this, and their subsets
+    max_size        look no further than itemsets of this size
+    slack           extend itemsets down to min_support - slack standard errors
+    max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets)
+    items           look at these items only (all, if not given)
+    on_progress     called with a LevelProgress about every second or more often; its ``seconds`` say how long the stage
+                    at hand will take, before it begins, and what the callable raises ends the search
+
+    **Time and memory.**  Candidates are counted before they are made: a size that has more than ``max_candidates`` is
+    refused before anything of it is allocated.  One of size k takes about 60 + 4 k + 8 bytes for each stratum of the
+    reports: 10 million pairs or triples about 1 GB.  Counting it takes n_records / 64 steps, estimating it 2^k.  Ctrl-C
+    is answered within a second.
+
+    An :class:`InfluenceWarning` says where a few reports, which one dishonest person could have sent, carry a support.
+
+    Of many noisy estimates those above a limit are the luckier ones: among reported itemsets near min_support,
+    estimates are too high on average and intervals cover less often than they say.  :func:`estimate` on itemsets named
+    in advance has no such bias.
+
+    >>> import bosket as bk
+    >>> baskets = bk.Baskets([["milk", "bread"], ["milk"], ["bread", "milk", "beer"]])
+    >>> for itemset, support in bk.mine(baskets, min_support=0.6):
+    ...     print(sorted(itemset), round(support, 3))
+    ['milk'] 1.0
+    ['bread'] 0.667
+    ['bread', 'milk'] 0.667
+    """
+    data = as_source(data, to="mine")
+    search = Search(
+        min_support=check_fraction("min_support", min_support),
+        slack=check_not_negative("slack", slack),
+        max_size=None if max_size is None else check_integer("max_size", max_size, least=1),
+        max_candidates=check_integer("max_candidates", max_candidates, least=1),
+        items=None if items is None else data.domain.itemset(items),
+        on_progress=on_progress,
+    )
+    if isinstance(data, Baskets):
+        return _mine_exactly(data, search)
+    found = mine_evidence(evidence_of(data), search)
+    _look_for_few(found)
+    return found
+
+
+def _look_for_few(found: FrequentItemsets) -> None:
+    """Warn, and note in ``about``, where a few reports carry the supports that are reported."""
+    carried: list[Concentration] = []
+    looked_at = 0
+    for level in found.levels:
+        reported = level.take(found.reported(level))
+        carried += found.evidence.carried(reported, found.kept)
+        looked_at += len(reported)
+    note = warn_of(carried, found.domain, looked_at=looked_at)
+    if note is not None:
+        found.notes["influence"] = note
+
+
+def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
+    """Mine evidence of any kind: the engine behind :func:`mine`."""
+    kept = levelwise(evidence, search)
+    reached = len(kept.levels)
+    notes: dict[str, Any] = {}
+    if reached and reached != search.max_size and not evidence.sees(reached + 1):
+        notes["stopped"] = f"itemsets of more than {reached} items cannot be estimated from these reports"
+    return FrequentItemsets(evidence.without_reports(), kept, search, notes=notes)
+
+
+def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
+    tell = search.on_progress
+    n = baskets.n_records
+    indptr, indices = baskets.indptr, baskets.indices
+    if search.items is not None:
+        chosen = np.isin(indices, search.items)
+        indptr, indices = np.concatenate([[0], np.cumsum(chosen)])[indptr], indices[chosen]
+    levels = exact_itemsets(
+        indptr,
+        indices,
+        baskets.n_items,
+        min_count=least_count(search.min_support, n),
+        max_size=search.max_size,
+        max_itemsets=search.max_candidates,
+        on_done=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
+    )
+    kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
+    return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
+
+
+def estimate(data: Source, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+    """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
+
+    ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing
+    people too.  An :class:`InfluenceWarning` says where a few reports carry a support.
+    """
+    data = as_source(data)
+    wanted = [data.domain.itemset(check_not_text(itemset)) for itemset in itemsets]
+    largest = max((len(itemset) for itemset in wanted), default=0)
+    if largest > _LARGEST_UNION:
+        raise ParameterError(
+            f"The 'itemsets' parameter must hold itemsets of at most {_LARGEST_UNION} items, got one of {largest}.",
+            parameter="itemsets",
+            value=largest,
+        )
+    items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
+    return _estimates(evidence_of(data, items), wanted, sampling)
+
+
+def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool) -> Estimates:
+    n = evidence.n_records
+    value, variance, least = (np.empty(len(wanted)) for _ in range(3))
+    caution = np.zeros(len(wanted), bool)
+    carried = []
+    for size in {len(itemset) for itemset in wanted}:
+        places = [place for place, itemset in enumerate(wanted) if len(itemset) == size]
+        rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)
+        family = evidence.family(rows)
+        level = family.whole
+        value[places], variance[places], least[places] = level.value, level.variance, level.least
+        if size:
+            caution[places] = _doubtful(family, level, sampling)
+            carried += family.carried
+    warn_of(carried, evidence.domain, looked_at=len(wanted))
+    if sampling:
+        variance = add_sampling(variance, value, value, value, n)
+
+    def covariance() -> Floats:
+        """Pair by pair: the product of two weights is a function of what a report shows of the union."""
+        matrix = np.empty((len(wanted), len(wanted)))
+        for i, first in enumerate(wanted):
+            for j, other in enumerate(wanted[: i + 1]):
+                matrix[i, j] = matrix[j, i] = _covariance(evidence, first, other, sampling) / n**2
+        return matrix
+
+    return Estimates(
+        value=value / n,
+        variance=variance / n**2,
+        least_variance=least / n**2,
+        n_records=n,
+        sampling=sampling,
+        randomness=evidence.provenance.randomness,
+        covariance_of=covariance,
+        caution=caution,
+    )
+
+
+def _doubtful(family: Family, level: Level, sampling: bool) -> Truths:
+    """Itemsets whose interval should not be trusted."""
+    if family.evidence.is_exact:
+        return level.shown < FEW_REPORTS if sampling else np.zeros(len(level), bool)
+    return family.doubtful if sampling else family.doubtful | family.rare_moves
+
+
+def _covariance(evidence: Evidence, first: tuple[int, ...], other: tuple[int, ...], sampling: bool) -> float:
+    """Of two support counts."""
+    union = tuple(sorted({*first, *other}))
+    if len(union) > _LARGEST_UNION:
+        raise ParameterError(
+            f"The union of two itemsets must have at most {_LARGEST_UNION} items for their covariance, got "
+            f"{len(union)}.",
+            parameter="itemsets",
+            value=len(union),
+        )
+    family = evidence.family(np.array([union], np.int32))
+    masks = [sum(1 << union.index(item) for item in part) for part in (first, other)]
+    result = family.covariance(masks)[:, 0, 1]
+    if sampling:
+        both, a, b = (family.value(mask) for mask in (family.full, *masks))
+        result = add_sampling(result, both, a, b, evidence.n_records)
+    return float(result[0])

@@ -1,0 +1,223 @@
+"""Cut-and-paste parameters from a breach level: Evfimievski et al. (2004), the end of section 4.4.
+
+For each record size m and each cutoff K, the smallest rho at which the most challenging itemset of every size stays
+below the level; then the (K, rho) with the lowest discoverable support.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bosket.checks import check_between, check_integer
+from bosket.data.formats.atomic import atomic_path
+from bosket.errors import ParameterError
+from bosket.mechanisms import CutAndPaste
+from bosket.planning.discoverability import lowest_support
+from bosket.planning.maximal import Level, Maximal, check_maximal, planning_channel
+from bosket.privacy.breaches import Floats, challenging_level, worst_level
+
+_GRID = 4096  # steps of rho that are looked at: the level need not fall with rho where maxima contradict each other
+_STEPS: dict[Level, int] = {worst_level: 48}  # fewer for a measure that solves a linear program each time
+_CLOSE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The parameters for records of one size, with what they give."""
+
+    record_size: int
+    cutoff: int
+    insert: float
+    breach: float
+    """The highest breach level over itemset sizes; below the one asked for."""
+    lowest_support: float
+
+
+@dataclass(frozen=True)
+class CutAndPasteChoice:
+    """What planning came to: the mechanism, and for every record size the choice and what else was looked at."""
+
+    mechanism: CutAndPaste
+    level: float
+    choices: tuple[Choice, ...]
+    considered: pd.DataFrame
+    """A row for every record size and cutoff: record_size, cutoff, insert, breach, lowest_support."""
+
+    def write(self, path: str | Path) -> None:
+        """A sizes file for ``bosket randomize --sizes-file``: CSV with columns size, cutoff, insert."""
+        cutoff, insert = self.mechanism.cutoff, self.mechanism.insert
+        assert isinstance(cutoff, Mapping)
+        assert isinstance(insert, Mapping)
+        lines = [f"{size},{cutoff[size]},{insert[size]!r}" for size in cutoff]
+        with atomic_path(path) as temporary:
+            temporary.write_text("\n".join(["size,cutoff,insert", *lines]) + "\n")
+
+    def __str__(self) -> str:
+        lines = [f"CutAndPaste for a breach level below {self.level:.0%}"]
+        lines += [
+            f"  size {choice.record_size:>2}: cutoff {choice.cutoff}, insert {choice.insert:.4f}, breach "
+            f"{choice.breach:.1%}, lowest discoverable support {choice.lowest_support:.3%}"
+            for choice in self.choices
+        ]
+        return "\n".join(lines)
+
+
+def shown_ratios(cutoff: int, size: int, k: int, rho: Floats) -> Floats:
+    """p[l -> k] / rho^k of cut-and-paste, by l, for several rho at once: sum over c of Pr(c of the l chosen) rho^-c."""
+    top = min(size, cutoff)
+    chosen = [1.0 / (cutoff + 1)] * top + [(cutoff + 1 - top) / (cutoff + 1)]
+    table = np.zeros((k + 1, k + 1))
+    for l in range(k + 1):
+        for c in range(l + 1):
+            table[l, c] = math.fsum(
+                chance * comb(l, c) * comb(size - l, j - c) / comb(size, j)
+                for j, chance in enumerate(chosen)
+                if c <= j <= size - l + c
+            )
+    ratios: Floats = table @ (1.0 / rho) ** np.arange(k + 1)[:, None]
+    return ratios
+
+
+def smallest_insert(
+    cutoff: int,
+    size: int,
+    maximal: Iterable[float],
+    *,
+    level: float = 0.5,
+    measure: Level = challenging_level,
+) -> float:
+    """The smallest rho at which no itemset up to the length of ``maximal`` reaches the breach level (Eq. 14).
+
+    ``maximal`` is s_max(1, m), s_max(2, m), ... for records of m = ``size`` items.
+    """
+    cutoff, size = check_integer("cutoff", cutoff, least=1), check_integer("size", size, least=1)
+    check_between("level", level, 0, 1)
+    if isinstance(maximal, Mapping):
+        raise ParameterError(
+            f"The 'maximal' parameter must be the supports of one size, got a mapping: write maximal[{size}].",
+            parameter="maximal",
+            value=maximal,
+        )
+    values = check_maximal({size: tuple(maximal)})[size]
+    if values[0] >= level:
+        raise ParameterError(
+            f"The 'level' parameter must be above the support of the most frequent item of records of size {size}, "
+            f"{values[0]:g}: that much is known without any report, got {level:g}.",
+            parameter="level",
+            value=level,
+            hint="Leave out the items that nearly everyone has, or replace items by their classes.",
+        )
+
+    def breach(rho: Floats) -> Floats:
+        worst = np.zeros(len(rho))
+        for k in range(1, len(values) + 1):
+            shown = shown_ratios(cutoff, size, k, rho)
+            worst = np.maximum(worst, measure(values[:k], shown))
+        return worst
+
+    steps = _STEPS.get(measure, _GRID)
+    grid = np.arange(1, steps + 1) / (steps + 1)
+    passes = np.flatnonzero(breach(grid) < level)
+    low, high = (grid[-1], 1.0) if not len(passes) else (grid[passes[0] - 1] if passes[0] else 0.0, grid[passes[0]])
+    while high - low > _CLOSE:
+        middle = (low + high) / 2
+        if breach(np.array([middle]))[0] < level:
+            high = middle
+        else:
+            low = middle
+    return _settled(cutoff, size, values, level, measure, float(high))
+
+
+def exact_breach(cutoff: int, rho: float, size: int, values: tuple[float, ...], measure: Level) -> float:
+    """The highest level over itemset sizes, by the channel that reports will have."""
+    channel = planning_channel(CutAndPaste(cutoff, rho), size)
+    return max(float(measure(values[:k], channel.shown_given(k, size))) for k in range(1, len(values) + 1))
+
+
+def _settled(cutoff: int, size: int, values: tuple[float, ...], level: float, measure: Level, rho: float) -> float:
+    """The same rho, or a hair more: by the channel that reports will have, the level must be below and not at it."""
+    step = _CLOSE
+    while rho < 1.0 and exact_breach(cutoff, rho, size, values, measure) >= level:
+        rho, step = min(rho + step, 1.0), 2 * step
+    return rho
+
+
+def cut_and_paste(
+    maximal: Maximal,
+    *,
+    records: int | Mapping[int, int],
+    level: float = 0.5,
+    cutoffs: Iterable[int] | None = None,
+    itemset_size: int = 3,
+    measure: Level = challenging_level,
+) -> CutAndPasteChoice:
+    """Parameters for every record size m: the cutoff and the smallest insert that keep breaches below ``level``.
+
+    maximal       {m: [s_max(1, m), s_max(2, m), ...]}; itemsets longer than a list are not looked at, which the paper
+                  found to let breaches slip through (its Table 4, sizes 9 and 10)
+    records       how many records there will be of each size: a mapping, or one number for every size
+    level         what P[a in t | A in t'] must stay below
+    cutoffs       those to try; by default from 3 to the largest record size
+    itemset_size  the itemsets whose lowest discoverable support decides (those of the record's size if that is less)
+    measure       how the worst itemset is found, see :func:`bosket.planning.breach_levels`
+
+    Empty records have nothing to hide but their emptiness, which their size tells: the mechanism takes them with the
+    parameters of the smallest size.
+
+    >>> import bosket as bk
+    >>> choice = bk.planning.cut_and_paste({2: [0.1, 0.02], 3: [0.12, 0.03, 0.01]}, records=100_000, cutoffs=[3, 5])
+    >>> choice.mechanism
+    CutAndPaste(cutoff={sizes 0 to 3: 5}, insert={sizes 0 to 3: 0.129832 to 0.200386})
+    """
+    values = check_maximal(maximal)
+    tried = list(range(3, max(3, *values) + 1)) if cutoffs is None else [int(cutoff) for cutoff in _several(cutoffs)]
+    rows = []
+    choices = []
+    for size, supports in sorted(values.items()):
+        if isinstance(records, Mapping) and size not in records:
+            raise ParameterError(
+                f"The 'records' parameter must say how many records of {size} items there will be.",
+                parameter="records",
+                value=size,
+            )
+        number = check_integer("records", records[size] if isinstance(records, Mapping) else records, least=1)
+        k = min(itemset_size, size)
+        found = []
+        for cutoff in tried:
+            insert = smallest_insert(cutoff, size, supports, level=level, measure=measure)
+            mechanism = CutAndPaste(cutoff, insert)
+            breach = exact_breach(cutoff, insert, size, supports, measure)
+            lowest = lowest_support(mechanism, k, records={size: number})
+            found.append(Choice(size, cutoff, insert, breach, lowest))
+        rows += found
+        choices.append(min(found, key=lambda choice: (choice.lowest_support, choice.cutoff)))
+    return CutAndPasteChoice(
+        mechanism=CutAndPaste(
+            {0: choices[0].cutoff, **{choice.record_size: choice.cutoff for choice in choices}},
+            {0: choices[0].insert, **{choice.record_size: choice.insert for choice in choices}},
+        ),
+        level=level,
+        choices=tuple(choices),
+        considered=pd.DataFrame([_row(choice) for choice in rows]),
+    )
+
+
+def _several(cutoffs: Iterable[int]) -> list[int]:
+    tried = list(cutoffs) if isinstance(cutoffs, Iterable) else []
+    if not tried:
+        raise ParameterError(
+            "The 'cutoffs' parameter must be a list of at least one cutoff.", parameter="cutoffs", value=cutoffs
+        )
+    return tried
+
+
+def _row(choice: Choice) -> dict[str, float]:
+    names = ("record_size", "cutoff", "insert", "breach", "lowest_support")
+    return {name: getattr(choice, name) for name in names}

@@ -1,0 +1,70 @@
+"""All benchmarks by name, and the one JSON they give."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from bosket._version import __version__
+from bosket.research.benchmarks.bars import Bar
+from bosket.research.benchmarks.generate import generating
+from bosket.research.benchmarks.of_curator import curating
+from bosket.research.benchmarks.of_exact_mining import exact
+from bosket.research.benchmarks.of_reports import counting, cutting, flipping, mining, stratified
+from bosket.research.benchmarks.of_rules import rules
+from bosket.research.benchmarks.of_tables import tables
+from bosket.threads import n_threads
+
+BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
+    "generate": lambda data: generating(),
+    "count": lambda data: counting(),
+    "strata": lambda data: stratified(),
+    "flip": lambda data: flipping(),
+    "cut": lambda data: cutting(),
+    "mine": lambda data: mining(),
+    "table": lambda data: tables(),
+    "rules": lambda data: rules(),
+    "curate": curating,
+    "exact": exact,
+}
+
+
+def run(
+    *,
+    only: Iterable[str] = (),
+    data: str | Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Run the benchmarks (or ``only`` some) and return their bars with the machine they ran on."""
+    chosen = list(only) or list(BENCHMARKS)
+    bars: list[Bar] = []
+    for name in chosen:
+        tell(name)
+        bars += BENCHMARKS[name](data)
+    return {
+        "schema": "bosket.bench/1",
+        "version": __version__,
+        "machine": {
+            "processor": _processor(),
+            "cores": n_threads(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+        },
+        "bars": [bar.to_json() for bar in bars],
+        "all_hold": all(bar.holds for bar in bars),
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

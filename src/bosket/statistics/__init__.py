@@ -1,0 +1,1 @@
+"""Estimates, ratios, intervals, exact tests and multiple testing."""

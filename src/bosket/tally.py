@@ -1,0 +1,207 @@
+"""Tallies: numbers of reports by distinct report, the sufficient statistics of any mechanism.
+
+What reports say does not depend on their order, so a collector may keep how often each report came and nothing else.
+Tallies of one plan are made batch by batch, saved, added and taken away; evidence from a tally is that of the reports
+themselves.  Equal reports stand in it once: it takes less room than the reports, never more but for the numbers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket import report_files
+from bosket.counting.base import Counter
+from bosket.counting.distinct import are_distinct, distinct
+from bosket.counting.shards import Shards
+from bosket.data import Domain
+from bosket.errors import DataError, PlanMismatchError
+from bosket.mechanisms.base import Channel
+from bosket.mechanisms.columns import Numbers, Rows
+from bosket.mechanisms.payload import Batch
+from bosket.plan import Plan
+from bosket.privacy import LocalGuarantee
+from bosket.report_files import MAX_BYTES, Layout
+from bosket.report_notes import check_plan
+from bosket.reports import Reports, checked_batch, noted_guarantee, whole_batch
+
+MOST_RECORDS = 1 << 53
+"""Most reports of a tally: as many as a double counts exactly."""
+
+_LAYOUT = Layout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
+
+
+class Tally:
+    """Numbers of reports by distinct report, of one plan.
+
+    >>> import bosket as bk
+    >>> plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+    >>> monday, tuesday = (plan.randomize(bk.Baskets([["a"]] * 50), rng=bk.Seeded(day)) for day in (1, 2))
+    >>> week = bk.Tally.of(monday) + bk.Tally.of(tuesday)
+    >>> week.n_records, week.n_distinct
+    (100, 4)
+    >>> week - bk.Tally.of(tuesday) == bk.Tally.of(monday)
+    True
+    >>> bool(bk.estimate(week, [{"a"}]).value[0] == bk.estimate(bk.Reports.concat([monday, tuesday]), [{"a"}]).value[0])
+    True
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        """The tally of no reports."""
+        check_plan(plan)
+        self.plan = plan
+        self.randomness = "secure"
+        """``secure``, or a sentence saying that reports of a simulation are, or were, among these."""
+        self.rows: Rows = np.zeros((0, plan.channel.payload.width), np.uint8)
+        """The bytes of the different reports, in their order."""
+        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        """How often each of them came."""
+
+    @classmethod
+    def of(cls, reports: Reports) -> Tally:
+        """The tally of a batch of reports."""
+        if not isinstance(reports, Reports):
+            raise DataError(f"Reports can be tallied, a {type(reports).__name__} cannot.")
+        rows = reports.channel.payload.to_rows(reports.batch)
+        return cls._made(reports.plan, *distinct(rows), reports.randomness)
+
+    @classmethod
+    def _made(cls, plan: Plan, rows: Rows, counts: npt.NDArray[np.int64], randomness: str) -> Tally:
+        result = cls(plan)
+        result.rows, result.counts, result.randomness = rows, counts, randomness
+        for array in (rows, counts):
+            array.flags.writeable = False
+        return result
+
+    def __add__(self, other: Tally) -> Tally:
+        """The reports of both; a batch that stands in both is counted twice, and not noticed."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        self._check_same(other, "added to")
+        if self.n_records and other.n_records and self.channel.belong_together:
+            raise whole_batch(self.plan)
+        if self.n_records + other.n_records > MOST_RECORDS:
+            raise DataError(f"A tally must be of at most {MOST_RECORDS} reports.")
+        together = self._with(other.rows, other.counts)
+        simulated = next((part.randomness for part in (self, other) if part.is_simulation), "secure")
+        return Tally._made(self.plan, *together, simulated)
+
+    def __sub__(self, other: Tally) -> Tally:
+        """The reports of this tally without those of the other, all of which must be among them."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        self._check_same(other, "taken from")
+        if other.n_records not in (0, self.n_records) and self.channel.belong_together:
+            raise whole_batch(self.plan)
+        rows, counts = self._with(other.rows, -other.counts)
+        if counts.min(initial=0) < 0:
+            raise DataError(
+                "A tally can be taken only from one that holds all its reports: some would be less than none.",
+                hint="Take away what was added before.",
+            )
+        left = counts > 0
+        return Tally._made(self.plan, rows[left], counts[left], self.randomness)
+
+    def _check_same(self, other: Tally, how: str) -> None:
+        if other.plan.digest != self.plan.digest:
+            raise PlanMismatchError(
+                f"A tally of plan {other.plan.digest[:12]} cannot be {how} one of plan {self.plan.digest[:12]}."
+            )
+
+    def _with(self, rows: Rows, counts: npt.NDArray[np.int64]) -> tuple[Rows, npt.NDArray[np.int64]]:
+        return distinct(np.concatenate([self.rows, rows]), np.concatenate([self.counts, counts]))
+
+    @property
+    def n_records(self) -> int:
+        return int(self.counts.sum())
+
+    def __len__(self) -> int:
+        return self.n_records
+
+    @property
+    def n_distinct(self) -> int:
+        """How many different reports there are."""
+        return len(self.rows)
+
+    @property
+    def domain(self) -> Domain:
+        return self.plan.domain
+
+    @property
+    def channel(self) -> Channel:
+        return self.plan.channel
+
+    @property
+    def guarantee(self) -> LocalGuarantee:
+        return noted_guarantee(self.plan, self.randomness)
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether the chance of some was seeded: such reports protect nobody.  Not authenticated where it comes from a
+        file.
+        """
+        return self.randomness != "secure"
+
+    @property
+    def batch(self) -> Batch:
+        """The different reports, one of each."""
+        return self.channel.payload.from_rows(self.rows)
+
+    def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
+        """Counts what the reports show: of all items, or of those asked for.
+
+        Reports whose number has the bit b make a counter that counts 2^b times: memory and time go by the different
+        reports, not by all.
+        """
+        payload, batch = self.channel.payload, self.batch
+        bits = [bit for bit in range(int(self.counts.max(initial=1)).bit_length()) if (self.counts >> bit & 1).any()]
+        if bits in ([], [0]):
+            return payload.counter(batch, items)
+        parts = [payload.counter(batch.take(np.flatnonzero(self.counts >> bit & 1)), items) for bit in bits]
+        return Shards(parts, [1 << bit for bit in bits])
+
+    def write(self, path: str | Path) -> None:
+        """Write Parquet, reports with a column ``count``; an existing file is replaced only when it is complete."""
+        report_files.write(
+            path,
+            plan=self.plan,
+            batch=self.batch,
+            randomness=self.randomness,
+            layout=_LAYOUT,
+            beside={"count": self.counts},
+        )
+
+    @classmethod
+    def read(cls, path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Tally:
+        """Read what ``write`` wrote; with ``plan``, refuse a tally of any other.
+
+        The file may be anyone's, as for ``Reports.read``: reports must be those of the plan, all different and in
+        their order, and come once or more each.
+        """
+        with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
+            batch, beside = file.read(_LAYOUT)
+        try:
+            batch = checked_batch(file.plan, batch)
+        except DataError as problem:
+            raise file.refused(problem) from None
+        rows, counts = file.plan.channel.payload.to_rows(batch), beside["count"]
+        if not are_distinct(rows):
+            raise DataError(f"The reports of the tally in {path} must be different, in the order of bytes.", path=path)
+        if max(float(counts.sum(dtype=float)) / 2, int(counts.sum())) > MOST_RECORDS:  # the former does not overflow
+            raise DataError(f"The tally in {path} must be of at most {MOST_RECORDS} reports.", path=path)
+        return cls._made(file.plan, rows, counts, file.randomness)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Tally)
+            and self.plan.digest == other.plan.digest
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # large and array-like: not a key
+
+    def __repr__(self) -> str:
+        return f"Tally({self.n_records} records, {self.n_distinct} different, {self.plan}, {self.randomness})"

@@ -1,0 +1,324 @@
+"""Mechanisms with payloads of their own, outside the package: what somebody else would write.
+
+AskItems   each person is asked about the presence of the items of one question, chosen at random: one item, or two.
+           The report is (question, answer), the answer a pattern of the items through randomized response over all
+           patterns (Warner 1965 for one item).  A stratum is a question.
+HashValue  each person hashes their one value by a function chosen at random and tells the hash by randomized response
+           (local hashing, Bassily and Smith 2015; Wang et al. 2017).  The report is (seed, value), of one stratum.
+
+Defining them registers their names; ``registered`` takes these out again, so that other tests do not see them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+import bosket as bk
+from bosket import strict_json
+from bosket.checks import check_between, check_integer
+from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.mechanisms import Batch, Channel, Numbers, Payload
+from bosket.mechanisms.base import Cells, Floats, Records, as_domain
+from bosket.mechanisms.columns import Column
+from bosket.privacy import Amplification, Influence, LocalGuarantee
+from bosket.randomness import Randomness
+
+ONE = 1 << 53
+
+
+def bit(records: Words, items: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Whether each record has the item at its place."""
+    words = records[np.arange(len(records)), items // 64]
+    return (words >> (items % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64)
+
+
+def responded(truth: npt.NDArray[np.int64], n: int, keep: float, rng: Randomness) -> npt.NDArray[np.int64]:
+    """Randomized response over n answers: the truth with probability ``keep``, else any other, all alike."""
+    other = rng.choose(np.array([round(keep * ONE), ONE], np.uint64), len(truth))
+    return (truth + other * (1 + rng.integers(n - 1, len(truth)))) % n
+
+
+def promised(mechanism: bk.Mechanism, keep: float, n: int, reports: int) -> LocalGuarantee:
+    record = Amplification(math.log(keep * (n - 1) / (1 - keep)), "any two records")
+    return LocalGuarantee(
+        mechanism=str(mechanism), item=record, record=record, person=record.repeated(reports, "a person")
+    )
+
+
+# -- questions about items ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answers(Payload):
+    """(question, answer); ``asked`` has the items of every question, a row each."""
+
+    asked: tuple[tuple[int, ...], ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        answers = (1 << len(self.asked[0])) - 1
+        return (
+            Numbers("question", len(self.asked) - 1, "one of the questions as its question"),
+            Numbers("answer", answers, "one of the answers as its answer", "uint8"),
+        )
+
+    def strata(self, batch: Batch) -> npt.NDArray[np.integer[Any]] | None:
+        return batch["question"]
+
+    def counter(self, batch: Batch, items: npt.NDArray[np.int32] | None = None) -> AnswerCounter:
+        numbers = np.zeros((len(self.asked), 1 << len(self.asked[0])), np.int64)
+        np.add.at(numbers, (batch["question"], batch["answer"]), 1)
+        return AnswerCounter(self.asked, numbers)
+
+
+class AnswerCounter:
+    """Numbers of reports by question and answer; an itemset that a question does not cover is in none of its."""
+
+    def __init__(self, asked: tuple[tuple[int, ...], ...], numbers: npt.NDArray[np.int64]) -> None:
+        self.strata = tuple(np.flatnonzero(numbers.sum(axis=1)).tolist()) or (0,)
+        self.n_records = int(numbers.sum())
+        self._asked, self._numbers = asked, numbers
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        found = np.zeros((len(self.strata), len(itemsets)), np.int64)
+        for row, question in enumerate(self.strata):
+            asked = self._asked[question]
+            for at, itemset in enumerate(itemsets.tolist()):
+                if set(itemset) <= set(asked):
+                    mask = sum(1 << asked.index(item) for item in itemset)
+                    shown = [answer for answer in range(1 << len(asked)) if answer & mask == mask]
+                    found[row, at] = self._numbers[question, shown].sum()
+        return found
+
+
+class AskChannel(Channel):
+    """With b the chance that an answer shows A where it is not, and kappa + b where it is, w_A = (shown - b) / kappa.
+
+    It counts for all people: times the number of questions over that of those which cover A, and 0 under any other.
+    """
+
+    def __init__(self, domain: bk.Domain, size: int, keep: float) -> None:
+        self.domain = domain
+        self.size = size
+        self.asked = tuple(combinations(range(len(domain)), size))
+        self.n_answers = 1 << size
+        self.keep = round(keep * ONE) / ONE
+        self.kappa = self.keep - (1 - self.keep) / (self.n_answers - 1)
+
+    @property
+    def payload(self) -> Payload:
+        return Answers(self.asked)
+
+    def randomize(self, bits: Words, rng: Randomness) -> Batch:
+        question = rng.integers(len(self.asked), len(bits))
+        asked = np.array(self.asked, np.int64)[question]
+        truth = np.zeros(len(bits), np.int64)
+        for place in range(self.size):
+            truth |= bit(bits, asked[:, place]) << place
+        return Batch({"question": question, "answer": responded(truth, self.n_answers, self.keep, rng)})
+
+    def _by_chance(self, k: int) -> float:
+        return (1 - self.keep) / (self.n_answers - 1) * (1 << (self.size - k))
+
+    def _factor(self, k: int) -> float:
+        return len(self.asked) / math.comb(len(self.domain) - k, self.size - k)
+
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
+        assert stratum is not None
+        n, k = itemsets.shape
+        weights = np.zeros((n, 1 << k))
+        covered = np.isin(itemsets, self.asked[stratum]).all(axis=1)
+        if k <= self.size:
+            b, factor = self._by_chance(k), self._factor(k)
+            weights[covered] = -b / self.kappa * factor
+            weights[covered, -1] = (1 - b) / self.kappa * factor
+        return weights
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
+        """Of a record whatever it will be asked: the question is drawn with the coins."""
+        k = itemsets.shape[1]
+        if k > self.size:
+            return np.zeros(len(itemsets))
+        b, factor = self._by_chance(k), self._factor(k)
+        second = [factor / self.kappa**2 * (p * (1 - b) ** 2 + (1 - p) * b**2) for p in (b, b + self.kappa)]
+        return np.full(len(itemsets), min(second[0], second[1] - 1))
+
+    def influence(self, k: int, max_size: int | None = None) -> Influence | None:
+        if k > self.size:
+            return None
+        b, factor = self._by_chance(k), self._factor(k)
+        low, high = -b / self.kappa * factor, (1 - b) / self.kappa * factor
+        return Influence(k, low=low, high=high, width=high - low)
+
+    def recovers(self, k: int, strata: Iterable[int]) -> bool:
+        return k <= self.size
+
+
+@dataclass(frozen=True)
+class AskItems(bk.Mechanism):
+    """One question to each person: which of ``size`` items do you have?"""
+
+    name = "test_ask_items"
+
+    size: int
+    keep: float
+
+    def __post_init__(self) -> None:
+        check_integer("size", self.size, least=1, most=2, of="AskItems")
+        check_between("keep", self.keep, 0.5**self.size, 1, of="AskItems")
+
+    def channel(self, domain: bk.Domain) -> AskChannel:
+        return AskChannel(domain, self.size, self.keep)
+
+    def guarantee(
+        self, domain: bk.Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        channel = self.channel(as_domain(domain))
+        return promised(self, channel.keep, channel.n_answers, reports)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"size": self.size, "keep": self.keep}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        known = strict_json.fields(value, of="asking", required=("size", "keep"))
+        return cls(
+            strict_json.whole(known["size"], "size", of="asking"), strict_json.real(known["keep"], "keep", of="asking")
+        )
+
+    def __str__(self) -> str:
+        return f"AskItems(size={self.size}, keep={self.keep:g})"
+
+
+# -- hashed values ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hashes(Payload):
+    """(seed, value): the seed names a function from values to {0, 1}, bit i being that of value i."""
+
+    n_values: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (
+            Numbers("seed", (1 << self.n_values) - 1, "a hash function as its seed", "uint64"),
+            Numbers("value", 1, "a hash as its value", "uint8"),
+        )
+
+    def counter(self, batch: Batch, items: npt.NDArray[np.int32] | None = None) -> HashCounter:
+        return HashCounter(batch)
+
+
+class HashCounter:
+    """A report shows every value whose hash is the one it tells."""
+
+    strata = (0,)
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self.n_records = len(batch)
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        found = np.zeros((1, len(itemsets)), np.int64)
+        for at, itemset in enumerate(itemsets.tolist()):
+            shown = np.ones(self.n_records, bool)
+            for item in itemset:
+                shown &= self._batch["seed"] >> np.uint64(item) & np.uint64(1) == self._batch["value"]
+            found[0, at] = shown.sum()
+        return found
+
+
+class HashChannel(Channel):
+    """A value of one's own is shown with ``keep``, any other with 1/2: w = (shown - 1/2) / (keep - 1/2)."""
+
+    def __init__(self, domain: bk.Domain, keep: float) -> None:
+        self.domain = domain
+        self.keep = round(keep * ONE) / ONE
+
+    @property
+    def payload(self) -> Payload:
+        return Hashes(len(self.domain))
+
+    def randomize(self, bits: Words, rng: Randomness) -> Batch:
+        seed = rng.integers(1 << len(self.domain), len(bits))
+        held = np.log2(bits[:, 0].astype(float)).astype(np.int64)
+        return Batch({"seed": seed.astype(np.uint64), "value": responded(seed >> held & 1, 2, self.keep, rng)})
+
+    def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
+        assert itemsets.shape[1] == 1
+        return np.tile(np.array([-0.5, 0.5]) / (self.keep - 0.5), (len(itemsets), 1))
+
+    def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
+        return np.full(len(itemsets), (0.5 / (self.keep - 0.5)) ** 2 - 1)
+
+    def recovers(self, k: int, strata: Iterable[int]) -> bool:
+        return k == 1
+
+
+@dataclass(frozen=True)
+class HashValue(bk.Mechanism):
+    """The hash of one's value, by randomized response."""
+
+    name = "test_hash_value"
+
+    keep: float
+
+    def channel(self, domain: bk.Domain) -> HashChannel:
+        return HashChannel(domain, self.keep)
+
+    def guarantee(
+        self, domain: bk.Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        return promised(self, self.channel(as_domain(domain)).keep, 2, reports)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"keep": self.keep}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        known = strict_json.fields(value, of="hashing", required=("keep",))
+        return cls(strict_json.real(known["keep"], "keep", of="hashing"))
+
+    def __str__(self) -> str:
+        return f"HashValue(keep={self.keep:g})"
+
+
+MECHANISMS = {kind.name: kind for kind in (AskItems, HashValue)}
+for _name in MECHANISMS:
+    del bk.Mechanism.registry[_name]
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """Plans may name these mechanisms."""
+    bk.Mechanism.registry.update(MECHANISMS)
+    try:
+        yield
+    finally:
+        for name in MECHANISMS:
+            del bk.Mechanism.registry[name]
+
+
+def all_reports(channel: Channel, record: set[int]) -> Iterator[tuple[float, tuple[int, int]]]:
+    """Every report that a record can give, with its probability, from the definition."""
+    if isinstance(channel, AskChannel):
+        for question, asked in enumerate(channel.asked):
+            truth = sum((item in record) << place for place, item in enumerate(asked))
+            for answer in range(channel.n_answers):
+                chance = channel.keep if answer == truth else (1 - channel.keep) / (channel.n_answers - 1)
+                yield chance / len(channel.asked), (question, answer)
+    else:
+        assert isinstance(channel, HashChannel)
+        (held,) = record
+        for seed, value in product(range(1 << len(channel.domain)), range(2)):
+            chance = channel.keep if value == seed >> held & 1 else 1 - channel.keep
+            yield chance / (1 << len(channel.domain)), (seed, value)

@@ -1,0 +1,1 @@
+"""Mechanisms from outside the package, as somebody else would write them."""
