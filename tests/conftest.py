@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from bosket.compiled import announcer
+from bosket.compiling import announcer
 
 announcer.said = True  # kernels compile on first use: no test should find a line about that in what it captures
 

@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import bosket
 
 ROOT = Path(bosket.__file__).parent
-HOUSE = [
-    ["errors", "_version", "_lazy"],
-    ["checks", "limits", "compiled", "threads"],
-    ["progress"],
-    ["strict_json"],
-    ["random_kernels", "randomness", "estimates", "ratio"],
-    ["data"],
-    ["counting"],
-    ["privacy"],
-    ["mechanisms"],
-    ["plan"],
-    ["report_notes"],
-    ["report_files", "report_bytes"],
-    ["reports"],
-    ["tally"],
-    ["evidence"],
-    ["mining", "measures"],
-    ["curator", "learning", "planning", "audit", "reporting"],
-    ["reproduce", "benchmarks"],
-    ["spark", "service", "cli"],
-]
-FLOOR = {room: floor for floor, rooms in enumerate(HOUSE) for room in rooms}
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+HOUSE = re.findall(r"^(\w+) {2,}\S.*$", PAGE.read_text("utf-8").split("## The rooms")[1], flags=re.MULTILINE)
+"""The rooms in the order of the page: each may use those before it."""
+FLOOR = {room: floor for floor, room in enumerate(HOUSE)}
 DOORWAYS = {("mechanisms/base.py", "plan"), ("plan.py", "reports")}  # docs/decisions/0010
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The rooms that a module imports from, those for type checking alone left out."""
+def seen_nodes(path: Path) -> Iterator[ast.AST]:
+    """The parts of a module, those for type checking alone left out."""
     tree = ast.parse(path.read_text())
     unseen = {
         id(inner)
@@ -45,9 +28,12 @@ def imports(path: Path) -> Iterator[str]:
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
-        if id(node) in unseen:
-            continue
+    yield from (node for node in ast.walk(tree) if id(node) not in unseen)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The rooms that a module imports from."""
+    for node in seen_nodes(path):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute here"
             names = [node.module or ""] if node.module != "bosket" else [f"bosket.{alias.name}" for alias in node.names]
@@ -60,6 +46,16 @@ def imports(path: Path) -> Iterator[str]:
                 yield name.split(".")[1]
 
 
+def imported(path: Path, known: Container[str]) -> Iterator[str]:
+    """The modules that a module imports, or imports names from."""
+    for node in seen_nodes(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else node.module for name in inner)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
 def modules() -> list[Path]:
     return [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
 
@@ -68,8 +64,9 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def test_every_room_is_on_a_floor() -> None:
-    assert {room_of(path) for path in modules()} <= set(FLOOR) | {"__main__"}
+def test_the_page_lists_every_room() -> None:
+    assert {room_of(path) for path in modules()} == set(FLOOR)
+    assert len(HOUSE) == len(FLOOR), "once each"
 
 
 def test_imports_point_one_way() -> None:
@@ -84,6 +81,48 @@ def test_imports_point_one_way() -> None:
                 wrong.append(f"{name} imports {used}")
     assert not wrong
     assert seen == DOORWAYS, "a doorway that nobody uses should be closed"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("bosket", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def graph() -> dict[str, set[str]]:
+    """Which module imports which, those inside functions too."""
+    known = {module_name(path): path for path in modules()}
+    return {name: {used for used in imported(path, known) if used in known} - {name} for name, path in known.items()}
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that reach each other, by what they reach."""
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen, ahead = set(), [start]
+        while ahead:
+            for used in graph[ahead.pop()] - seen:
+                seen.add(used)
+                ahead.append(used)
+        reached[start] = seen
+    found = [{other for other in reached[name] if name in reached[other]} for name in graph]
+    return [part for at, part in enumerate(found) if part and part not in found[:at]]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Inside a package too, and whether an import stands at the top or in a function."""
+    without_doorways = graph()
+    for path, room in DOORWAYS:
+        without_doorways[module_name(ROOT / path)].discard(f"bosket.{room}")
+    assert circles(without_doorways) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == [{"b", "c"}], "the search finds one"
+
+
+def test_no_function_shadows_its_module() -> None:
+    """``from bosket.mining import mine`` must not give a module or a function by the order of imports."""
+    for path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                assert node.name != path.stem, path
 
 
 def test_miners_only_ever_see_evidence() -> None:

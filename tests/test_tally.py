@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import bosket as bk
-from bosket.counting.distinct import are_distinct, distinct
+from bosket.counting.distinct_rows import are_distinct, distinct
 from bosket.evidence import evidence_of
 from bosket.tally import MOST_RECORDS
 from tests.contracts.test_mechanisms import ALL, records_for

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bosket import report_files
 from bosket.counting.base import Counter
-from bosket.counting.distinct import are_distinct, distinct
+from bosket.counting.distinct_rows import are_distinct, distinct
 from bosket.counting.shards import Shards
 from bosket.data import Domain
 from bosket.errors import DataError, PlanMismatchError

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.counting.distinct import are_distinct
+from bosket.counting.distinct_rows import are_distinct
 from bosket.learning import ByClassReports
 from bosket.reports import is_report_file
 from tests.contracts.asking import AskItems, registered

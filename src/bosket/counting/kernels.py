@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled, popcount
+from bosket.compiling import compiled, popcount
 
 _TILE = 16  # columns of a pair tile; 2 x 16 rows of a block fit the first-level cache
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 IDLE_LIMIT = 100
 """A transaction ends when so many patterns in a row had nothing new to add to it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 
 @compiled

@@ -10,7 +10,6 @@ from bosket.learning.reconstruction import CellCounts, cell_counts, scale_down
 if TYPE_CHECKING:
     from bosket.learning.naive_bayes import ReconstructedNaiveBayes
     from bosket.learning.tree import ReconstructedTreeClassifier
-    from bosket.research.table5 import table5
 
 __all__ = [
     "ByClassReports",
@@ -24,13 +23,11 @@ __all__ = [
     "randomize_by_class",
     "randomize_with_label",
     "scale_down",
-    "table5",
 ]
 
 _NEED_SKLEARN = {
     "ReconstructedNaiveBayes": "naive_bayes",
     "ReconstructedTreeClassifier": "tree",
-    "table5": "evaluation",
 }
 
 

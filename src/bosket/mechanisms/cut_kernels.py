@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 _LARGE = 1e250
 _LOG_LARGE = math.log(_LARGE)

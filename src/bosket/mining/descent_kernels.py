@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bosket.compiled import compiled, popcount
+from bosket.compiling import compiled, popcount
 from bosket.mining.exact_structures import DONE, OVERFLOW, PAUSED, Array, Descent, Index, Limits, U
 from bosket.mining.record_kernels import padded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 from bosket.mining.exact_structures import Array, Index, U
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled, popcount
+from bosket.compiling import compiled, popcount
 
 PRECISION = 53
 LEVELS = 54  # an even number, since levels are done in pairs: below the last bit a threshold goes on with a 0

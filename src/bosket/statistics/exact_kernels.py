@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 TIE = 1.0 + 1e-7
 """Tables whose probability exceeds that of the observed one by no more than rounding count as equally likely."""

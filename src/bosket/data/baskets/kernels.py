@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bosket.compiled import compiled, popcount
+from bosket.compiling import compiled, popcount
 
 if TYPE_CHECKING:
     from bosket.data.baskets.rows import Bits, Offsets

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 if TYPE_CHECKING:
     from bosket.data.baskets.rows import Offsets

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 
 if TYPE_CHECKING:
     from bosket.data.baskets.rows import Offsets

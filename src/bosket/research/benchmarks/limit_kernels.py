@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bosket.compiled import compiled, popcount
+from bosket.compiling import compiled, popcount
 
 
 @compiled

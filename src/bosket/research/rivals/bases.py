@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.compiled import compiled
+from bosket.compiling import compiled
 from bosket.research.rivals.base import Itemset
 from bosket.statistics.estimates import Floats
 

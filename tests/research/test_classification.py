@@ -9,7 +9,8 @@ import pytest
 
 from bosket import Attribute, Table, TableDomain
 from bosket.errors import ParameterError
-from bosket.learning import ReconstructedNaiveBayes, ReconstructedTreeClassifier, table5
+from bosket.learning import ReconstructedNaiveBayes, ReconstructedTreeClassifier
+from bosket.research.classification import table5
 from tests.files import benchmark_file
 
 WORK = [

@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import pytest
 
-from bosket import compiled
+from bosket import compiling
 
 
 def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,9 +23,9 @@ def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyP
         decorator: Callable[..., Any] = numba.njit(nogil=nogil)
         return decorator
 
-    monkeypatch.setattr(compiled, "njit", njit)
+    monkeypatch.setattr(compiling, "njit", njit)
 
-    @compiled.compiled
+    @compiling.compiled
     def double(x: int) -> int:
         return 2 * x
 
@@ -36,8 +36,8 @@ def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyP
 def test_long_compilation_is_announced_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(compiled, "_WORTH_A_WORD", 0.05)
-    announcer = compiled._Announcer()
+    monkeypatch.setattr(compiling, "_WORTH_A_WORD", 0.05)
+    announcer = compiling._Announcer()
     announcer.on_start(None)
     announcer.on_end(None)
     assert capsys.readouterr().err == "", "quick ones are not worth a word"
@@ -55,7 +55,7 @@ def test_long_compilation_is_announced_once(
 def test_kernels_are_listened_to() -> None:
     heard: list[str] = []
 
-    class Ear(compiled._Announcer):
+    class Ear(compiling._Announcer):
         def on_start(self, event: Any) -> None:
             heard.append("start")
 
