@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bosket.checks import check_choice, check_positive
-from bosket.privacy.accounts import NEIGHBOURS
 from bosket.privacy.guarantee import Amplification, gamma_text, json_number, percent_up, rounded_up
 
 _UNITS = {
@@ -43,7 +42,7 @@ class CentralGuarantee:
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon, of="CentralGuarantee")
-        check_choice("neighbours", self.neighbours, NEIGHBOURS)
+        check_choice("neighbours", self.neighbours, _UNITS)
 
     @property
     def record(self) -> Amplification:
