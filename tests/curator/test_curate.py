@@ -242,7 +242,8 @@ class TestRefusals:
     @pytest.mark.parametrize("share", [np.float32(0.5), Fraction(1, 2), np.float64(0.5)])
     def test_any_number_is_a_limit(self, share: Any) -> None:
         """And stands in the release as a plain one."""
-        few = bk.curator.mine(short_baskets(100), SURE, share), bk.curator.top_k(short_baskets(100), SURE, np.int64(3))
+        k: Any = np.int64(3)
+        few = bk.curator.mine(short_baskets(100), SURE, share), bk.curator.top_k(short_baskets(100), SURE, k)
         for release in few:
             json.dumps(release.about)
         assert few[0].about["min_support"] == 0.5
