@@ -184,7 +184,7 @@ def test_a_record_that_ends_like_a_file_of_reports(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "step, paid", [("bosket.cli.commands.curate._read", False), ("bosket.curator.curate.prepare", True)]
+    "step, paid", [("bosket.cli.commands.curate._read", False), ("bosket.curator.curate.look_first", True)]
 )
 def test_an_interruption_says_what_was_paid(
     run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, paid: bool
@@ -205,3 +205,76 @@ def test_an_interruption_says_what_was_paid(
     assert ("nothing was paid" in result.err) == (not paid)
     rows = json.loads(run("budget", "show", ledger, "--name", "shop", "--format", "json").out)["entries"]
     assert [row["epsilon"] for row in rows] == ([0.075, 0.425] if paid else [])
+
+
+TABLE = ("--table", "--columns", "age,sex", "--bins", "age=15,35", "--values", "sex=F,M")
+
+
+def table_file(path: Path, *more: bytes) -> Path:
+    lines = [b"age,sex,name\n", *([b"20,F,x\n"] * 1800), *([b"50,M,y\n"] * 1200), *more]
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_a_table(run: Run, tmp_path: Path) -> None:
+    raw = table_file(tmp_path / "people.csv")
+    result = run("curate", raw, "--epsilon", 2, "--min-support", 0.2, *TABLE, "--format", "json")
+    assert result.code == 0
+    found = {frozenset(row["itemsets"]) for row in json.loads(result.out)["release"]}
+    assert found >= {frozenset(["sex=F"]), frozenset(["age=[15,35)", "sex=F"])}
+    assert "unknown" in result.err
+    assert "were not looked for" not in result.err  # a record has two items
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"columns": ["age", "sex"], "bins": {"age": [15, 35]}, "values": {"sex": ["F", "M"]}}))
+    by_schema = run("curate", raw, "--epsilon", 2, "--top-k", 3, "--table", "--schema", schema, "--format", "csv")
+    assert by_schema.code == 0
+    assert len(by_schema.out.splitlines()) >= 4
+
+
+@pytest.mark.parametrize("line", [b"-3,F,x\n", b"old,?\n", b"\n", b'20,"F,x\n', b"20,\xff\0,x\n", b"20,X,x\n"])
+def test_one_line_of_a_table_does_not_decide_whether_there_is_a_release(run: Run, tmp_path: Path, line: bytes) -> None:
+    for more in ((), (line,)):
+        raw = table_file(tmp_path / "people.csv", *more)
+        result = run("curate", raw, "--epsilon", 100, "--min-support", 0.2, *TABLE, "--format", "json")
+        assert result.code == 0
+        assert {label for row in json.loads(result.out)["release"] for label in row["itemsets"]} == {
+            "age=[15,35)", "age=[35,inf)", "sex=F", "sex=M"
+        }  # fmt: skip
+
+
+def test_columns_of_a_table_must_be_declared(run: Run, tmp_path: Path) -> None:
+    raw = table_file(tmp_path / "people.csv")
+    ledger = tmp_path / "ledger.sqlite"
+    run("budget", "create", ledger, "--name", "all", "--epsilon", 5)
+    paid = ("--ledger", ledger, "--budget", "all")
+    result = run("curate", raw, "--epsilon", 2, "--min-support", 0.2, "--table", "--values", "sex=F,M", *paid)
+    assert result.code == 2
+    assert "'age' has none" in result.err
+    assert "--bins" in result.err
+    assert "left epsilon 5.0" in " ".join(run("budget", "show", ledger, "--name", "all").out.split())
+    public = ("--table", "--columns", "sex", "--items-are-public")
+    assert run("curate", raw, "--epsilon", 2, "--min-support", 0.2, *public).code == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (*TABLE, "--items", "items.txt"),
+        ("--items-are-public", "--values", "sex=F,M"),
+        (*TABLE, "--layout", "long"),
+        ("--columns", "age"),
+    ],
+)
+def test_options_of_tables_that_do_not_belong_together(run: Run, raw: Path, options: tuple[object, ...]) -> None:
+    assert run("curate", raw, "--epsilon", 1, "--min-support", 0.1, *options).code == 2
+
+
+def test_hints_about_ledgers_are_in_the_words_of_the_command_line(run: Run, raw: Path, tmp_path: Path) -> None:
+    call = ("curate", raw, "--epsilon", 1, "--min-support", 0.1, "--items-are-public", "--budget", "shop")
+    missing = run(*call, "--ledger", tmp_path / "none.ledger")
+    assert missing.code == 1
+    assert "'bosket budget create' makes one" in missing.err
+    ledger = tmp_path / "ledger.sqlite"
+    run("budget", "create", ledger, "--name", "shop", "--epsilon", 1)
+    again = run("budget", "create", ledger, "--name", "shop", "--epsilon", 1)
+    assert "'bosket curate --budget' uses it" in again.err

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator.lengths import Lengths, binned, bins, noisy_lengths
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.noise import Composition, scale_of
 from bosket.curator.pool import Pool
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, TooManyCandidatesError
 from bosket.mining import exact
+from tests.curator.granted import Uncounted
 
 
 def whole_records(baskets: Baskets, max_size: int) -> Baskets:
@@ -41,32 +42,45 @@ def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
     return np.array(found + [found[-1]] * (cap - len(found)), np.int64)
 
 
-def exact_lengths(
-    sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, most: int | None = None, per_person: int = 1
-) -> Lengths:
+def exact_lengths(sizes: npt.NDArray[np.int64], *, longest: int, most: int | None = None, **paid: Any) -> Lengths:
     """For ``noisy_lengths``: the distribution of lengths, unpaid."""
     starts = bins(longest, most)
     return Lengths(binned(sizes, starts), len(sizes), starts, 1e-9)
 
 
 def lengths_with_total(
-    sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, most: int | None = None, per_person: int = 1
+    sizes: npt.NDArray[np.int64],
+    *,
+    granted: Composition,
+    epsilon: float,
+    longest: int,
+    most: int | None = None,
+    per_person: int = 1,
 ) -> Lengths:
     """For ``noisy_lengths``: a limit that is a share of the true number of records."""
     starts = bins(longest, most)
-    counts = noisy(binned(sizes, starts), epsilon=epsilon, sensitivity=per_person)
+    counts = granted.noisy(binned(sizes, starts), epsilon=epsilon, sensitivity=per_person)
     return Lengths(counts, len(sizes), starts, scale_of(epsilon, per_person))
 
 
-def noisy_once(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
-    """For ``noisy``: as if one record could move one count only."""
-    return noisy(counts, epsilon=epsilon, sensitivity=1)
+class Once(Uncounted):
+    """For a composition: as if one record could move one count only."""
+
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+        return super().noisy(counts, epsilon=epsilon, sensitivity=1)
+
+
+class Unpaid(Uncounted):
+    """For a composition: the counts as they are."""
+
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+        return np.asarray(counts, np.int64)
 
 
 def floating_noise(
     counts: npt.ArrayLike, rng: np.random.Generator, *, epsilon: float, sensitivity: int
 ) -> npt.NDArray[np.float64]:
-    """For ``noisy``: Laplace noise in doubles (Mironov, CCS 2012).  Its law is right, its last bits are not."""
+    """For the noise: Laplace noise in doubles (Mironov, CCS 2012).  Its law is right, its last bits are not."""
     exact = np.asarray(counts, float)
     return exact + rng.laplace(scale=sensitivity / epsilon, size=exact.shape)
 
@@ -104,9 +118,7 @@ class ListingPool(Pool):
         return np.concatenate([counts for items, counts in levels if items.shape[1] == size] or [np.zeros(0, np.int64)])
 
 
-def ranked_listing_pool(
-    baskets: Baskets, max_size: int, n_records: int, *, epsilon: float, per_person: int
-) -> ListingPool:
+def ranked_listing_pool(baskets: Baskets, max_size: int, n_records: int, **paid: Any) -> ListingPool:
     """For ``ranked_pool``."""
     return ListingPool(baskets, np.arange(baskets.n_items, dtype=np.int32), n_records)
 

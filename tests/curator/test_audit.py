@@ -26,18 +26,24 @@ from bosket.audit.lower_bounds import (
     laplace_ratio,
 )
 from bosket.budget.budgets import Budget
-from bosket.curator import HopelessError, curate, levels, miner
+from bosket.counting.base import Counts
+from bosket.curator import NAIVE, HopelessError, Settings, curate, levels, miner
 from bosket.curator.cardinality import kth_support, noisy_cardinality
+from bosket.curator.declared import Declared
 from bosket.curator.lengths import Lengths, bins, noisy_lengths, parts
 from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
-from bosket.curator.miner import NAIVE, Plan, Settings, mine_levels, prepare
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.limit import BELOW, KthSupport, Limit, ShareOfRecords
+from bosket.curator.miner import find_largest, look_first, mine_levels
+from bosket.curator.noise import Composition, noisy, scale_of
+from bosket.curator.paid import Parts
 from bosket.curator.pool import Pool
+from bosket.curator.prepared import Prepared
 from bosket.curator.release import Release
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
 from bosket.errors import ParameterError
 from tests.curator import broken
+from tests.curator.granted import Uncounted
 
 pytest.importorskip("opendp")
 
@@ -160,7 +166,8 @@ def audit_lengths(
     with_it = np.append(AT_THE_CUT, added)
     one, other = (np.bincount(np.minimum(s, longest), minlength=longest + 1) for s in (with_it, AT_THE_CUT))
     outputs = [
-        [measure(sizes, epsilon=epsilon, longest=longest) for _ in range(trials)] for sizes in (with_it, AT_THE_CUT)
+        [measure(sizes, granted=Uncounted(epsilon), epsilon=epsilon, longest=longest) for _ in range(trials)]
+        for sizes in (with_it, AT_THE_CUT)
     ]
     return (
         by_threshold(*([lengths_ratio(lengths, one, other, epsilon) for lengths in part] for part in outputs)),
@@ -193,6 +200,7 @@ def audit_first(
     epsilon: float,
     trials: int = 3000,
     cut: Callable[[Baskets, int], Baskets] = random_truncation,
+    grant: Callable[[float], Composition] = Uncounted,
 ) -> LowerBound:
     """Level one, cut and counted as the miner does it, by the likelihood ratio of all counts at once."""
     scale = scale_of(epsilon, sensitivity(max_size, 1, records.n_items, 1))
@@ -200,7 +208,8 @@ def audit_first(
 
     def run(baskets: Baskets) -> NoisyLevel:
         short = cut(baskets, max_size)
-        return first_level(short, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN)
+        paid = {"granted": grant(epsilon), "epsilon": epsilon}
+        return first_level(short, NO_LENGTHS, max_size, per_person=1, heuristics=PLAIN, **paid)  # type: ignore[arg-type]
 
     return distinguish_by(
         run, records, fewer, lambda level: laplace_ratio(level.noisy, one, other, scale), trials=trials
@@ -225,11 +234,10 @@ def test_first_level_of_long_records() -> None:
     assert found.epsilon > 1
 
 
-def test_a_forgotten_sensitivity_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "noisy", broken.noisy_once)
+def test_a_forgotten_sensitivity_is_found() -> None:
     """Six counts move, and the noise is that of one."""
     records, fewer = of([*FEW, list(range(6))], n_items=6), of(FEW, n_items=6)
-    assert audit_first(records, fewer, 6, epsilon=1.0, trials=2000).epsilon > 1
+    assert audit_first(records, fewer, 6, epsilon=1.0, trials=2000, grant=broken.Once).epsilon > 1
 
 
 def audit_next(
@@ -254,8 +262,9 @@ def audit_next(
 
     def run(baskets: Baskets) -> NoisyLevel | None:
         return next_level(
-            baskets, before, NO_LENGTHS, max_size, epsilon=epsilon, per_person=1, heuristics=PLAIN, max_candidates=100
-        )
+            baskets, before, NO_LENGTHS, max_size, granted=Uncounted(epsilon), epsilon=epsilon, per_person=1,
+            heuristics=PLAIN, max_candidates=100,
+        )  # fmt: skip
 
     def ratio(level: NoisyLevel | None) -> float:
         assert level is not None
@@ -292,7 +301,8 @@ def audit_cardinality(
     one, other = supports(records), supports(fewer)
 
     def run(exact: list[int]) -> int:
-        return noisy_cardinality(lambda size: exact[size - 1], len(exact), min_count, epsilon=epsilon)
+        granted = Uncounted(epsilon)
+        return noisy_cardinality(lambda size: exact[size - 1], len(exact), min_count, granted=granted, epsilon=epsilon)
 
     return distinguish_by(run, one, other, float, trials=trials)
 
@@ -330,24 +340,25 @@ def test_the_first_itemset_of_a_size() -> None:
 class Mined:
     """Everything that the miner lets out."""
 
-    plan: Plan
-    levels: list[NoisyLevel]
+    prepared: Prepared
+    levels: tuple[NoisyLevel, ...]
 
 
-SETTINGS = Settings(longest=3, cap=2, clear=0.0)
 SHARES = {"lengths": 0.3, "cardinality": 0.2, "levels": 0.5}
+SETTINGS = Settings(share_of_lengths=0.3, share_of_cardinality=0.2, longest=3, cap=2, clear=0.0)
+
+
+def measured(baskets: Baskets, limit: Limit, *, epsilon: float, settings: Settings) -> Mined:
+    """All that is measured, hopeless or not."""
+    declared = Declared(baskets, limit, epsilon, settings)
+    parts = Parts.of(declared)
+    granted = Uncounted(parts.first)
+    prepared = find_largest(declared, look_first(declared, parts, granted), parts, granted)
+    return Mined(prepared, mine_levels(declared, prepared, Uncounted(parts.counts)).levels)
 
 
 def mine(baskets: Baskets, *, epsilon: float = 1.0, min_support: float = 0.3) -> Mined:
-    def limit(lengths: Lengths, pool: Pool) -> float:
-        return min_support * max(lengths.total, 1)
-
-    plan = prepare(
-        baskets, limit, lengths=epsilon * SHARES["lengths"], cardinality=epsilon * SHARES["cardinality"],
-        counts=epsilon * SHARES["levels"], settings=SETTINGS, per_person=1,
-    )  # fmt: skip
-    levels, _ = mine_levels(baskets, plan, epsilon=epsilon * SHARES["levels"], settings=SETTINGS, per_person=1)
-    return Mined(plan, levels)
+    return measured(baskets, ShareOfRecords(min_support), epsilon=epsilon, settings=SETTINGS)
 
 
 def evidence(
@@ -360,8 +371,8 @@ def evidence(
     supports = {row: [sum(set(row) <= set(record) for record in part) for part in both] for row in rows}
 
     def ratio(mined: Mined | Release) -> float:
-        total = lengths_ratio(mined.plan.lengths, one, other, lengths)
-        total += miner.parts(cardinality)[1] / 2 * (1 if mined.plan.largest == 2 else -1)
+        total = lengths_ratio(mined.prepared.lengths, one, other, lengths)
+        total += miner.parts(cardinality)[1] / 2 * (1 if mined.prepared.largest == 2 else -1)
         for level in mined.levels:
             counts = np.array([supports[tuple(row)] for row in level.items.tolist()]).reshape(-1, 2)
             total += laplace_ratio(level.noisy, counts[:, 0], counts[:, 1], level.scale)
@@ -393,10 +404,10 @@ def test_the_miner(trials: int) -> None:
 def test_the_miner_on_strange_records(record: list[int]) -> None:
     """A record without items, and one longer than any that is told apart, beside nothing at all."""
     events: list[Callable[[Mined], bool]] = [
-        lambda mined: mined.plan.largest == 2,
-        lambda mined: mined.plan.max_size > 1,
-        lambda mined: mined.plan.min_count > 1,
-        lambda mined: mined.plan.lengths.counts[-1] > 0,
+        lambda mined: mined.prepared.largest == 2,
+        lambda mined: mined.prepared.max_size > 1,
+        lambda mined: mined.prepared.min_count > 1,
+        lambda mined: mined.prepared.lengths.counts[-1] > 0,
         lambda mined: len(mined.levels) == 2,
         lambda mined: len(mined.levels[0].items) == 6,
         lambda mined: mined.levels[0].noisy.sum() > 0,
@@ -408,9 +419,9 @@ def test_the_miner_on_strange_records(record: list[int]) -> None:
 @pytest.mark.parametrize(
     "mistake, event",
     [
-        (broken.exact_lengths, lambda mined: mined.plan.max_size > 1),
-        pytest.param(broken.exact_lengths, lambda mined: mined.plan.min_count > 0.3 * 20.5, marks=pytest.mark.slow),
-        (broken.lengths_with_total, lambda mined: mined.plan.min_count > 0.3 * 20.5),
+        (broken.exact_lengths, lambda mined: mined.prepared.max_size > 1),
+        pytest.param(broken.exact_lengths, lambda mined: mined.prepared.min_count > 0.3 * 20.5, marks=pytest.mark.slow),
+        (broken.lengths_with_total, lambda mined: mined.prepared.min_count > 0.3 * 20.5),
     ],
 )
 def test_lengths_and_totals_that_nobody_paid_for_are_found(
@@ -469,7 +480,7 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
             return REFUSED
         if of_limit is None:
             return ratio(release)
-        return ratio(release) + laplace_ratio(release.plan.min_count / curate._BELOW, one, other, scale_of(of_limit, 1))
+        return ratio(release) + laplace_ratio(release.prepared.min_count / BELOW, one, other, scale_of(of_limit, 1))
 
     return distinguish_by(released(call), records, fewer, all_of_it, trials=trials)
 
@@ -495,14 +506,18 @@ def test_top_k(trials: int) -> None:
 
 def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """top_k with the exact k-th support: it is in the release for all to see."""
-    monkeypatch.setattr(curate, "noisy", lambda counts, *, epsilon, sensitivity: counts)
+
+    def unpaid(self: KthSupport, lengths: Lengths, pool: Pool, **paid: object) -> float:
+        return BELOW * kth_support(pool, self.k)
+
+    monkeypatch.setattr(KthSupport, "count", unpaid)
     records, fewer = of([*MANY, [0, 1]], n_items=3), of(MANY, n_items=3)
-    exact = curate._BELOW * kth_support(pool_of(records), 2)
+    exact = BELOW * kth_support(pool_of(records), 2)
     found = distinguish(
         released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED)),
         records,
         fewer,
-        lambda release: release is not None and release.plan.min_count == exact,
+        lambda release: release is not None and release.prepared.min_count == exact,
         trials=110,
     )
     assert found.epsilon > 1
@@ -513,23 +528,21 @@ def test_no_data_set_makes_it_fail() -> None:
     data: list[list[list[int]]] = [[], [[]], [[], []], [[0]], [[0, 1, 2, 3]], [[0, 1, 2, 3]] * 3]
     for records in data:
         for heuristics in (Heuristics(), PLAIN):
-            settings = Settings(longest=2, cap=4, clear=0.0, heuristics=heuristics)
+            settings = Settings(
+                share_of_lengths=0.25, share_of_cardinality=0.25, longest=2, cap=4, clear=0.0, heuristics=heuristics
+            )
             for _ in range(5):
-                baskets = of(records, n_items=4)
-                plan = prepare(
-                    baskets, lambda lengths, pool: 0.5 * lengths.total,
-                    lengths=0.5, cardinality=0.5, counts=1.0, settings=settings, per_person=1,
-                )  # fmt: skip
-                mine_levels(baskets, plan, epsilon=1.0, settings=settings, per_person=1)
+                measured(of(records, n_items=4), ShareOfRecords(0.5), epsilon=2.0, settings=settings)
 
 
 def test_a_long_record_does_not_end_the_run() -> None:
     """Few data may well have a noisy limit near 1; then one person's long record tells of itself by ending the run."""
     baskets = of([[0]] * 50 + [list(range(60))], n_items=60)
-    settings = Settings(longest=3, clear=0.0)
-    prepare(
-        baskets, lambda lengths, pool: 1.0, lengths=0.5, cardinality=0.5, counts=1.0, settings=settings, per_person=1
-    )
+    settings = Settings(share_of_lengths=0.25, share_of_cardinality=0.25, longest=3, clear=0.0)
+    declared = Declared(baskets, ShareOfRecords(1e-9), 2.0, settings)  # a limit of one record
+    parts = Parts.of(declared)
+    granted = Composition(parts.first)
+    assert find_largest(declared, look_first(declared, parts, granted), parts, granted).min_count == 1
 
 
 def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
@@ -546,5 +559,6 @@ def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
 
 def test_records_cut_shorter_than_itemsets_do_not_end_the_run() -> None:
     """Not a matter of privacy, as both numbers are noisy; but the budget is spent, and nothing comes out."""
-    plan = Plan(Lengths(np.array([0, 9, 1]), 10, bins(2), 1.0), 1.0, 2, 2, 1)
-    mine_levels(of([[0, 1]] * 9, n_items=2), plan, epsilon=9.0, settings=NAIVE, per_person=1)
+    prepared = Prepared(Lengths(np.array([0, 9, 1]), 10, bins(2), 1.0), 1.0, 2, 2, 1)
+    declared = Declared(of([[0, 1]] * 9, n_items=2), ShareOfRecords(0.1), 10.0, NAIVE)
+    mine_levels(declared, prepared, Composition(9.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,9 +19,9 @@ from bosket.curator import Heuristics, HopelessError, Release, Settings
 from bosket.curator.cardinality import kth_support
 from bosket.curator.lengths import Lengths
 from bosket.curator.levels import NoisyLevel
-from bosket.curator.miner import Plan
-from bosket.curator.noise import Counts
+from bosket.curator.noise import Composition
 from bosket.curator.pool import Pool
+from bosket.curator.prepared import Prepared
 from bosket.curator.truncation import random_truncation
 
 ITEMS = list(range(30))
@@ -65,7 +66,7 @@ class TestWithoutNoise:
         baskets = short_baskets(longest=9)
         settings = Settings(whole=0.5, heuristics=Heuristics(smart=False, double_standards=False))
         release = bk.curator.mine(baskets, epsilon=SURE, min_support=0.02, settings=settings)
-        limit = release.plan.max_size
+        limit = release.prepared.max_size
         assert limit < 9
         assert max(release.sizes) <= limit
         for _ in range(3):  # another cut of the same kind: supports within what chance does
@@ -127,8 +128,7 @@ class TestBudget:
 
     def test_discoverable_is_one_figure(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whether a request is answered or refused, and whatever else is asked for."""
-        for module in ("lengths", "miner", "cardinality", "levels"):
-            monkeypatch.setattr(f"bosket.curator.{module}.noisy", lambda counts, **paid: np.asarray(counts))
+        monkeypatch.setattr(Composition, "noisy", lambda self, counts, **paid: np.asarray(counts))
         baskets = short_baskets(20_000, longest=6)
         found = [bk.curator.mine(baskets, 1.0, limit).about["discoverable"] for limit in (0.05, 0.02)]
         with pytest.raises(HopelessError) as caught:
@@ -137,7 +137,7 @@ class TestBudget:
 
     def test_a_data_set_smaller_than_the_noise(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fifty records where their number has noise of scale 500, which is 0 for once: nothing can be told."""
-        monkeypatch.setattr("bosket.curator.lengths.noisy", lambda counts, **paid: counts)
+        monkeypatch.setattr(Composition, "noisy", lambda self, counts, **paid: np.asarray(counts))
         baskets = bk.Baskets([["a"]] * 50, items=list("abcdef"))
         with pytest.raises(HopelessError) as caught:
             bk.curator.mine(baskets, epsilon=0.1, min_support=0.9)
@@ -151,15 +151,15 @@ class TestBudget:
         asked: dict[str, list[tuple[str, float, int]]] = {}
         for relation in ("add-remove", "replace"):
             known = asked[relation] = []
-            for module in ("lengths", "miner", "cardinality", "levels", "curate"):
 
-                def spy(
-                    counts: Counts, *, epsilon: float, sensitivity: int, module: str = module, known: list[Any] = known
-                ) -> Counts:
-                    known.append((module, epsilon, sensitivity))
-                    return np.asarray(counts)
+            def spy(
+                self: Composition, counts: Any, *, epsilon: float, sensitivity: int, known: list[Any] = known
+            ) -> Any:
+                module = sys._getframe(1).f_globals["__name__"].removeprefix("bosket.curator.")
+                known.append((module, epsilon, sensitivity))
+                return np.asarray(counts)
 
-                monkeypatch.setattr(f"bosket.curator.{module}.noisy", spy)
+            monkeypatch.setattr(Composition, "noisy", spy)
             budget = bk.Budget.in_memory(1.0, neighbours=relation)
             release = bk.curator.top_k(
                 short_baskets(20_000), epsilon=1.0, k=30, budget=budget, settings=whole(clear=0.0, false_share=None)
@@ -170,7 +170,7 @@ class TestBudget:
         assert [row[:2] for row in one] == [row[:2] for row in other]
         times = [(module, new // old) for (module, _, old), (_, _, new) in zip(one, other, strict=True)]
         assert times == [
-            ("lengths", 1), ("lengths", 2), ("miner", 2), ("curate", 1), *[("cardinality", 1)] * 4,
+            ("lengths", 1), ("lengths", 2), ("miner", 2), ("limit", 1), *[("cardinality", 1)] * 4,
             *[("levels", 2)] * 3,
         ]  # fmt: skip
         assert [sensitivity for _, _, sensitivity in one[:-1]] == [1, 1, 3, 1, 1, 1, 1, 1, 3, 10]
@@ -238,6 +238,16 @@ class TestRefusals:
     def test_any_number_is_an_epsilon(self, epsilon: Any) -> None:
         for call in (bk.curator.mine, bk.curator.top_k):
             assert len(call(short_baskets(100), epsilon, 1)) <= 1
+
+    @pytest.mark.parametrize("share", [np.float32(0.5), Fraction(1, 2), np.float64(0.5)])
+    def test_any_number_is_a_limit(self, share: Any) -> None:
+        """And stands in the release as a plain one."""
+        k: Any = np.int64(3)
+        few = bk.curator.mine(short_baskets(100), SURE, share), bk.curator.top_k(short_baskets(100), SURE, k)
+        for release in few:
+            json.dumps(release.about)
+        assert few[0].about["min_support"] == 0.5
+        assert type(few[1].about["k"]) is int
 
     def test_what_cannot_be_done_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         budget = bk.Budget.in_memory(1.0)
@@ -393,18 +403,19 @@ class TestRelease:
         assert itemset in release
         assert release.support(itemset) == value
         assert {"nobody has it"} not in release
-        assert np.isnan(release.support({"nobody has it"}))
+        assert [[]] not in release
         assert 3 not in release
-        assert "epsilon 1" in release.guarantee
         json.dumps(frame.attrs["about"])
         assert "epsilon 1" in repr(release)
 
     def test_it_holds_nothing_exact(self, release: Release) -> None:
         """No records are reachable from it, and no field but those that are known to hold noisy numbers."""
         fields = {
-            Release: {"domain", "plan", "levels", "about", "_supports"},
-            Plan: {"lengths", "min_count", "largest", "cap", "max_size"},
-            Lengths: {"counts", "total", "starts", "scale", "n_near", "weights", "longest_likely", "_n_told"},
+            Release: {"domain", "prepared", "levels", "about", "_supports", "names", "consistent"},
+            Prepared: {"lengths", "min_count", "largest", "cap", "max_size"},
+            Lengths: {
+                "counts", "total", "starts", "scale", "n_near", "scale_of_total", "weights", "longest_likely", "_n_told"
+            },
             NoisyLevel: {
                 "items", "noisy", "average", "maximal", "max_size", "epsilon", "sensitivity", "kept", "n_candidates"
             },
@@ -434,7 +445,7 @@ class TestRelease:
         held = []
         for _ in range(3):
             release = bk.curator.mine(baskets, epsilon=1.0, min_support=0.01, settings=Settings(whole=0.3))
-            assert release.plan.max_size <= 6
+            assert release.prepared.max_size <= 6
             held += [
                 row["low"] <= truth.get(row["itemsets"], 0.0) <= row["high"]
                 for row in release.to_frame().to_dict("records")

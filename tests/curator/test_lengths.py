@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.curator.lengths import Lengths, binned, bins, noisy_lengths
+from tests.curator.granted import Uncounted
 
 
 @given(st.integers(0, 500))
@@ -79,7 +79,10 @@ def test_long_records_are_not_made_of_noise() -> None:
     Noise of scale 33 in some twenty bins; set to 0 where negative and else left alone, it would make 70 000 items.
     """
     sizes = np.ones(50_000, np.int64)
-    items = [np.arange(101) @ noisy_lengths(sizes, epsilon=0.05, longest=100).weights for _ in range(20)]
+    items = [
+        np.arange(101) @ noisy_lengths(sizes, granted=Uncounted(0.05), epsilon=0.05, longest=100).weights
+        for _ in range(20)
+    ]
     assert np.mean(items) < 1.2 * 50_000  # 1.04 as a rule, give or take 0.01
 
 
@@ -90,7 +93,10 @@ def test_records_beyond_those_told_apart() -> None:
     nine bins of 1e-4 each at most; were it once in twenty, as at three standard deviations, 15 of 300 would be.
     """
     sizes = np.repeat([2, 240], [50_000, 1000])
-    measure = partial(noisy_lengths, epsilon=0.5, longest=10, most=3000)
+
+    def measure(lengths: npt.NDArray[np.int64]) -> Lengths:
+        return noisy_lengths(lengths, granted=Uncounted(0.5), epsilon=0.5, longest=10, most=3000)
+
     found = measure(sizes)
     assert np.arange(3001) @ found.weights == pytest.approx(sizes.sum(), rel=1 / 6)
     assert len(found.weights) == 3001

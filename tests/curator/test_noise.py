@@ -15,18 +15,18 @@ import pytest
 import bosket as bk
 from bosket.curator import miner, noise
 from bosket.curator.lengths import Lengths, noisy_lengths
-from bosket.curator.noise import Counts, composed, noisy
+from bosket.curator.noise import Composition, noisy
 from bosket.research.rivals.base import noisy_top
 
 pytest.importorskip("opendp")
 
 
 def test_what_is_drawn_inside_adds_up() -> None:
-    with composed(1.0):
-        for _ in range(10):
-            noisy([1, 2], epsilon=0.1, sensitivity=3)
-        with pytest.raises(bk.BudgetExceeded) as caught:
-            noisy([1, 2], epsilon=1e-3, sensitivity=3)
+    granted = Composition(1.0)
+    for _ in range(10):
+        granted.noisy([1, 2], epsilon=0.1, sensitivity=3)
+    with pytest.raises(bk.BudgetExceeded) as caught:
+        granted.noisy([1, 2], epsilon=1e-3, sensitivity=3)
     assert caught.value.asked[0] == pytest.approx(1e-3)
     assert caught.value.remaining[0] == pytest.approx(0.0, abs=1e-9)
     assert "1, 2" not in str(caught.value)
@@ -34,32 +34,51 @@ def test_what_is_drawn_inside_adds_up() -> None:
 
 def test_a_part_costs_what_it_says_whatever_its_sensitivity() -> None:
     for sensitivity in (1, 2, 7, 1000):
-        with composed(0.5):
-            noisy([5], epsilon=0.5, sensitivity=sensitivity)
-            with pytest.raises(bk.BudgetExceeded):
-                noisy([5], epsilon=1e-6, sensitivity=1)
+        granted = Composition(0.5)
+        granted.noisy([5], epsilon=0.5, sensitivity=sensitivity)
+        with pytest.raises(bk.BudgetExceeded):
+            granted.noisy([5], epsilon=1e-6, sensitivity=1)
 
 
-def test_each_block_has_its_own() -> None:
-    with composed(0.5), composed(2.0):
-        noisy([5], epsilon=1.5, sensitivity=1)
-    with composed(0.5):
-        noisy([5], epsilon=0.5, sensitivity=1)
-    noisy([5], epsilon=100.0, sensitivity=1)
+def test_each_composition_has_its_own() -> None:
+    small, large = Composition(0.5), Composition(2.0)
+    large.noisy([5], epsilon=1.5, sensitivity=1)
+    small.noisy([5], epsilon=0.5, sensitivity=1)
+    assert (small.epsilon, large.epsilon) == (0.5, 2.0)
+    assert large.left == pytest.approx(0.5)
+    with pytest.raises(bk.BudgetExceeded):
+        small.noisy([5], epsilon=0.1, sensitivity=1)
+
+
+def test_no_counts_cost_nothing_and_no_epsilon_is_refused() -> None:
+    granted = Composition(1.0)
+    assert granted.noisy([], epsilon=0.7, sensitivity=1).tolist() == []
+    assert granted.left == 1.0
+    for epsilon in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(bk.ParameterError):
+            Composition(epsilon)
+
+
+def test_nothing_is_measured_after_a_refusal() -> None:
+    """OpenDP's filter counts what was asked, answered or not: a program that asks for too much gets nothing more."""
+    granted = Composition(1.0)
+    with pytest.raises(bk.BudgetExceeded):
+        granted.noisy([5], epsilon=1.5, sensitivity=1)
+    with pytest.raises(bk.BudgetExceeded):
+        granted.noisy([5], epsilon=1.0, sensitivity=1)
 
 
 def test_it_is_the_same_law() -> None:
-    """Inside and outside: with hardly any noise both give the counts."""
+    """Composed or not: with hardly any noise both give the counts."""
     counts = np.arange(12).reshape(3, 4)
-    with composed(1e4):
-        np.testing.assert_array_equal(noisy(counts, epsilon=1e4, sensitivity=1), counts)
+    np.testing.assert_array_equal(Composition(1e4).noisy(counts, epsilon=1e4, sensitivity=1), counts)
     np.testing.assert_array_equal(noisy(counts, epsilon=1e4, sensitivity=1), counts)
 
 
 def test_a_stage_that_takes_more_than_its_share_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ledger trusts what it is told; OpenDP adds up what is drawn."""
 
-    def greedy(sizes: Counts, *, epsilon: float, **public: Any) -> Lengths:
+    def greedy(sizes: Any, *, epsilon: float, **public: Any) -> Lengths:
         return noisy_lengths(sizes, epsilon=4 * epsilon, **public)
 
     baskets = bk.Baskets([["a"]] * 5000, items=["a", "b"])
@@ -112,8 +131,8 @@ def test_features_of_the_process_stay_what_they_were(features: set[str], own: se
     assert features == own
     noisy_top([5, 1, 9], 2, epsilon=0.7, is_monotone=True)
     assert features == own
-    with composed(1.0), pytest.raises(bk.BudgetExceeded):
-        noisy([1], epsilon=2.0, sensitivity=1)
+    with pytest.raises(bk.BudgetExceeded):
+        Composition(1.0).noisy([1], epsilon=2.0, sensitivity=1)
     assert features == own
 
 

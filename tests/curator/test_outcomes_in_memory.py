@@ -174,7 +174,7 @@ def pairs_of_signs(first: list[int]) -> tuple[Any, Any]:
     return pd.DataFrame(rows, columns=["a", "b"]), pd.DataFrame([first, *rows], columns=["a", "b"])
 
 
-ITSELF = tuple((f"bosket.data.{module}.plain", lambda label: label) for module in ("csr", "lookup"))
+ITSELF = tuple((f"bosket.data.{module}.plain", lambda label: label) for module in ("baskets.rows", "formats.lookup"))
 AS_THEY_COME = ("bosket.data.baskets.rows.labels_of", list)
 PAIRS = [
     Pair("an item that was not declared", *records(["milk", "quinine"]), refusing),

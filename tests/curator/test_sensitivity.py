@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator import kernels, pool
 from bosket.curator.cardinality import kth_support
 from bosket.curator.lengths import noisy_lengths
 from bosket.curator.levels import sensitivity
-from bosket.curator.noise import Counts
 from bosket.curator.pool import Pool, width
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
@@ -209,10 +208,10 @@ def test_all_counts_move_no_more_than_paid_for() -> None:
 
 
 @pytest.mark.parametrize("longest", [0, 2, 4])
-def test_lengths_move_by_one(longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.curator.lengths.noisy", lambda counts, **paid: counts)
+def test_lengths_move_by_one(longest: int) -> None:
+    paid = {"granted": broken.Unpaid(1.0), "epsilon": 1.0}
     for records, fewer in neighbours():
-        one, other = (noisy_lengths(part.sizes, epsilon=1.0, longest=longest).counts for part in (records, fewer))
+        one, other = (noisy_lengths(part.sizes, longest=longest, **paid).counts for part in (records, fewer))  # type: ignore[arg-type]
         assert len(one) == len(other) == longest + 1
         assert distance(one, other) == 1
 

@@ -15,6 +15,7 @@ from scipy import stats
 from bosket.data import quest
 from bosket.data.generator_kernels import Patterns, State, draw_members, fill
 from bosket.errors import ParameterError
+from bosket.progress import LevelProgress
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
 
@@ -30,10 +31,12 @@ def test_a_seed_is_a_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("bosket.data.generator")  # its name in the package is the function's
     monkeypatch.setattr(module, "_CHUNK", 700)
     monkeypatch.setattr(module, "_BUFFER", 5000)
-    heard: list[int] = []
+    heard: list[LevelProgress] = []
     assert quest(records=3000, seed=5, on_progress=heard.append) == first  # however it is cut
-    assert heard == sorted(heard)
-    assert heard[-1] == 3000
+    done = [state.done for state in heard]
+    assert done == sorted(done)
+    assert {(state.size, state.total, state.stage) for state in heard} == {(0, 3000, "making records")}
+    assert done[-1] == 3000
 
 
 def test_t10_i4_looks_like_the_published_file() -> None:

@@ -263,7 +263,7 @@ def test_progress_rises_to_one(way: str) -> None:
     rows = [np.array(record, np.int32) for record in records]
     heard: list[float] = []
     indptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    exact_itemsets(indptr, np.concatenate(rows), 9, min_count=5, max_itemsets=10**6, on_progress=heard.append)
+    exact_itemsets(indptr, np.concatenate(rows), 9, min_count=5, max_itemsets=10**6, on_done=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 1.0
     assert heard[0] > 0.0
@@ -283,5 +283,5 @@ def test_an_interruption_is_passed_on() -> None:
             2,
             min_count=1,
             max_itemsets=9,
-            on_progress=interrupt,
+            on_done=interrupt,
         )

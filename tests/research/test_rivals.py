@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,8 +19,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bosket.curator import cardinality, miner
-from bosket.curator.noise import noisy, scale_of
+from bosket.curator.noise import Composition, noisy, scale_of
 from bosket.data import Baskets
 from bosket.errors import BudgetExceeded, ParameterError
 from bosket.randomness import Secure, Seeded
@@ -221,9 +221,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Call]]:
     for module in (privbasis, bhaskar, untruncated):
         spy(module, "noisy", "noisy")
     spy(privbasis, "noisy_top", "noisy_top")
-    spy(miner, "noisy", "ranking")
     spy(untruncated, "noisy_cardinality", "noisy_cardinality")
-    spy(cardinality, "noisy", "in noisy_cardinality")
+    original = Composition.noisy
+    stages = {"bosket.curator.miner": "ranking", "bosket.curator.cardinality": "in noisy_cardinality"}
+
+    def measured(self: Composition, values: Any, *, epsilon: float, **options: Any) -> Any:
+        calls[stages[sys._getframe(1).f_globals["__name__"]]].append(Call(np.asarray(values), epsilon, options, None))
+        return original(self, values, epsilon=epsilon, **options)
+
+    monkeypatch.setattr(Composition, "noisy", measured)
     return calls
 
 

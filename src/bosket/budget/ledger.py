@@ -103,7 +103,7 @@ def create(path: Path, account: Account) -> None:
                 raise refusal(  # noqa: TRY301 - it is rolled back like any other error
                     path,
                     f"has a budget named {account.name!r} already",
-                    "A budget cannot be changed or renewed; Budget.open (bosket curate --budget) uses it.",
+                    "A budget cannot be changed or renewed; Budget.open uses it.",
                 )
             _insert(connection, "budgets", (len(others) + 1, *astuple(account)[:-1]), ("id", *_TERMS))
     except BaseException:

@@ -135,7 +135,7 @@ def _status(path: Path) -> os.stat_result:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise refusal(path, "does not exist", "'bosket budget create' makes one.") from None
+        raise refusal(path, "does not exist", "Budget.create makes one.") from None
     except (OSError, ValueError) as error:
         raise refusal(path, _cannot_open(error)) from None
     if not stat.S_ISREG(status.st_mode):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bosket.checks import check_integer
-from bosket.curator.noise import noisy, scale_of
+from bosket.curator.noise import Composition, scale_of
 from bosket.curator.pool import Pool
 
 _CLEAR = 2.0  # scales of the noise: one size in fifteen that nobody has is mistaken for a frequent one
@@ -38,7 +38,9 @@ def steps(cap: int) -> int:
     return max(1, math.ceil(math.log2(check_integer("cap", cap, least=1))))
 
 
-def noisy_cardinality(largest: Callable[[int], int], cap: int, min_count: float, *, epsilon: float) -> int:
+def noisy_cardinality(
+    largest: Callable[[int], int], cap: int, min_count: float, *, granted: Composition, epsilon: float
+) -> int:
     """The largest i up to ``cap`` with y_i >= min_count, at least 1, by a binary search over noisy comparisons.
 
     ``largest`` gives y_i, exact.  Each comparison has its share of epsilon; there are always as many, so that their
@@ -49,7 +51,7 @@ def noisy_cardinality(largest: Callable[[int], int], cap: int, min_count: float,
     low, high = 1, cap
     for _ in range(steps(cap)):
         middle = (low + high + 1) // 2
-        value = int(noisy([largest(middle)], epsilon=share, sensitivity=1)[0])
+        value = int(granted.noisy([largest(middle)], epsilon=share, sensitivity=1)[0])
         if low == high:
             continue
         if value >= asked:

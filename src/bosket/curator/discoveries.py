@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from bosket.counting.base import Counts
 from bosket.curator.levels import NoisyLevel
-from bosket.curator.noise import Counts
 from bosket.statistics.estimates import Floats
 
 Mask = npt.NDArray[np.bool_]

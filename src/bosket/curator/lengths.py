@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.counting.base import Counts
+from bosket.curator.noise import Composition, scale_of
 from bosket.statistics.estimates import Floats
 
 _OF_TOTAL = 0.4
@@ -32,6 +33,8 @@ class Lengths:
     """Of the noise of ``counts``."""
     n_near: int | None = None
     """How many of the bins hold lengths that are told apart; the others double in width.  None: all."""
+    scale_of_total: float = 0.0
+    """Of the noise of ``total``."""
 
     @cached_property
     def weights(self) -> Floats:
@@ -102,10 +105,24 @@ def parts(epsilon: float) -> tuple[float, float]:
     return (1 - _OF_TOTAL) * epsilon, _OF_TOTAL * epsilon
 
 
+def noisy_number(n_records: int, length: int, *, granted: Composition, epsilon: float) -> Lengths:
+    """The number of records alone, where all of them have ``length`` items and everybody knows it: those of a table."""
+    total = int(granted.noisy([n_records], epsilon=epsilon, sensitivity=1)[0])
+    counts = np.zeros(length + 1, np.int64)
+    counts[length] = total
+    return Lengths(counts, total, np.arange(length + 1), 0.0, None, scale_of(epsilon, 1))
+
+
 def noisy_lengths(
-    sizes: npt.NDArray[np.int64], *, epsilon: float, longest: int, most: int | None = None, per_person: int = 1
+    sizes: npt.NDArray[np.int64],
+    *,
+    granted: Composition,
+    epsilon: float,
+    longest: int,
+    most: int | None = None,
+    per_person: int = 1,
 ) -> Lengths:
-    """The distribution of lengths and the number of records.
+    """The distribution of lengths and the number of records, for ``epsilon`` of what was granted.
 
     longest     the longest length that is told apart, and ``most`` the longest there can be; both are public
     per_person  how many records change between neighbours
@@ -114,6 +131,7 @@ def noisy_lengths(
     """
     of_lengths, of_total = parts(epsilon)
     starts = bins(longest, most)
-    total = noisy(np.array([len(sizes)]), epsilon=of_total, sensitivity=1)
-    counts = noisy(binned(sizes, starts), epsilon=of_lengths, sensitivity=per_person)
-    return Lengths(counts, int(total[0]), starts, scale_of(of_lengths, per_person), len(bins(longest)))
+    total = granted.noisy([len(sizes)], epsilon=of_total, sensitivity=1)
+    counts = granted.noisy(binned(sizes, starts), epsilon=of_lengths, sensitivity=per_person)
+    scales = scale_of(of_lengths, per_person), scale_of(of_total, 1)
+    return Lengths(counts, int(total[0]), starts, scales[0], len(bins(longest)), scales[1])

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_not_negative
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.table import ItemsetIndex
 from bosket.curator.lengths import Lengths
 from bosket.curator.loss import average_support, kept_ratio, maximal_support
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.curator.noise import Composition, scale_of
 from bosket.curator.truncation import count_candidates, count_items
 from bosket.data import Baskets
+from bosket.data.domain import ItemIds
 from bosket.mining.candidates import next_candidates
 from bosket.statistics.estimates import Floats
 
@@ -81,12 +82,19 @@ def sensitivity(max_size: int, size: int, n_candidates: int, per_person: int) ->
 
 
 def first_level(
-    baskets: Baskets, lengths: Lengths, max_size: int, *, epsilon: float, per_person: int, heuristics: Heuristics
+    baskets: Baskets,
+    lengths: Lengths,
+    max_size: int,
+    *,
+    granted: Composition,
+    epsilon: float,
+    per_person: int,
+    heuristics: Heuristics,
 ) -> NoisyLevel:
     """All single items, counted in records that were cut at random; ``baskets`` are cut already."""
     items = np.arange(baskets.n_items, dtype=np.int32)[:, None]
     kappa = sensitivity(max_size, 1, len(items), per_person)
-    counts = noisy(count_items(baskets), epsilon=epsilon, sensitivity=kappa)
+    counts = granted.noisy(count_items(baskets), epsilon=epsilon, sensitivity=kappa)
     level = _level(items, counts, lengths, max_size, epsilon, kappa, heuristics)
     return level.capped(np.full(len(items), max(lengths.total, 1)), np.full(len(items), max(lengths.total, 1)))
 
@@ -97,21 +105,27 @@ def next_level(
     lengths: Lengths,
     max_size: int,
     *,
+    granted: Composition,
     epsilon: float,
     per_person: int,
     heuristics: Heuristics,
     max_candidates: int,
+    groups: ItemIds | None = None,
 ) -> NoisyLevel | None:
-    """The candidates one larger than the itemsets of ``before``, counted; None if there are none."""
+    """The candidates one larger than the itemsets of ``before``, counted; None if there are none.
+
+    ``groups`` are the attributes of a table's items, of which a record has one each.
+    """
     order = np.lexsort(before.items.T[::-1])
     index = ItemsetIndex(np.ascontiguousarray(before.items[order]))
-    candidates = next_candidates(index, max_candidates=max_candidates)
+    candidates = next_candidates(index, max_candidates=max_candidates, groups=groups)
     if not len(candidates):
         return None
     size = candidates.shape[1]
     scores = frequency_scores(candidates, index, before.noisy[order])
     kappa = sensitivity(max_size, size, len(candidates), per_person)
-    counts = noisy(count_candidates(baskets, candidates, scores, max_size), epsilon=epsilon, sensitivity=kappa)
+    exact = count_candidates(baskets, candidates, scores, max_size)
+    counts = granted.noisy(exact, epsilon=epsilon, sensitivity=kappa)
     level = _level(candidates, counts, lengths, max_size, epsilon, kappa, heuristics)
     if not heuristics.double_standards:
         return level

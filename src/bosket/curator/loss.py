@@ -25,10 +25,9 @@ from scipy.signal import lfilter
 from scipy.special import comb
 
 from bosket.checks import check_between, check_fraction, check_integer, check_positive
+from bosket.counting.base import Counts
 from bosket.errors import ParameterError
-from bosket.statistics.estimates import Floats as Floats
-
-Counts = npt.NDArray[np.int64]
+from bosket.statistics.estimates import Floats
 
 _MASS = 40.0  # exp(-40) of the posterior is left out on either side
 _STEPS = 1 << 20  # points on either side of a count, beyond which neighbouring supports are taken together

@@ -5,109 +5,51 @@
     cardinality   how large frequent itemsets get
     size 1, 2 ..  noisy counts of all items, then of candidates, in records cut to a few items: an equal share each
 
-Everything that looks at records is paid for before it does; what follows from noisy numbers costs nothing.
+The third of four stages: it takes what was declared and what was paid, and every count it draws goes through the
+composition that it is given.  What follows from noisy numbers costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
 
-from bosket.checks import check_fraction, check_integer, check_not_negative
 from bosket.curator.cardinality import noisy_cardinality
-from bosket.curator.lengths import Lengths, noisy_lengths
-from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_level, sensitivity
+from bosket.curator.declared import Declared
+from bosket.curator.lengths import Lengths, noisy_lengths, noisy_number
+from bosket.curator.levels import NoisyLevel, first_level, next_level, sensitivity
 from bosket.curator.loss import kept_ratio
-from bosket.curator.noise import noisy, scale_of
+from bosket.curator.noise import Composition, scale_of
+from bosket.curator.paid import Parts
 from bosket.curator.pool import Pool
+from bosket.curator.prepared import WITHIN, Prepared
+from bosket.curator.settings import Settings as Settings
 from bosket.curator.truncation import count_items, random_truncation
 from bosket.data import Baskets
-from bosket.errors import ParameterError, TooManyCandidatesError
+from bosket.errors import TooManyCandidatesError
+from bosket.progress import LevelProgress, Progress
 
-_MOST = 0.9  # of epsilon, for the first looks
-_LEAST = 1e-3  # of epsilon, for each of them: less would tell nothing
 _OF_RANKING = 0.5  # of what is paid for the cardinality
-WITHIN = 3.0  # scales of the noise: a limit below that is within it
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What the first looks leave: noisy numbers, and the pool, which is exact and is not let out."""
+
+    prepared: Prepared
+    pool: Pool
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What the curator decides without looking at the data."""
+class Measured:
+    """All that was measured, noisy: the itemsets that were extended, by size."""
 
-    share_of_lengths: float = 0.05
-    share_of_cardinality: float = 0.1
-    """Half of it ranks the items, half finds how large frequent itemsets get."""
-    whole: float = 0.85
-    """The share of records that the first cut should leave whole."""
-    longest: int = 100
-    """Lengths up to this are told apart, longer ones by powers of two."""
-    cap: int = 15
-    """Frequent itemsets are taken to have no more items."""
-    extra: int = 3
-    """Records are cut to i + extra items when itemsets of i items are counted (psi of Algorithm 3), i >= 2.
-
-    Set once, on public benchmark files, as was the correction of the heuristics; 1 and a full correction are nearer to
-    the paper (``AS_PUBLISHED``)."""
-    heuristics: Heuristics = field(default_factory=Heuristics)
-    false_share: float | None = 0.1
-    """Of the itemsets of one size that are reported, this share at most is expected to be noise alone; None: any.
-
-    By the noisy counts of all candidates (Benjamini and Hochberg 1995): many candidates need a higher count."""
-    clear: float = 4.0
-    """Sizes at which the scale of the noise is above the limit over this are not counted, and cost nothing.
-
-    0: all sizes up to the largest."""
-    max_candidates: int = 2_000_000
-
-    def __post_init__(self) -> None:
-        for name in ("share_of_lengths", "share_of_cardinality"):
-            check_fraction(name, getattr(self, name), of="Settings")
-            if getattr(self, name) < _LEAST:
-                raise ParameterError(
-                    f"The '{name}' parameter of Settings must be at least {_LEAST:g}, got {getattr(self, name):g}.",
-                    parameter=name,
-                    value=getattr(self, name),
-                )
-        if self.share_of_lengths + self.share_of_cardinality > _MOST:
-            raise ParameterError(
-                f"The 'share_of_lengths' parameter of Settings must leave something for the counts: at most {_MOST:g} "
-                f"together with 'share_of_cardinality', got {self.share_of_lengths + self.share_of_cardinality:g}.",
-                parameter="share_of_lengths",
-                value=self.share_of_lengths,
-            )
-        check_fraction("whole", self.whole, of="Settings")
-        check_integer("longest", self.longest, least=1, of="Settings")
-        check_integer("cap", self.cap, least=1, of="Settings")
-        check_integer("extra", self.extra, least=0, of="Settings")
-        check_not_negative("clear", self.clear, of="Settings")
-        if self.false_share is not None:
-            check_fraction("false_share", self.false_share, of="Settings")
-        check_integer("max_candidates", self.max_candidates, least=1, of="Settings")
-
-
-AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0, by_length=False), false_share=None, clear=0.0)
-NAIVE = Settings(heuristics=Heuristics(smart=False, double_standards=False), false_share=None, clear=0.0)
-"""Section 5.2: records cut at random once, one limit for everything."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What was found out first: the lengths, the limit as a count, and how large frequent itemsets get."""
-
-    lengths: Lengths
-    min_count: float
-    largest: int
-    cap: int
-    """No larger itemsets were looked for: their noise would have drowned them."""
-    max_size: int
-    """What records are cut to when single items are counted."""
-
-
-Limit = Callable[[Lengths, Pool], float]
-"""The limit as a count, from what has been released, or with noise that was paid for from the pool."""
+    prepared: Prepared
+    levels: tuple[NoisyLevel, ...]
+    stopped: int | None = None
+    """The size of which there were too many candidates, if there was one."""
 
 
 def parts(cardinality: float) -> tuple[float, float]:
@@ -115,108 +57,129 @@ def parts(cardinality: float) -> tuple[float, float]:
     return _OF_RANKING * cardinality, (1 - _OF_RANKING) * cardinality
 
 
-def prepare(
-    baskets: Baskets,
-    limit: Limit,
-    *,
-    lengths: float,
-    cardinality: float,
-    counts: float,
-    settings: Settings,
-    per_person: int,
-    check: Callable[[Plan], object] = lambda plan: None,
-) -> Plan:
-    """The first looks at the data, for so much epsilon each; ``check`` may refuse to go on after the lengths.
+def look_first(declared: Declared, paid: Parts, granted: Composition) -> Known:
+    """The first looks: how long records are and how many, which items are likely frequent, the limit as a count.
 
-    ``counts`` is what will be there for the counts: sizes of itemsets that their noise would drown then are not looked
-    for now.  Work and memory follow from settings, vocabulary, records and what has been released.
+    Work and memory follow from settings, vocabulary, records and what has been released.
     """
-    longest = min(settings.longest, baskets.n_items)  # no record has more than there are
-    found = noisy_lengths(baskets.sizes, epsilon=lengths, longest=longest, most=baskets.n_items, per_person=per_person)
-    of_ranking, of_comparisons = parts(cardinality)
-    max_size = found.cut(settings.whole)
-    pool = ranked_pool(baskets, max_size, found.total, epsilon=of_ranking, per_person=per_person)
-    plan = Plan(found, max(1.0, limit(found, pool)), 1, 1, max_size)
-    check(plan)
-    cap = cap_of(plan, baskets.n_items, epsilon=counts, settings=settings, per_person=per_person)
-    largest = noisy_cardinality(pool.largest, cap, plan.min_count, epsilon=of_comparisons)
-    most = sizes_clear(plan, baskets.n_items, epsilon=counts, per_person=per_person)
-    return replace(plan, largest=max(1, min(largest, most)), cap=cap)
+    data, settings, per_person = declared.data, declared.settings, declared.per_person
+    lengths = _lengths(declared, granted, paid.lengths)
+    max_size = lengths.cut(settings.whole)
+    of_ranking, _ = parts(paid.cardinality)
+    pool = ranked_pool(data, max_size, lengths.total, granted=granted, epsilon=of_ranking, per_person=per_person)
+    min_count = declared.limit.count(lengths, pool, granted=granted, epsilon=paid.limit)
+    return Known(Prepared(lengths, max(1.0, min_count), 1, 1, max_size), pool)
 
 
-def ranked_pool(baskets: Baskets, max_size: int, n_records: int, *, epsilon: float, per_person: int) -> Pool:
+def _lengths(declared: Declared, granted: Composition, epsilon: float) -> Lengths:
+    """How many records there are and, where that is not public, how long they are."""
+    data = declared.data
+    if declared.length is not None:
+        return noisy_number(data.n_records, declared.length, granted=granted, epsilon=epsilon)
+    return noisy_lengths(
+        data.sizes,
+        granted=granted,
+        epsilon=epsilon,
+        longest=min(declared.settings.longest, declared.longest),
+        most=declared.longest,
+        per_person=declared.per_person,
+    )
+
+
+def find_largest(declared: Declared, known: Known, paid: Parts, granted: Composition) -> Prepared:
+    """How large frequent itemsets get, up to the sizes that the noise of their counts would not drown."""
+    prepared = known.prepared
+    cap = cap_of(declared, prepared, epsilon=paid.counts)
+    _, of_comparisons = parts(paid.cardinality)
+    largest = noisy_cardinality(known.pool.largest, cap, prepared.min_count, granted=granted, epsilon=of_comparisons)
+    most = sizes_clear(declared, prepared, epsilon=paid.counts)
+    return replace(prepared, largest=max(1, min(largest, most)), cap=cap)
+
+
+def ranked_pool(
+    baskets: Baskets, max_size: int, n_records: int, *, granted: Composition, epsilon: float, per_person: int
+) -> Pool:
     """The items by their noisy supports in records that were cut at random, all of which is paid for."""
     kappa = sensitivity(max_size, 1, baskets.n_items, per_person)
-    supports = noisy(count_items(random_truncation(baskets, max_size)), epsilon=epsilon, sensitivity=kappa)
+    counts = count_items(random_truncation(baskets, max_size))
+    supports = granted.noisy(counts, epsilon=epsilon, sensitivity=kappa)
     return Pool(baskets, np.argsort(-supports, kind="stable").astype(np.int32), n_records)
 
 
-def sizes_clear(plan: Plan, n_items: int, *, epsilon: float, per_person: int) -> int:
+def sizes_clear(declared: Declared, prepared: Prepared, *, epsilon: float) -> int:
     """How many sizes can share epsilon so that the limit is not within the noise of single items."""
-    kappa = sensitivity(plan.max_size, 1, n_items, per_person)
-    left = kept_ratio(plan.lengths.weights, 1, plan.max_size, by_length=True)
-    return int(plan.min_count * left / (WITHIN * scale_of(epsilon, kappa)))
+    kappa = sensitivity(prepared.max_size, 1, declared.data.n_items, declared.per_person)
+    left = kept_ratio(prepared.lengths.weights, 1, prepared.max_size, by_length=True)
+    return int(prepared.min_count * left / (WITHIN * scale_of(epsilon, kappa)))
 
 
-def cap_of(plan: Plan, n_items: int, *, epsilon: float, settings: Settings, per_person: int) -> int:
+def cap_of(declared: Declared, prepared: Prepared, *, epsilon: float) -> int:
     """The most sizes that can be counted, at an equal share of epsilon each, so that noise leaves something of all."""
-    for number in range(min(settings.cap, n_items), 1, -1):
-        most = min(comb(_kept_items(number, plan, settings), number), comb(n_items, number))
-        if plan.min_count * epsilon >= settings.clear * number * per_person * most:
+    settings, n_items = declared.settings, declared.data.n_items
+    for number in range(min(settings.cap, declared.longest), 1, -1):
+        most = min(comb(_kept_items(number, prepared, declared), number), comb(n_items, number))
+        if prepared.min_count * epsilon >= settings.clear * number * declared.per_person * most:
             return number
     return 1
 
 
-def _kept_items(size: int, plan: Plan, settings: Settings) -> int:
-    """What records are cut to when itemsets of this size are counted."""
-    return size + settings.extra if size > 1 and settings.heuristics.smart else plan.max_size
+def _kept_items(size: int, prepared: Prepared, declared: Declared) -> int:
+    """What records are cut to when itemsets of this size are counted: no more than they can have anyway."""
+    settings = declared.settings
+    is_smart = size > 1 and settings.heuristics.smart
+    return min(size + settings.extra, declared.longest) if is_smart else prepared.max_size
 
 
 def mine_levels(
-    baskets: Baskets,
-    plan: Plan,
-    *,
-    epsilon: float,
-    settings: Settings,
-    per_person: int,
-    on_level: Callable[[int, int], None] = lambda size, largest: None,
-) -> tuple[list[NoisyLevel], int | None]:
-    """The itemsets that were extended, by size, for so much epsilon in all, an equal share for each size; and the size
-    of which there were too many candidates, if there was one.
+    declared: Declared, prepared: Prepared, granted: Composition, *, on_progress: Progress | None = None
+) -> Measured:
+    """One size after another, for all that was granted, an equal share for each size.
 
-    ``per_person`` records at most differ between neighbours: 1, or 2 where one is exchanged.  Which itemsets are
-    frequent is decided by their average.
+    Which of the itemsets are frequent is decided by their average.
     """
-    each = epsilon / plan.largest
-    heuristics = settings.heuristics
-    short = random_truncation(baskets, plan.max_size)
-    on_level(1, plan.largest)
-    level = first_level(short, plan.lengths, plan.max_size, epsilon=each, per_person=per_person, heuristics=heuristics)
-    levels = [_extended(level, plan.min_count)]
-    for size in range(2, plan.largest + 1):
-        if not len(levels[-1].items):
+    settings, heuristics = declared.settings, declared.settings.heuristics
+    each, per_person = granted.epsilon / prepared.largest, declared.per_person
+    short = random_truncation(declared.data, prepared.max_size)
+    _tell(on_progress, 1, 0.0)
+    level = first_level(
+        short, prepared.lengths, prepared.max_size,
+        granted=granted, epsilon=each, per_person=per_person, heuristics=heuristics,
+    )  # fmt: skip
+    levels = [_extended(level, prepared.min_count)]
+    _tell(on_progress, 1, 1.0)
+    stopped = None
+    for size in range(2, prepared.largest + 1):
+        max_size = _kept_items(size, prepared, declared)
+        if not len(levels[-1].items) or max_size < size:
             break
-        max_size = _kept_items(size, plan, settings)
-        if max_size < size:
-            break
-        on_level(size, plan.largest)
+        _tell(on_progress, size, 0.0)
         try:
             found = next_level(
-                baskets if heuristics.smart else short,
+                declared.data if heuristics.smart else short,
                 levels[-1],
-                plan.lengths,
+                prepared.lengths,
                 max_size,
+                granted=granted,
                 epsilon=each,
                 per_person=per_person,
                 heuristics=heuristics,
                 max_candidates=settings.max_candidates,
+                groups=None if declared.length is None else declared.domain.groups,
             )
         except TooManyCandidatesError:  # their number follows from noisy counts: it may be told
-            return levels, size
+            stopped = size
+            break
+        _tell(on_progress, size, 1.0)
         if found is None:
             break
-        levels.append(_extended(found, plan.min_count))
-    return levels, None
+        levels.append(_extended(found, prepared.min_count))
+    return Measured(prepared, tuple(levels), stopped)
+
+
+def _tell(on_progress: Progress | None, size: int, done: float) -> None:
+    """Which size is at work; never a count, nor how long anything took, which would tell of the data."""
+    if on_progress is not None:
+        on_progress(LevelProgress(size, done, 1.0, "counting"))
 
 
 def _extended(level: NoisyLevel, min_count: float) -> NoisyLevel:

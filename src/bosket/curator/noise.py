@@ -2,8 +2,8 @@
 
 Zeng, Naughton and Cai (2012), Theorem 1: adding to counts of L1 sensitivity s noise with Pr(z) ~ exp(-epsilon |z| / s)
 is epsilon-differentially private.  OpenDP proves and computes what its measurement costs; we choose the scale so that
-this is no more than was paid.  OpenDP also composes them: inside :func:`composed` every count goes through its privacy
-filter, which refuses whatever would take the sum beyond the epsilon declared for all.
+this is no more than was paid.  OpenDP also composes them: every count of the curator goes through the privacy filter of
+a :class:`Composition`, which holds what was granted and refuses whatever would take the sum beyond it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from threading import RLock, Thread
 from typing import Any, TypeVar
@@ -22,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_integer, check_positive
+from bosket.counting.base import Counts
 from bosket.errors import BosketError, BudgetExceeded
 
 T = TypeVar("T")
-Counts = npt.NDArray[np.int64]
 
 _PATIENCE = 0.2  # seconds
 CONTRIB = "contrib"
@@ -35,16 +33,6 @@ _OUR_WORD = "honest-but-curious"
 _FEATURES = RLock()
 
 _MARGIN = 1 - 1e-12  # a budget is kept in decimals, and parts of it are rounded: no part may cost a hair more
-
-
-@dataclass
-class _Composition:
-    admit: Any
-    """OpenDP's filter."""
-    left: float
-
-
-_composition: ContextVar[_Composition | None] = ContextVar("composition", default=None)
 
 
 @lru_cache(maxsize=1)
@@ -90,22 +78,6 @@ def _records() -> Any:
         return dp.user_domain("records", lambda value: True), dp.user_distance("steps from neighbour to neighbour")
 
 
-@contextmanager
-def composed(epsilon: float) -> Iterator[None]:
-    """All counts inside cost ``epsilon`` together: OpenDP's filter refuses, before anything is drawn, what costs more.
-
-    Rogers, Roth, Ullman and Vadhan (2016): what is asked next, and for how much, may depend on what was answered.
-    """
-    with allowed(CONTRIB) as dp:
-        odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
-        admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=check_positive("epsilon", epsilon))
-    token = _composition.set(_Composition(admit(None), epsilon))
-    try:
-        yield
-    finally:
-        _composition.reset(token)
-
-
 @lru_cache(maxsize=64)
 def _measurement(epsilon: float, sensitivity: int) -> tuple[Any, float]:
     """A measurement of vectors of counts and its scale."""
@@ -120,20 +92,73 @@ def _measurement(epsilon: float, sensitivity: int) -> tuple[Any, float]:
 
 def scale_of(epsilon: float, sensitivity: int) -> float:
     """The scale of the noise: Pr(z) ~ exp(-|z| / scale)."""
-    return _measurement(check_positive("epsilon", epsilon), check_integer("sensitivity", sensitivity, least=1))[1]
+    return _checked(epsilon, sensitivity)[1]
+
+
+class Composition:
+    """An epsilon that was granted, and the only way to noisy counts for it: OpenDP's filter adds up what they cost.
+
+    A measurement that costs more than is left is refused before anything is drawn.  What is asked next, and for how
+    much, may depend on what was answered (Rogers, Roth, Ullman and Vadhan 2016).
+
+    >>> granted = Composition(1.0)
+    >>> len(granted.noisy([3, 4], epsilon=1.0, sensitivity=1))
+    2
+    >>> granted.noisy([3, 4], epsilon=0.1, sensitivity=1)
+    Traceback (most recent call last):
+    ...
+    bosket.errors.BudgetExceeded: What was to be measured next costs more than is left of the epsilon that was granted.
+    """
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = check_positive("epsilon", epsilon)
+        self.left = self.epsilon
+        with allowed(CONTRIB) as dp:
+            odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
+            self._admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=self.epsilon)(None)
+
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+        """Counts with noise that makes them epsilon-differentially private, if neighbours differ by at most
+        ``sensitivity`` in the sum of absolute differences.
+        """
+        measurement, _ = _checked(epsilon, sensitivity)
+        return _with_noise(counts, lambda values: self._answer(values, measurement, sensitivity))
+
+    def _answer(self, counts: Counts, measurement: Any, sensitivity: int) -> Any:
+        with allowed(CONTRIB, _OUR_WORD) as dp:
+            count = dp.t.make_user_transformation(
+                *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
+            )
+            query = count >> measurement
+        asked = measurement.map(sensitivity)
+        try:
+            result = self._admit(query)
+        except dp.OpenDPException as problem:  # what it says is about budgets, never about counts
+            raise BudgetExceeded(
+                "What was to be measured next costs more than is left of the epsilon that was granted.",
+                name="composition", asked=(asked, 0.0), remaining=(self.left, 0.0),
+            ) from problem  # fmt: skip
+        self.left -= asked
+        return result
 
 
 def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
-    """Counts with noise that makes them epsilon-differentially private, if one neighbour moves their sum of absolute
-    differences by at most ``sensitivity``.
+    """One measurement that no composition adds up: for comparisons with other methods, which keep accounts of their
+    own, and for tests.
     """
-    measurement, _ = _measurement(
-        check_positive("epsilon", epsilon), check_integer("sensitivity", sensitivity, least=1)
-    )
+    measurement, _ = _checked(epsilon, sensitivity)
+    return _with_noise(counts, measurement)
+
+
+def _checked(epsilon: float, sensitivity: int) -> tuple[Any, float]:
+    return _measurement(check_positive("epsilon", epsilon), check_integer("sensitivity", sensitivity, least=1))
+
+
+def _with_noise(counts: npt.ArrayLike, answer: Callable[[Counts], Any]) -> Counts:
     values = np.asarray(counts, np.int64)
     if not values.size:
         return values.copy()
-    drawn = answering_interrupts(partial(_drawn, values.ravel(), measurement, sensitivity))
+    drawn = answering_interrupts(partial(answer, values.ravel()))
     return np.array(drawn, np.int64).reshape(values.shape)
 
 
@@ -143,11 +168,10 @@ def answering_interrupts(work: Callable[[], T]) -> T:
     What is left undone then goes on unheard, and ends with the process.
     """
     result: Future[T] = Future()
-    context = copy_context()
 
     def run() -> None:
         try:
-            result.set_result(context.run(work))
+            result.set_result(work())
         except BaseException as problem:  # noqa: BLE001 - it is raised again where somebody waits for it
             result.set_exception(problem)
 
@@ -155,24 +179,3 @@ def answering_interrupts(work: Callable[[], T]) -> T:
     while not wait([result], timeout=_PATIENCE).done:
         pass  # a signal may reach another thread, and is answered here
     return result.result()
-
-
-def _drawn(counts: Counts, measurement: Any, sensitivity: int) -> Any:
-    composition = _composition.get()
-    if composition is None:
-        return measurement(counts)
-    with allowed(CONTRIB, _OUR_WORD) as dp:
-        count = dp.t.make_user_transformation(
-            *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
-        )
-        query = count >> measurement
-    asked = measurement.map(sensitivity)
-    try:
-        result = composition.admit(query)
-    except dp.OpenDPException as problem:  # what it says is about budgets, never about counts
-        raise BudgetExceeded(
-            "What was to be looked at next costs more than is left of the epsilon that was declared.",
-            name="composition", asked=(asked, 0.0), remaining=(composition.left, 0.0),
-        ) from problem  # fmt: skip
-    composition.left -= asked
-    return result

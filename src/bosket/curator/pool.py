@@ -22,10 +22,9 @@ from math import comb
 
 import numpy as np
 
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.curator.kernels import best_triangle
-from bosket.curator.noise import Counts
 from bosket.curator.truncation import widest
 from bosket.data import Baskets
 from bosket.data.domain import ItemIds

@@ -9,9 +9,8 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator.kernels import count_truncated, keep_some
-from bosket.curator.noise import Counts
 from bosket.data import Baskets
 from bosket.randomness import Randomness, Secure
 from bosket.threads import n_threads, parallel_map, slices

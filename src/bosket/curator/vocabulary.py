@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.lookup import Lookup, may_change_in_frames
 from bosket.errors import DataError, ParameterError
 
@@ -22,15 +22,20 @@ _UNDER_ITEMS = (
     "Name all items that may occur when the records are read: Baskets(records, items=..., unknown='drop'), and so "
     "Baskets.from_frame(frame, ...) and Baskets.read(path, ...)."
 )
+_UNDER_VALUES = (
+    "Name all values that may occur when a table is read: Table.read(path, values=..., bins=..., unknown='other'), and "
+    "so Table.from_frame(frame, ...)."
+)
 
 
-def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
+def records_over(baskets: Baskets | Table, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
     """The records over the vocabulary, or over their own domain where that was declared."""
+    if isinstance(baskets, Table):
+        return _of_table(baskets, vocabulary)
     if not isinstance(baskets, Baskets):
         raise DataError(
-            f"Baskets can be curated, a {type(baskets).__name__} cannot.",
-            hint=f"{_UNDER_ITEMS} Of a Table, table.to_baskets() makes them; but which rows a Table refuses when it is "
-            "read depends on single records.",
+            f"Baskets and tables can be curated, a {type(baskets).__name__} cannot.",
+            hint=f"{_UNDER_ITEMS} {_UNDER_VALUES}",
         )
     if vocabulary is None and not baskets.domain.is_declared:
         of_categories = "are the categories of a column, which may have been made of the data"
@@ -47,6 +52,26 @@ def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -
     if not len(domain):
         raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
     return baskets if domain is baskets.domain else restricted(baskets, domain)
+
+
+def _of_table(table: Table, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
+    """The records of a table as sets of items, over the values that were declared."""
+    if vocabulary is not None and vocabulary is not table.domain:
+        raise ParameterError(
+            "The 'vocabulary' parameter must be left out for a table, which has a domain of its own.",
+            parameter="vocabulary",
+            value=vocabulary,
+            hint="Choose attributes with table.select([...]).",
+        )
+    if vocabulary is None and not table.domain.is_declared:
+        raise ParameterError(
+            "The values of a table must be declared to be curated: these were read off the data, and which occur is "
+            "private.",
+            parameter="vocabulary",
+            value=None,
+            hint=f"{_UNDER_VALUES} If which values occur is public anyway, vocabulary=table.domain.",
+        )
+    return table.to_baskets()
 
 
 def restricted(baskets: Baskets, domain: Domain) -> Baskets:

@@ -30,7 +30,6 @@ Where the paper leaves something open, or we depart from it:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from bosket.data.baskets.records import Baskets
 from bosket.data.baskets.rows import Offsets, canonical
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.generator_kernels import Patterns, State, draw_members, fill
+from bosket.progress import Meter, Progress
 
 _CHUNK = 1 << 16
 _BUFFER = 1 << 21
@@ -55,12 +55,12 @@ def quest(
     corruption_mean: float = 0.5,
     corruption_variance: float = 0.1,
     seed: int,
-    on_progress: Callable[[int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Baskets:
     """Synthetic baskets; T10.I4.D100K is ``quest(records=100_000, mean_size=10, mean_pattern=4, seed=...)``.
 
     The labels are the numbers from 0 to ``items - 1``, and all of them are in the domain.  The same arguments give the
-    same baskets.  ``on_progress`` hears the number of records made so far.
+    same baskets.  ``on_progress`` is called with a LevelProgress as records are made.
 
     >>> quest(records=1000, seed=7)
     Baskets(1000 records, 1000 items)
@@ -93,20 +93,19 @@ def _transactions(
     n_records: int,
     n_items: int,
     mean_size: float,
-    on_progress: Callable[[int], None] | None,
+    on_progress: Progress | None,
 ) -> tuple[Offsets, ItemIds]:
     """All transactions, a buffer at a time; where one buffer ends and the next begins leaves no trace."""
     largest = int(np.diff(patterns.offsets).max())
     state = State(np.empty(largest, np.int32), np.zeros(1, np.int64), np.zeros(n_items, np.int64))
     buffer = np.empty(_BUFFER + n_items, np.int32)
     indptr = np.zeros(n_records + 1, np.int64)
-    parts, done = [], 0
+    parts, done, meter = [], 0, Meter(on_progress, 0, "making records", n_records)
     while done < n_records:
         ends = np.empty(min(_CHUNK, n_records - done), np.int64)
         made = fill(rng, patterns, state, mean_size, done, ends, buffer)
         parts.append(buffer[: ends[made - 1]].copy())
         indptr[done + 1 : done + made + 1] = ends[:made] + indptr[done]
         done += made
-        if on_progress is not None:
-            on_progress(done)
+        meter(done)
     return indptr, np.concatenate(parts)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from bosket.privacy import LocalGuarantee
+from bosket.privacy import CentralGuarantee, LocalGuarantee
 
 if TYPE_CHECKING:
     from bosket.plan import PrivacyUnit
@@ -42,7 +42,7 @@ class Provenance:
     unit: PrivacyUnit | None = None
     plan: str | None = None
     """The digest of the plan."""
-    guarantee: LocalGuarantee | None = None
+    guarantee: LocalGuarantee | CentralGuarantee | None = None
     randomness: str | None = None
 
     @property

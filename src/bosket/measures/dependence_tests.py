@@ -34,7 +34,7 @@ def independence(
     n: int,
     *,
     min_expected: float = 5.0,
-    on_progress: Callable[[float], None] | None = None,
+    on_done: Callable[[float], None] | None = None,
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Two-sided p-values of independence, and which of them are Fisher's.
 
@@ -43,7 +43,7 @@ def independence(
                   factor above is at most exp(1 / (6 sqrt(min_expected))), or 1.08, at any level; elsewhere Fisher's
                   exact test, which is valid for any counts: its p-values can be larger than need be, never smaller.
                   0 for chi-square everywhere
-    on_progress   hears which part of the exact tests is done
+    on_done   hears which part of the exact tests is done
 
     A side that all records have, or none, cannot be tested: its p-value is 1.
     """
@@ -63,7 +63,7 @@ def independence(
         p[rows] = own
 
     parts = list(slices(len(chosen), _PIECE))
-    parallel_map(piece, parts, on_done=None if on_progress is None else lambda done: on_progress(done / len(parts)))
+    parallel_map(piece, parts, on_done=None if on_done is None else lambda done: on_done(done / len(parts)))
     return p, is_exact
 
 

@@ -60,7 +60,7 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
         joining(0.0)
         try:
             candidates = next_candidates(
-                index, max_candidates=search.max_candidates, groups=evidence.domain.groups, on_progress=joining
+                index, max_candidates=search.max_candidates, groups=evidence.domain.groups, on_done=joining
             )
         except TooManyCandidatesError as problem:
             problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."

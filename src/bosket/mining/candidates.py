@@ -30,18 +30,18 @@ Told = Callable[[float], None]
 """Hears which part of the work is done."""
 
 
-def count_candidates(index: ItemsetIndex, *, on_progress: Told | None = None) -> int:
+def count_candidates(index: ItemsetIndex, *, on_done: Told | None = None) -> int:
     """How many itemsets one larger have all their subsets in ``index`` (of itemsets of two items or more)."""
-    return sum(_Join(index).counts(limit=1 << 62, on_progress=on_progress))
+    return sum(_Join(index).counts(limit=1 << 62, on_done=on_done))
 
 
 def next_candidates(
-    index: ItemsetIndex, *, max_candidates: int, groups: Groups | None = None, on_progress: Told | None = None
+    index: ItemsetIndex, *, max_candidates: int, groups: Groups | None = None, on_done: Told | None = None
 ) -> ItemsetRows:
     """All itemsets one larger whose subsets are all in ``index``, sorted; its rows must be sorted too.
 
     ``groups`` are the attributes of a table's items: a record has one value of each, so no pair is of one attribute.
-    ``on_progress`` hears which part of the work is done.
+    ``on_done`` hears which part of the work is done.
     """
     size = index.rows.shape[1] + 1
     if size == 2:
@@ -52,10 +52,10 @@ def next_candidates(
         left, right = pairs_of(items, groups)
         return np.stack([items[left], items[right]], axis=1)
     work = _Join(index)
-    numbers = work.counts(limit=max_candidates, on_progress=_part_of(on_progress, 0.0, 0.5))
+    numbers = work.counts(limit=max_candidates, on_done=_part_of(on_done, 0.0, 0.5))
     if sum(numbers) > max_candidates:
         raise too_many(size, sum(numbers), max_candidates)
-    return work.fill(numbers, on_progress=_part_of(on_progress, 0.5, 1.0))
+    return work.fill(numbers, on_done=_part_of(on_done, 0.5, 1.0))
 
 
 class _Join:
@@ -74,19 +74,19 @@ class _Join:
         heads, current = self.heads, np.empty(self.longest, np.int32)
         return int(join(self.rows, self.lasts, self.groups, heads.rows, heads.slots, current, *part, limit, out))
 
-    def counts(self, *, limit: int, on_progress: Told | None = None) -> list[int]:
+    def counts(self, *, limit: int, on_done: Told | None = None) -> list[int]:
         """Candidates of each piece; not of all pieces, if there are more than ``limit`` before."""
         nothing = np.empty((0, self.rows.shape[1] + 1), np.int32)
         numbers: list[int] = []
         for start, stop in slices(len(self.parts), _ROUND):
             numbers += parallel_map(lambda part: self._run(part, limit, nothing), self.parts[start:stop])
-            if on_progress is not None:
-                on_progress(stop / len(self.parts))
+            if on_done is not None:
+                on_done(stop / len(self.parts))
             if sum(numbers) > limit:
                 break
         return numbers
 
-    def fill(self, numbers: list[int], *, on_progress: Told | None = None) -> ItemsetRows:
+    def fill(self, numbers: list[int], *, on_done: Told | None = None) -> ItemsetRows:
         """The candidates themselves, from the numbers of each piece."""
         candidates = np.empty((sum(numbers), self.rows.shape[1] + 1), np.int32)
         starts = np.cumsum([0, *numbers])
@@ -96,7 +96,7 @@ class _Join:
             self._run(part, 1 << 62, candidates[start:stop])
 
         pieces = list(zip(self.parts, starts[:-1].tolist(), starts[1:].tolist(), strict=True))
-        tell = None if on_progress is None else lambda done: on_progress(done / len(pieces))
+        tell = None if on_done is None else lambda done: on_done(done / len(pieces))
         parallel_map(fill, pieces, on_done=tell)
         return candidates
 

@@ -61,7 +61,7 @@ def exact_itemsets(
     min_count: int,
     max_size: int | None = None,
     max_itemsets: int,
-    on_progress: Callable[[float], None] | None = None,
+    on_done: Callable[[float], None] | None = None,
 ) -> list[tuple[Items, Counts]]:
     """The itemsets in at least ``min_count`` records: (items, counts) for each size, 1 first, up to the last found.
 
@@ -70,7 +70,7 @@ def exact_itemsets(
     from the rarest to the commonest (equally common ones by id), except that an itemset comes together with its
     perfect extensions.  The order depends on the data and min_count alone; max_size merely cuts the list.
 
-    More than ``max_itemsets`` of one size raise `TooManyCandidatesError` as soon as it is certain.  ``on_progress``
+    More than ``max_itemsets`` of one size raise `TooManyCandidatesError` as soon as it is certain.  ``on_done``
     hears a rough fraction of the work done, from this thread.
 
     >>> records = [[0, 1], [0, 1, 2], [1], [1, 2]]
@@ -96,10 +96,10 @@ def exact_itemsets(
         rank_of = np.full(n_items, len(item_of), np.uint32)
         rank_of[item_of] = np.arange(len(item_of), dtype=np.uint32)
         index = _index(indptr, indices, rank_of, counts[item_of])
-        traces = _search(index, min_count, max_size, limit, on_progress)
+        traces = _search(index, min_count, max_size, limit, on_done)
         found = _write(traces, item_of)
-    if on_progress is not None:
-        on_progress(1.0)
+    if on_done is not None:
+        on_done(1.0)
     return found
 
 
@@ -195,7 +195,7 @@ class _Trace:
 
 
 def _search(
-    index: Index, min_count: int, max_size: int | None, limit: int, on_progress: Callable[[float], None] | None
+    index: Index, min_count: int, max_size: int | None, limit: int, on_done: Callable[[float], None] | None
 ) -> list[_Trace]:
     n_frequent = len(index.counts)
     widest = _widest(limit)
@@ -215,7 +215,7 @@ def _search(
         new = parallel_map(
             partial(_advance, index, limits, limit - total),
             now,
-            on_done=on_progress and partial(_tell, on_progress, done, share / 2 / len(now)),
+            on_done=on_done and partial(_tell, on_done, done, share / 2 / len(now)),
         )
         total += sum(trace.found for trace in new)
         width = max((int(part.descent.job[3]) for part in now), default=0)
@@ -240,9 +240,9 @@ def _advance(index: Index, limits: Limits, room: Counts, part: _Part) -> _Trace:
     return _Trace(part.key, entries[:used].copy(), found, status)
 
 
-def _tell(on_progress: Callable[[float], None], done: float, each: float, number: int) -> None:
+def _tell(on_done: Callable[[float], None], done: float, each: float, number: int) -> None:
     """A paused part leaves at most half of its share, hence this much is done at least; writing is the last tenth."""
-    on_progress(0.9 * (done + each * number))
+    on_done(0.9 * (done + each * number))
 
 
 def _balanced(index: Index) -> list[int]:

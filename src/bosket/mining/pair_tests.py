@@ -94,7 +94,7 @@ def frame_of(
 ) -> pd.DataFrame:
     """A row for each pair, p-values adjusted for so many ``tests``; ``about`` says where the pairs come from."""
     testing = Meter(on_progress, 2, "testing", 1.0)
-    p, is_exact = independence(*pairs.counts, min_expected=how.min_expected, on_progress=testing)
+    p, is_exact = independence(*pairs.counts, min_expected=how.min_expected, on_done=testing)
     p_adjusted = adjusted(p, how.adjust, tests=tests)
     chi_squared = chi_squares(*pairs.counts)
     order = np.lexsort((pairs.rows[:, 1], pairs.rows[:, 0], -chi_squared, p))

@@ -121,7 +121,7 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
         min_count=least_count(search.min_support, n),
         max_size=search.max_size,
         max_itemsets=search.max_candidates,
-        on_progress=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
+        on_done=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
     )
     kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
     return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)

@@ -1,6 +1,7 @@
 """Guarantees as values: what an observer of reports can learn at most, and about what."""
 
+from bosket.privacy.central import CentralGuarantee
 from bosket.privacy.guarantee import Amplification, LocalGuarantee
 from bosket.privacy.influence import Influence
 
-__all__ = ["Amplification", "Influence", "LocalGuarantee"]
+__all__ = ["Amplification", "CentralGuarantee", "Influence", "LocalGuarantee"]

@@ -107,12 +107,12 @@ class LocalGuarantee:
         lines += [f"  in the clear: {what}" for what in self.reveals]
         person = [("person", self.person)] if self.reports > 1 else []
         for name, part in [("item", self.item), ("record", self.record), *person]:
-            lines.append(f"  {name:<7} epsilon {_up(part.epsilon)}, gamma {_gamma(part)}: {part.unit}")
+            lines.append(f"  {name:<7} epsilon {rounded_up(part.epsilon)}, gamma {gamma_text(part)}: {part.unit}")
         if not person:
             lines.append("  person  the same as the record: one report each")
         item = self.item.repeated(self.reports, "")
         seen = "the report" if self.reports == 1 else f"all {self.reports} reports"
-        whole, single = _percent_up(self.posterior(0.05)), _percent_up(item.posterior(0.05))
+        whole, single = percent_up(self.posterior(0.05)), percent_up(item.posterior(0.05))
         lines.append(f"  who sees {seen} may come to believe any property of a record that had 5% with up to {whole},")
         lines.append(f"  and {self.about_an_item} with up to {single}")
         lines += _influence_lines(self.influence)
@@ -128,8 +128,8 @@ class LocalGuarantee:
             "mechanism": self.mechanism,
             **{
                 name: {
-                    "epsilon": _json_number(part.epsilon),
-                    "gamma": part.gamma if math.isfinite(part.gamma) else _gamma(part),
+                    "epsilon": json_number(part.epsilon),
+                    "gamma": part.gamma if math.isfinite(part.gamma) else gamma_text(part),
                     "unit": part.unit,
                 }
                 for name, part in (("item", self.item), ("record", self.record), ("person", self.person))
@@ -147,8 +147,8 @@ def _influence_lines(parts: tuple[Influence, ...]) -> list[str]:
     sizes = ", ".join(str(part.size) for part in parts) + (
         " item" if [part.size for part in parts] == [1] else " items"
     )
-    weights = ", ".join(_up(part.largest) for part in parts)
-    widths = ", ".join(_up(part.width) for part in parts)
+    weights = ", ".join(rounded_up(part.largest) for part in parts)
+    widths = ", ".join(rounded_up(part.width) for part in parts)
     at = "" if parts[-1].record_size is None else f" (worst at size {parts[-1].record_size})"
     return [
         f"  weight  one report counts for up to {weights} people in the support of {sizes}{at};",
@@ -156,16 +156,16 @@ def _influence_lines(parts: tuple[Influence, ...]) -> list[str]:
     ]
 
 
-def _json_number(value: float) -> float | str:
+def json_number(value: float) -> float | str:
     return value if math.isfinite(value) else "infinite"
 
 
-def _gamma(part: Amplification) -> str:
+def gamma_text(part: Amplification) -> str:
     """gamma in words; a finite epsilon can have one beyond what a double holds."""
-    return "over 1e307" if math.isinf(part.gamma) and math.isfinite(part.epsilon) else _up(part.gamma)
+    return "over 1e307" if math.isinf(part.gamma) and math.isfinite(part.epsilon) else rounded_up(part.gamma)
 
 
-def _up(value: float, digits: int = 4) -> str:
+def rounded_up(value: float, digits: int = 4) -> str:
     """A number rounded up to so many significant digits, but for an excess of less than a part in a billion."""
     if math.isinf(value):
         return "infinite (no guarantee)"
@@ -178,6 +178,6 @@ def _up(value: float, digits: int = 4) -> str:
     )
 
 
-def _percent_up(probability: float) -> str:
+def percent_up(probability: float) -> str:
     near = round(probability * 1e4)
     return f"{(near if math.isclose(probability * 1e4, near, rel_tol=1e-9) else math.ceil(probability * 1e4)) / 1e2:g}%"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from bosket.cli.inputs.options import Commands, add_command, add_result, inside,
 from bosket.cli.views.console import say
 from bosket.cli.views.results import check_result, is_table, write_result
 from bosket.cli.views.tables import print_table
+from bosket.errors import BosketError
 from bosket.reporting.export import Kind
 from bosket.reporting.text import count_text, label_text
 
@@ -83,16 +85,28 @@ def run(options: argparse.Namespace) -> None:
     options.action(options)
 
 
+@contextlib.contextmanager
+def in_options() -> Iterator[None]:
+    """What the library advises about ledgers, in the words of the command line."""
+    try:
+        yield
+    except BosketError as error:
+        for ours, theirs in (("Budget.create", "'bosket budget create'"), ("Budget.open", "'bosket curate --budget'")):
+            error.hint = None if error.hint is None else error.hint.replace(ours, theirs)
+        raise
+
+
 def _create(options: argparse.Namespace) -> None:
     from bosket.budget.budgets import Budget
 
-    budget = Budget.create(
-        options.ledger,
-        options.name,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        neighbours=options.neighbours,
-    )
+    with in_options():
+        budget = Budget.create(
+            options.ledger,
+            options.name,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            neighbours=options.neighbours,
+        )
     say(
         f"created the budget '{label_text(budget.name)}' in {options.ledger}: {budget.remaining}, for "
         f"{NEIGHBOURS[budget.neighbours]}"
@@ -104,10 +118,11 @@ def _show(options: argparse.Namespace) -> None:
     from bosket.budget.accounts import check_name
 
     check_result(options, _BUDGETS if options.name is None else _ENTRIES, inputs=[options.ledger])
-    if options.name is None:
-        _show_budgets(ledger.accounts(options.ledger), options)
-    else:
-        _show_entries(ledger.find(options.ledger, check_name(options.name)), options)
+    with in_options():
+        if options.name is None:
+            _show_budgets(ledger.accounts(options.ledger), options)
+        else:
+            _show_entries(ledger.find(options.ledger, check_name(options.name)), options)
 
 
 def _show_budgets(accounts: tuple[Account, ...], options: argparse.Namespace) -> None:

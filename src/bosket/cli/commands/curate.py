@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bosket.cli.commands.budget import in_options
+from bosket.cli.inputs.attributes import add_table, check_table
 from bosket.cli.inputs.files import STANDARD_INPUT
 from bosket.cli.inputs.options import Commands, add_command, add_input, add_result, clash, fraction, positive, whole
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, write_result
 from bosket.cli.views.tables import print_table, print_text
 from bosket.data.formats.atomic import atomic_path
-from bosket.errors import BosketError, ParameterError
+from bosket.errors import BosketError
 from bosket.reporting.export import Kind
 from bosket.reporting.text import count_text
 
@@ -25,26 +28,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bosket.budget.budgets import Budget
-    from bosket.data import Baskets, Domain
+    from bosket.data import Domain
     from bosket.data.formats.vocabulary import Unknown
+    from bosket.mechanisms.base import Records
 
 RELEASE = Kind("release", ("itemsets",))
+UNKNOWN = "unknown"
+"""The value that cells of a table have which stand for no declared one."""
 _ROWS = 20
 
 
 def add_parser(commands: Commands) -> None:
     command = add_command(commands, run)
     command.usage = (
-        "%(prog)s [options] RAW --epsilon E (--min-support S | --top-k K) (--items FILE | --items-are-public)"
+        "%(prog)s [options] RAW --epsilon E (--min-support S | --top-k K) (--items FILE | --items-are-public | --table)"
     )
-    command.add_argument("raw", metavar="RAW", help="a file of raw baskets; '-' for standard input")
+    command.add_argument(
+        "raw", metavar="RAW", help="a file of raw baskets, or with --table of a raw table; '-' for standard input"
+    )
     command.add_argument("--epsilon", type=positive("epsilon"), required=True, metavar="E", help="all that this costs")
     wanted = command.add_mutually_exclusive_group(required=True)
     wanted.add_argument(
         "--min-support", type=fraction("min_support"), metavar="S", help="all itemsets above this, a fraction in (0, 1]"
     )
     wanted.add_argument("--top-k", type=whole("k", 1), metavar="K", help="about the K most frequent itemsets")
-    items = command.add_mutually_exclusive_group(required=True)
+    items = command.add_mutually_exclusive_group()
     items.add_argument(
         "--items",
         type=Path,
@@ -52,7 +60,9 @@ def add_parser(commands: Commands) -> None:
         help="the items asked about, a label a line; all others are left out of the records, without a word",
     )
     items.add_argument(
-        "--items-are-public", action="store_true", help="which items occur in the file is known to all anyway"
+        "--items-are-public",
+        action="store_true",
+        help="which items, or values of a table, occur in the file is known to all anyway",
     )
     command.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to pay from; see 'bosket budget'")
     command.add_argument("--budget", metavar="NAME", help="the budget in the ledger")
@@ -63,13 +73,15 @@ def add_parser(commands: Commands) -> None:
     )
     add_input(command)
     add_result(command)
-    command.set_defaults(table=False)
+    add_table(command)
 
 
 def run(options: argparse.Namespace) -> None:
     from bosket import curator
 
-    inputs = [path for path in (options.raw, options.items, options.ledger) if path not in (None, STANDARD_INPUT)]
+    _check_declared(options)
+    files = (options.raw, options.items, options.ledger, options.schema)
+    inputs = [path for path in files if path not in (None, STANDARD_INPUT)]
     check_result(options, RELEASE, inputs=inputs)
     if (options.ledger is None) != (options.budget is None):
         given, other = ("budget", "--ledger FILE") if options.budget else ("ledger", "--budget NAME")
@@ -78,16 +90,16 @@ def run(options: argparse.Namespace) -> None:
     budget = _budget(options)
     work = Work(options, is_timed=False)
     declared = _declared(options)
-    asked = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
+    asked: dict[str, Any] = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
     with _telling_what_was_paid(budget), contextlib.nullcontext() if budget is None else budget.at_one_time():
         with work.step(f"reading {options.raw}"):
             raw = _read(options, declared)
-        vocabulary = raw.domain if declared is None else declared
-        with work.step("curating"):
+        asked["vocabulary"] = raw.domain if options.items_are_public else declared
+        with work.levels("curating") as asked["on_progress"]:
             if options.top_k is None:
-                release = curator.mine(raw, min_support=options.min_support, vocabulary=vocabulary, **asked)
+                release = curator.mine(raw, min_support=options.min_support, **asked)
             else:
-                release = curator.top_k(raw, k=options.top_k, vocabulary=vocabulary, **asked)
+                release = curator.top_k(raw, k=options.top_k, **asked)
     frame = release.to_frame()
     about = release.about
     say(
@@ -101,10 +113,7 @@ def run(options: argparse.Namespace) -> None:
     for note in _notes(about):
         say(note)
     if not options.items_are_public:
-        say(
-            f"note: what {options.items} does not name was left out of the records, if there was any; if much is "
-            "missing, look at spelling, blanks and --layout"
-        )
+        say(_left_out(options))
     if options.ledger is None:
         say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
     if is_table(options):
@@ -149,40 +158,61 @@ def _notes(about: dict[str, Any]) -> Iterator[str]:
     asked = about.get("min_support")
     if asked is not None and asked < about["discoverable"]:
         yield f"note: single items below a support of {about['discoverable']:.2g} cannot be told from noise here"
-    if about["cap"] == about["largest"] < about["settings"]["cap"]:
+    most = min(about["settings"]["cap"], about.get("n_attributes", math.inf))  # a record of a table has no more items
+    if about["cap"] == about["largest"] < most:
         sizes = count_text(about["cap"], "item")
         yield f"note: itemsets of more than {sizes} were not looked for: the noise would have drowned them"
     if "stopped" in about:
         yield f"note: {about['stopped']}, which were not counted"
 
 
+def _check_declared(options: argparse.Namespace) -> None:
+    """What may occur is declared: by a file of items, or of a table by values, bins or a schema; or it is public."""
+    check_table(options)
+    if options.table and options.items is not None:
+        raise clash(
+            "items", "not come with --table, whose values are declared with --values, --bins or --schema", options
+        )
+    if not options.table and options.items is None and not options.items_are_public:
+        raise clash("items", "be given, or --items-are-public, or --table", options)
+
+
+def _left_out(options: argparse.Namespace) -> str:
+    if options.table:
+        return (
+            f"note: cells that stand for no declared value, if there were any, are of the value {UNKNOWN!r}; if that "
+            "is frequent, look at spelling and bins"
+        )
+    return (
+        f"note: what {options.items} does not name was left out of the records, if there was any; if much is missing, "
+        "look at spelling, blanks and --layout"
+    )
+
+
 def _budget(options: argparse.Namespace) -> Budget | None:
     from bosket.budget.budgets import Budget
 
-    return None if options.ledger is None else Budget.open(options.ledger, options.budget)
+    with in_options():
+        return None if options.ledger is None else Budget.open(options.ledger, options.budget)
 
 
 def _declared(options: argparse.Namespace) -> Domain | None:
     """The items that may occur, before the data are looked at: what they are must not hang on these."""
     from bosket.cli.inputs.plans import read_items
 
-    if options.items_are_public:
-        return None
     if options.items is None:
-        raise ParameterError("The '--items' option must be given.", parameter="items", value=None)
+        return None
     return read_items(options.items, max_bytes=options.max_bytes)
 
 
-def _read(options: argparse.Namespace, declared: Domain | None) -> Baskets:
-    """The raw baskets; under declared items, nothing in a record is refused, since a refusal would tell of it."""
+def _read(options: argparse.Namespace, declared: Domain | None) -> Records:
+    """The raw records; under declared items or values nothing in a record is refused, as a refusal would tell of it."""
     from bosket.cli.inputs.raw import read_raw
-    from bosket.data import Baskets
 
     hint = "Curate raw records; mine reports with 'bosket mine'."
     unknown: Unknown = "refuse" if declared is None else "drop"
-    raw = read_raw(options.raw, options, hint=hint, domain=declared, unknown=unknown)
-    assert isinstance(raw, Baskets)
-    return raw
+    category = None if options.items_are_public else UNKNOWN
+    return read_raw(options.raw, options, hint=hint, domain=declared, unknown=unknown, category=category)
 
 
 def _show(frame: pd.DataFrame) -> None:

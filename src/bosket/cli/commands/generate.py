@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
 
     check_output(options.output, suffixes=[suffix + end for suffix in FORMATS for end in ("", ".gz")])
     work = Work(options)
-    with work.bar("generating", options.records) as on_progress:
+    with work.levels("generating") as on_progress:
         baskets = quest(
             records=options.records,
             mean_size=options.mean_size,

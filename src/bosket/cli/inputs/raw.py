@@ -41,18 +41,20 @@ def read_raw(
     hint: str,
     domain: Domain | None = None,
     unknown: Unknown = "refuse",
+    category: str | None = None,
 ) -> Records:
     """Raw records where nothing else will do; reports are refused with a word on what to do.
 
     ``domain`` is what records must be read over, where that is settled; ``check_kind`` has seen that it is of their
-    kind.  ``unknown`` is what becomes of items in baskets that it does not have.
+    kind.  ``unknown`` is what becomes of items in baskets that it does not have, and ``category`` the value of cells of
+    a table that stand for no declared one; without it they are refused.
     """
     from bosket.reports import is_report_file
 
     if _may_be_parquet(path, options) and is_report_file(path):
         raise DataError(f"The file {path} holds reports, which are randomized already.", path=path, hint=hint)
     if options.table:
-        return read_table(path, options, domain=domain)
+        return read_table(path, options, domain=domain, category=category)
     return _read_baskets(path, options, items=domain, unknown=unknown)
 
 
@@ -139,7 +141,9 @@ def check_kind(domain: Domain, options: argparse.Namespace, *, of: str) -> None:
         raise clash("table", f"be left out, since {of} baskets", options)
 
 
-def read_table(path: str, options: argparse.Namespace, *, domain: Domain | None = None) -> Table:
+def read_table(
+    path: str, options: argparse.Namespace, *, domain: Domain | None = None, category: str | None = None
+) -> Table:
     """A table as the options say; over the domain of a plan, if one is given."""
     from bosket.data import TableDomain
 
@@ -147,7 +151,7 @@ def read_table(path: str, options: argparse.Namespace, *, domain: Domain | None 
     reading = reading_of(options)
     try:
         if domain is None:
-            return _read(path, reading, options)
+            return _read(path, reading, options, category)
         table = _read(path, _under(domain.attributes, reading), options)
         return table.with_domain(domain, show_values=reading.show_values)
     except DataError as error:
@@ -160,17 +164,24 @@ def read_table(path: str, options: argparse.Namespace, *, domain: Domain | None 
         if error.parameter == "columns" and reading.columns is None:
             fault = f"must have a column for each attribute of the plan, and has none for {error.value!r}"
             raise DataError(f"The file {shown_path(path)} {fault}.", path=path) from None
+        if error.parameter == "unknown":
+            raise ParameterError(
+                f"Every column that is curated must have declared values or bins, and {error.value!r} has none.",
+                parameter="values",
+                value=error.value,
+                hint="Say --values or --bins for it, in a --schema file or not, or leave it out with --columns.",
+            ) from None
         if reading.schema is None:
             raise
         fault = f"The schema in {reading.schema} cannot be used: {error}"
         raise DataError(fault, path=reading.schema, hint=error.hint) from None
 
 
-def _read(path: str, reading: Reading, options: argparse.Namespace) -> Table:
+def _read(path: str, reading: Reading, options: argparse.Namespace, category: str | None = None) -> Table:
     from bosket.data import Table
     from bosket.data.tables.columns import Choices
 
-    choices = Choices.of(reading.columns, reading.bins, reading.values, reading.missing, reading.show_values)
+    choices = Choices.of(reading.columns, reading.bins, reading.values, reading.missing, reading.show_values, category)
     suffix = input_suffix(path, options, default="csv")
     return Table.read_from(content_of(path, options), choices, suffix=suffix)
 

@@ -119,18 +119,8 @@ class Work:
             yield
 
     @contextlib.contextmanager
-    def bar(self, text: str, total: int) -> Iterator[Callable[[int], None] | None]:
-        """Something that says how much of ``total`` is done."""
-        with self._progress() as progress:
-            if progress is None:
-                yield None
-                return
-            task = progress.add_task(visible(text), total=total)
-            yield lambda done: progress.update(task, completed=done)
-
-    @contextlib.contextmanager
     def levels(self, text: str) -> Iterator[Callable[[LevelProgress], None] | None]:
-        """A search that goes on size by size; size 0 is a search that does not."""
+        """Work that says how far it is, size by size of itemsets, or at size 0 all at once."""
         with self._progress() as progress:
             if progress is None:
                 yield None

@@ -73,7 +73,7 @@ def read(
     """The records of a frame over the declared domain; ``record`` and ``item`` name columns, as without one."""
     known = collected(frame)
     series = tuple(known.iter_columns())
-    data = _Frame(tuple(known.columns), series, tuple(map(_kind, series)), lookup, unknown == "refuse")
+    data = _Frame(tuple(known.columns), series, tuple(map(kind_of, series)), lookup, unknown == "refuse")
     if layout is None:
         layout = _layout(data, record, item)
     check_choice("layout", layout, LAYOUTS)
@@ -85,7 +85,7 @@ def read(
     return _long(data, record, item)
 
 
-def _kind(series: nw.Series[Any]) -> Kind:
+def kind_of(series: nw.Series[Any]) -> Kind:
     native, kind = series.to_native(), series.dtype
     if isinstance(native, pd.Series) and native.dtype == object:  # narwhals would look at the cells
         return "objects"
@@ -130,14 +130,14 @@ def _layout(data: _Frame, record: Hashable | None, item: Hashable | None) -> Lay
     return declared_layout(data.names, [data.lookup.item(name) >= 0 for name in data.names], FRAME)
 
 
-def _cells(series: nw.Series[Any], kind: Kind) -> tuple[Offsets, list[Any]]:
+def cells_of(series: nw.Series[Any], kind: Kind) -> tuple[Offsets, list[Any]]:
     """A code for each cell, -1 where it is missing, and the values coded; those of objects are not compared."""
     if kind == "categories":
         native = series.to_native()
         return categories.codes_of(native), list(map(_as_text, categories.values_of(native)))
     if kind == "values":
         try:
-            return _values(series.to_arrow())
+            return values_of(series.to_arrow())
         except _NOT_IN_ARROW:
             pass
     native = series.to_native()
@@ -153,7 +153,7 @@ def _is_missing(cell: object) -> bool:
         return False
 
 
-def _values(column: Any) -> tuple[Offsets, list[Any]]:
+def values_of(column: Any) -> tuple[Offsets, list[Any]]:
     codes, words = encoded(_with_bytes(column))
     kind, values = words.type, words.to_pylist()
     if pa.types.is_large_binary(kind):
@@ -207,7 +207,7 @@ def _long(data: _Frame, record: Hashable | None, item: Hashable | None) -> Csr:
     if data.kinds[at_item] in ("lists", "other"):
         raise FRAME.error(data.must(at_item, "items as text or numbers"))
     records = _record_codes(data, at_record)
-    cells = _cells(data.series[at_item], data.kinds[at_item])
+    cells = cells_of(data.series[at_item], data.kinds[at_item])
     items = _items(data, cells)
     if data.is_strict:
         _refuse(records < 0, "must say which record the item belongs to")
@@ -238,7 +238,7 @@ def _record_codes(data: _Frame, at: int) -> Offsets:
     if kind == "lists":
         raise FRAME.error(data.must(at, "names of records"))
     index: dict[Hashable, int] = {}
-    codes, cells = _cells(series, kind if kind == "categories" else "objects")
+    codes, cells = cells_of(series, kind if kind == "categories" else "objects")
     keys = map(record_key, cells)
     numbers = [-1 if key is None else index.setdefault(key, len(index)) for key in keys]
     records: Offsets = np.array([*numbers, -1], np.int64)[codes]
@@ -264,7 +264,7 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
     try:
         column = data.series[at].to_arrow()
         sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        cells = _values(pc.list_flatten(column))
+        cells = values_of(pc.list_flatten(column))
     except _NOT_IN_ARROW:
         return _objects(data, at)
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
@@ -275,7 +275,7 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
 
 
 def _objects(data: _Frame, at: int) -> Csr:
-    codes, cells = _cells(data.series[at], "objects")
+    codes, cells = cells_of(data.series[at], "objects")
     records = [() if code < 0 else cell for code, cell in zip(codes.tolist(), cells, strict=True)]
     return refused(records, data.lookup) if data.is_strict else kept(records, data.lookup)
 
@@ -288,7 +288,7 @@ def _one_hot(data: _Frame) -> Csr:
         if data.kinds[at] in ("lists", "other"):
             raise FRAME.error(data.must(at, "0 and 1, or false and true"))
     for at in np.flatnonzero(items >= 0).tolist():
-        codes, values = _cells(data.series[at], data.kinds[at])
+        codes, values = cells_of(data.series[at], data.kinds[at])
         signs = np.append(np.array(list(map(_sign, values)), np.int8), np.int8(0))[codes]
         if data.is_strict:
             _refuse(signs < 0, MISPLACED)

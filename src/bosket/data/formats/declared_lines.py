@@ -89,7 +89,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     blocks = whole_lines(content, is_strict=vocabulary.is_strict)
     if layout == "list":
         return _line_by_line(blocks, index, _list_of(vocabulary), vocabulary, content, None)
-    names, blocks = _header(blocks, content.source)
+    names, blocks = header_of(blocks, content.source)
     if not names and not vocabulary.is_strict:
         return canonical(np.zeros(1, np.int64), np.empty(0, np.int32), vocabulary.domain)
     layout = layout or declared_layout(names, vocabulary.among(names), content.source)
@@ -99,7 +99,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     return _line_by_line(blocks, _presence(), part, vocabulary, content, len(names))
 
 
-def _header(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Lines]]:
+def header_of(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Lines]]:
     """The names in the first line that is not blank, none if there is no such line, and what follows it."""
     for block in blocks:
         lines = block.text.split(b"\n")

@@ -31,7 +31,7 @@ from pyarrow import parquet
 from bosket.checks import check_choice
 from bosket.data.domain import is_text
 from bosket.data.formats import basket_files as files
-from bosket.data.formats import csv_files
+from bosket.data.formats import csv_files, declared_tables
 from bosket.data.formats.atomic import atomic_path
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.csv_writing import Formulas, check_formulas, quoted
@@ -47,13 +47,16 @@ from bosket.threads import slices
 TABLE_KEY = b"bosket.table"
 SUFFIXES = (".csv", ".parquet")
 _RECORDS_A_PART = 1 << 17
+_OTHER_DOMAIN = "names a domain in its metadata that cannot be read, or is not that of its columns"
 _KINDS = {bool: pa.bool_(), str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 def read(content: Content, choices: Choices, *, suffix: str | None = None) -> tuple[Codes, TableDomain]:
     """The codes of a file, and their domain; ``suffix`` overrides its own."""
-    known = _read_csv if (suffix or _suffix(content.path)) == ".csv" else _read_parquet
-    return known(content, choices)
+    is_csv = (suffix or _suffix(content.path)) == ".csv"
+    if choices.unknown is not None:
+        return declared_tables.read_csv(content, choices) if is_csv else _read_declared_parquet(content, choices)
+    return (_read_csv if is_csv else _read_parquet)(content, choices)
 
 
 def write(codes: Codes, domain: TableDomain, path: str | os.PathLike[str], *, formulas: Formulas = "refuse") -> None:
@@ -145,9 +148,18 @@ def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomai
         return to_codes(columns, choices)
     domain = _domain(stored)
     if domain is None or domain.names != columns.names:
-        fault = "names a domain in its metadata that cannot be read, or is not that of its columns"
-        raise content.source.error(fault)
+        raise content.source.error(_OTHER_DOMAIN)
     return to_codes(columns, choices.over(domain.select(choices.positions(columns))))
+
+
+def _read_declared_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
+    with opened(content, what="a table") as file:
+        stored = (file.schema.metadata or {}).get(TABLE_KEY)
+        names = tuple(file.schema.names)
+    domain = None if stored is None else _domain(stored)
+    if stored is not None and (domain is None or domain.names != names):
+        raise content.source.error(_OTHER_DOMAIN)
+    return declared_tables.read_parquet(content, choices, domain)
 
 
 def _domain(stored: bytes) -> TableDomain | None:

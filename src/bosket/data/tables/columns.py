@@ -42,6 +42,8 @@ class Choices:
     codings: dict[str, Coding]
     missing: str | dict[str, str] | None
     show_values: bool = False
+    unknown: str | None = None
+    """The category of cells that stand for no declared value; None: they are refused."""
 
     @classmethod
     def of(
@@ -51,6 +53,7 @@ class Choices:
         values: Mapping[str, Declared] | None = None,
         missing: str | Mapping[str, str] | None = None,
         show_values: bool = False,
+        unknown: str | None = None,
     ) -> Choices:
         """From what people write; see ``Table.from_frame``."""
         bins, values = _mapping("bins", bins), _mapping("values", values)
@@ -59,7 +62,9 @@ class Choices:
                 raise refused("bins", "A column must have bins or declared values, not both", name)
         codings = {name: binned(name, ends) for name, ends in bins.items()}
         codings |= {name: declared(name, given) for name, given in values.items()}
-        choices = cls(_names(columns), codings, _categories(missing), bool(show_values))
+        if unknown is not None and (not isinstance(unknown, str) or not unknown):
+            raise refused("unknown", "The 'unknown' parameter must be the name of a category", unknown)
+        choices = cls(_names(columns), codings, _categories(missing), bool(show_values), unknown)
         for name, coding in codings.items():
             choices.attribute(name, coding)
         return choices
@@ -174,15 +179,17 @@ def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Code
 
 
 def _of_column(columns: Columns, name: str, at: int, cells: list[Hashable], choices: Choices) -> Coding:
-    """By the categories that a column declares, or else by the values that occur.
+    """By the categories of a column, or else by the values that occur.
 
-    A blank category and ``"?"`` are missing here too: most columns of categories are made of what occurred once.
+    A blank category and ``"?"`` are missing here too: most columns of categories are made of what occurred once.  So
+    they are no declaration either.
     """
     categories = columns.categories.get(at)
     if categories is None:
         return seen(cells, choices.category(name))
     try:
-        return declared(name, [category for category in categories if not looks_missing(category)])
+        shown = [category for category in categories if not looks_missing(category)]
+        return declared(name, shown, is_declared=False)
     except ParameterError:
         pass
     raise _unfit(columns, name, "categories that are written alike")

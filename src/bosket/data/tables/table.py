@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bosket.checks import check_integer
 from bosket.data.baskets.records import Baskets, Some
 from bosket.data.baskets.rows import Bits, canonical, frozen
-from bosket.data.formats import table_files
+from bosket.data.formats import declared_tables, table_files
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.frames import columns_of
 from bosket.data.formats.sources import MAX_BYTES, Content
@@ -81,6 +81,7 @@ class Table:
         values: Mapping[str, Declared] | None = None,
         missing: str | Mapping[str, str] | None = None,
         show_values: bool = False,
+        unknown: str | None = None,
     ) -> Self:
         """From a pandas, polars or Arrow frame.
 
@@ -101,6 +102,10 @@ class Table:
         already.  A single string does so for every column read, whether anything is missing there or not: which
         categories there are must not depend on the records.  No record is ever dropped, and ``"*"`` takes none.
 
+        ``unknown="other"``: cells that stand for no declared value, and missing ones that ``missing`` says nothing of,
+        are of this category, which every attribute then has.  Nothing in a record is refused, and each is read by
+        itself, as a curator must read them; all columns must have ``values`` or ``bins``.
+
         Errors give the row and the attribute; the cell too with ``show_values=True``.
 
         >>> import pandas as pd
@@ -109,7 +114,9 @@ class Table:
         >>> list(table)[2]
         {'age': '[55,inf)', 'sex': 'unknown'}
         """
-        choices = Choices.of(columns, bins, values, missing, show_values)
+        choices = Choices.of(columns, bins, values, missing, show_values, unknown)
+        if choices.unknown is not None:
+            return cls._of(*declared_tables.from_frame(frame, choices))
         return cls._of(*to_codes(columns_of(frame), choices))
 
     @classmethod
@@ -122,6 +129,7 @@ class Table:
         values: Mapping[str, Declared] | None = None,
         missing: str | Mapping[str, str] | None = None,
         show_values: bool = False,
+        unknown: str | None = None,
         max_bytes: int | None = MAX_BYTES,
     ) -> Self:
         """Read a ``.csv`` or ``.parquet`` file, each also with ``.gz``; the options are those of ``from_frame``.
@@ -131,7 +139,7 @@ class Table:
 
         ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
         """
-        choices = Choices.of(columns, bins, values, missing, show_values)
+        choices = Choices.of(columns, bins, values, missing, show_values, unknown)
         return cls.read_from(Content(Path(path), max_bytes), choices)
 
     @classmethod

@@ -144,8 +144,8 @@ def _splits(found: FrequentItemsets, shape: Shape, size: int, tell: Meter) -> in
     order = apart(lambda: np.lexsort(kept.T[::-1]))
     index = ItemsetIndex(np.ascontiguousarray(kept[order]))
     if shape.takes_all_items:
-        return shape.splits(size) * count_candidates(index, on_progress=tell)
-    rows = next_candidates(index, max_candidates=1 << 62, on_progress=tell)
+        return shape.splits(size) * count_candidates(index, on_done=tell)
+    rows = next_candidates(index, max_candidates=1 << 62, on_done=tell)
     masks = shape.antecedents(size)
     allowed = (shape.allowed(rows[start:stop], masks) for start, stop in slices(len(rows), _ROWS))
     return sum(int(part.sum()) for part in allowed if part is not None)

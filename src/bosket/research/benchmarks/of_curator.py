@@ -14,9 +14,11 @@ from bosket.counting.base import ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.table import ItemsetIndex
 from bosket.curator import Settings
-from bosket.curator.levels import NoisyLevel
-from bosket.curator.miner import Plan, mine_levels, prepare
-from bosket.curator.noise import composed, noisy
+from bosket.curator.declared import Declared
+from bosket.curator.limit import ShareOfRecords
+from bosket.curator.miner import Measured, find_largest, look_first, mine_levels
+from bosket.curator.noise import Composition, noisy
+from bosket.curator.paid import Parts
 from bosket.data import Baskets
 from bosket.mining.candidates import next_candidates
 from bosket.research.benchmarks.bars import Bar
@@ -54,22 +56,18 @@ def curating(data: str | Path | None = None) -> list[Bar]:
 
 
 def _run(baskets: Baskets, limit: float) -> Times:
-    settings = Settings()
-    lengths, cardinality = EPSILON * settings.share_of_lengths, EPSILON * settings.share_of_cardinality
-    rest = EPSILON - lengths - cardinality
+    declared = Declared(baskets, ShareOfRecords(limit), EPSILON, Settings())
 
-    def private() -> tuple[Plan, list[NoisyLevel]]:
-        with composed(EPSILON):
-            plan = prepare(
-                baskets, lambda known, pool: limit * known.total,
-                lengths=lengths, cardinality=cardinality, counts=rest, settings=settings, per_person=1,
-            )  # fmt: skip
-            return plan, mine_levels(baskets, plan, epsilon=rest, settings=settings, per_person=1)[0]
+    def private() -> Measured:
+        parts = Parts.of(declared)
+        granted = Composition(parts.first)
+        prepared = find_largest(declared, look_first(declared, parts, granted), parts, granted)
+        return mine_levels(declared, prepared, Composition(parts.counts))
 
-    took, (plan, levels) = _timed(private)
+    took, measured = _timed(private)
     parts = {"private": took}
-    parts["exact"], candidates = _timed(lambda: _exact(baskets, plan, levels, settings))
-    scales = [(level.epsilon, level.sensitivity) for level in levels]
+    parts["exact"], candidates = _timed(lambda: _exact(declared, measured))
+    scales = [(level.epsilon, level.sensitivity) for level in measured.levels]
 
     def noise() -> None:
         for rows, (epsilon, sensitivity) in zip(candidates, scales, strict=False):
@@ -79,12 +77,13 @@ def _run(baskets: Baskets, limit: float) -> Times:
     return parts
 
 
-def _exact(baskets: Baskets, plan: Plan, levels: list[NoisyLevel], settings: Settings) -> list[ItemsetRows]:
+def _exact(declared: Declared, measured: Measured) -> list[ItemsetRows]:
     """The candidates of each size, from the itemsets that the private miner extended, counted in whole records."""
+    baskets, settings = declared.data, declared.settings
     bitmaps = Bitmaps.from_rows(baskets.to_bits(), baskets.n_items)
     result: list[ItemsetRows] = [np.arange(baskets.n_items, dtype=np.int32)[:, None]]
     bitmaps.supports(result[0])
-    for level in levels[: plan.largest - 1]:
+    for level in measured.levels[: measured.prepared.largest - 1]:
         order = np.lexsort(level.items.T[::-1])
         index = ItemsetIndex(np.ascontiguousarray(level.items[order]))
         rows = next_candidates(index, max_candidates=settings.max_candidates) if len(order) else level.items

@@ -252,6 +252,7 @@ def _cuts(baskets: Baskets, limit: float, times: int, tell: Tell = lambda _: Non
     """Fig. 7: single items, records cut to a given number."""
     from bosket.curator.lengths import noisy_lengths
     from bosket.curator.levels import first_level
+    from bosket.curator.noise import Composition
     from bosket.curator.truncation import random_truncation
 
     true = _of_size(_true(baskets, limit), [1])
@@ -260,10 +261,11 @@ def _cuts(baskets: Baskets, limit: float, times: int, tell: Tell = lambda _: Non
         tell(f"{OF_CUTS[0]} at {100 * limit:g}%: records cut to {cut}")
         runs = []
         for _ in range(times):
-            lengths = noisy_lengths(baskets.sizes, epsilon=0.05 * EPSILON, longest=100)
+            granted = Composition(EPSILON)
+            lengths = noisy_lengths(baskets.sizes, granted=granted, epsilon=0.05 * EPSILON, longest=100)
             level = first_level(
                 random_truncation(baskets, cut), lengths, cut,
-                epsilon=0.95 * EPSILON, per_person=1, heuristics=Heuristics(double_standards=False),
+                granted=granted, epsilon=0.95 * EPSILON, per_person=1, heuristics=Heuristics(double_standards=False),
             )  # fmt: skip
             chosen = level.items[level.average >= limit * lengths.total]
             runs.append(quality({tuple(row) for row in chosen.tolist()}, true))

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_integer, check_positive
-from bosket.counting.base import ItemsetRows
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
-from bosket.curator.noise import CONTRIB, Counts, allowed
+from bosket.curator.noise import CONTRIB, allowed
 from bosket.data import Baskets
 from bosket.errors import BudgetExceeded, TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets

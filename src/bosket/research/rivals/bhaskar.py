@@ -35,7 +35,8 @@ from itertools import combinations
 import numpy as np
 
 from bosket.checks import check_between, check_integer
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.counting.base import Counts
+from bosket.curator.noise import noisy, scale_of
 from bosket.data import Baskets
 from bosket.errors import ParameterError
 from bosket.randomness import Randomness, Secure

@@ -42,7 +42,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_integer, check_positive
-from bosket.curator.noise import Counts, noisy, scale_of
+from bosket.counting.base import Counts
+from bosket.curator.noise import noisy, scale_of
 from bosket.data import Baskets
 from bosket.randomness import Randomness, Secure
 from bosket.research.rivals.base import Itemset, Rival, exact_top_k, mined, rival

@@ -34,7 +34,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_integer
-from bosket.curator.noise import Counts, noisy
+from bosket.counting.base import Counts
+from bosket.curator.noise import noisy
 from bosket.data import Baskets
 from bosket.research.rivals.base import Itemset, Purse, Rival, kth_support, noisy_top, rival, supports_of
 from bosket.research.rivals.bases import LARGEST, Basis, make_bases

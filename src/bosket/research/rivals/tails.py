@@ -18,7 +18,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from bosket.curator.noise import Counts
+from bosket.counting.base import Counts
 from bosket.randomness import Randomness
 
 _DIGITS = 50  # to begin with

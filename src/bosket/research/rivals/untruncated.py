@@ -23,8 +23,9 @@ from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex
 from bosket.curator.cardinality import noisy_cardinality
 from bosket.curator.levels import sensitivity
-from bosket.curator.miner import Settings, parts, ranked_pool
-from bosket.curator.noise import noisy
+from bosket.curator.miner import parts, ranked_pool
+from bosket.curator.noise import Composition, noisy
+from bosket.curator.settings import Settings
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
 from bosket.data import Baskets
 from bosket.errors import TooManyCandidatesError
@@ -58,9 +59,10 @@ def frequent(
     short = baskets if longest == baskets.n_items else random_truncation(baskets, longest, rng=rng)
     cap = min(known.cap, max(1, longest))
     share = purse.pay("cardinality", epsilon * known.share_of_cardinality)
+    granted = Composition(share)
     of_ranking, of_comparisons = parts(share)
-    pool = ranked_pool(short, longest, total, epsilon=of_ranking, per_person=1)
-    largest = noisy_cardinality(pool.largest, cap, min_count, epsilon=of_comparisons)
+    pool = ranked_pool(short, longest, total, granted=granted, epsilon=of_ranking, per_person=1)
+    largest = noisy_cardinality(pool.largest, cap, min_count, granted=granted, epsilon=of_comparisons)
     each = epsilon * (1 - known.share_of_lengths - known.share_of_cardinality) / largest
     items, counts, kappas = [], [], []
     candidates: ItemsetRows | None = np.arange(baskets.n_items, dtype=np.int32)[:, None]

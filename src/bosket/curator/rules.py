@@ -1,0 +1,150 @@
+"""Association rules of a release: post-processing of what was published, at no cost in privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from bosket.checks import check_choice, check_integer, check_real
+from bosket.curator.rule_intervals import BOUNDED, Ends, interval_of
+from bosket.data.domain import as_objects
+from bosket.errors import ParameterError, TooManyRulesError
+from bosket.limits import reaches
+from bosket.measures.catalogue import measure, measures
+from bosket.measures.measure import Measure
+from bosket.measures.table import Contingency
+from bosket.mining.rules import RuleTemplate
+from bosket.statistics.estimates import Floats
+
+if TYPE_CHECKING:
+    from bosket.curator.release import Release
+
+INTERVALS = (
+    "with a probability of at least the level, the intervals of all supports hold at once, whichever rules are chosen, "
+    "as far as truncation took no more than they allow for; a measure is somewhere between its least and largest value"
+)
+_ORDERS = {"low": "the low end of the metric's interval, the surest first", "estimate": "the metric"}
+
+Places = npt.NDArray[np.int64]
+"""Of itemsets among all that were released."""
+
+
+@dataclass(frozen=True)
+class RuleQuery:
+    """Which rules of a release are wanted; valid from birth."""
+
+    metric: str = "confidence"
+    min_threshold: float = 0.8
+    measures: str | Iterable[str] | None = None
+    template: RuleTemplate | None = None
+    top: int | None = None
+    sort_by: str = "low"
+    level: float = 0.95
+    max_rules: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_real("min_threshold", self.min_threshold)
+        check_choice("sort_by", self.sort_by, _ORDERS)
+        check_integer("max_rules", self.max_rules, least=1)
+        if self.top is not None:
+            check_integer("top", self.top, least=1)
+        if self.measures is not None and not isinstance(self.measures, str):
+            object.__setattr__(self, "measures", tuple(self.measures))  # it may be gone through once only
+        assert [self.by, *self.chosen]  # or they are refused
+
+    @property
+    def by(self) -> Measure:
+        """What rules are selected by."""
+        return _bounded(measure(self.metric), "metric")
+
+    @property
+    def chosen(self) -> list[Measure]:
+        """The measures to give."""
+        return [_bounded(one, "measures") for one in measures(BOUNDED if self.measures is None else self.measures)]
+
+
+def _bounded(one: Measure, parameter: str) -> Measure:
+    if one.name in BOUNDED:
+        return one
+    raise ParameterError(
+        f"The '{parameter}' parameter must be of measures that have intervals in a release, {one.name} has none.",
+        parameter=parameter,
+        value=one.name,
+        hint=f"These have: {', '.join(BOUNDED)}.",
+    )
+
+
+def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
+    """All rules whose three supports were released and whose metric reaches the threshold, as a frame."""
+    value = release.consistent
+    ends = _around(value, release.ends_at_once(query.level))
+    places = _splits(release, query)
+    sides = [Ends(ends.low[place], ends.high[place]) for place in places]
+    both, antecedent, consequent = (value[place] for place in places)
+    table = Contingency.of_counts(both, antecedent, consequent, 1.0)
+    metric = query.by(table)
+    passed = np.flatnonzero(reaches(metric, query.min_threshold))
+    key = metric if query.sort_by == "estimate" else interval_of(query.by, *sides).low
+    chosen = passed[np.lexsort((-metric[passed], -key[passed]))][: query.top]
+    names = as_objects(release.names)
+    columns: dict[str, Any] = {
+        "antecedents": names[places[1][chosen]],
+        "consequents": names[places[2][chosen]],
+        "antecedent support": antecedent[chosen],
+        "consequent support": consequent[chosen],
+    }
+    columns |= {one.name: one(table)[chosen] for one in query.chosen}
+    for one in query.chosen:
+        low, high = interval_of(one, *(Ends(side.low[chosen], side.high[chosen]) for side in sides))
+        columns |= {f"{one.name}_low": low, f"{one.name}_high": high}
+    result = pd.DataFrame(columns)
+    result.attrs["about"] = {
+        **release.about,
+        "metric": query.by.name,
+        "min_threshold": query.min_threshold,
+        "passed": len(passed),
+        "level": query.level,
+        "sort_by": query.sort_by,
+        "intervals": INTERVALS,
+    }
+    return result
+
+
+def _around(value: Floats, ends: Ends) -> Ends:
+    """Intervals of fractions that hold the estimates."""
+    return Ends(np.clip(np.minimum(ends.low, value), 0.0, 1.0), np.clip(np.maximum(ends.high, value), 0.0, 1.0))
+
+
+def _splits(release: Release, query: RuleQuery) -> list[Places]:
+    """The places of both sides together, of the antecedent and of the consequent, a rule each.
+
+    Sides that were not released are left out: of the most frequent itemsets a subset may be missing.
+    """
+    shape = (query.template or RuleTemplate()).on(release.domain)
+    levels = [level.items for level in release.levels]
+    number = sum(len(rows) * shape.splits(rows.shape[1]) for rows in levels)
+    if number > query.max_rules:
+        raise TooManyRulesError(
+            f"There are up to {number:,} rules among the itemsets released, more than {query.max_rules:,}.",
+            number=number,
+            limit=query.max_rules,
+            hint="Allow fewer items on a side with a template, or raise max_rules.",
+        )
+    known = {
+        itemset: place for place, itemset in enumerate(row for rows in levels for row in map(tuple, rows.tolist()))
+    }
+    found: list[tuple[int, int, int]] = []
+    for rows in levels:
+        masks = shape.antecedents(rows.shape[1])
+        allowed = shape.allowed(rows, masks)
+        for at, row in enumerate(map(tuple, rows.tolist())):
+            for mask in (masks if allowed is None else masks[allowed[at]]).tolist():
+                sides = [tuple(item for bit, item in enumerate(row) if mask >> bit & 1 == is_in) for is_in in (1, 0)]
+                if sides[0] in known and sides[1] in known:
+                    found.append((known[row], known[sides[0]], known[sides[1]]))
+    return list(np.array(found, np.int64).reshape(len(found), 3).T)

@@ -1,0 +1,88 @@
+"""The guarantee of a release in the central model, as a value with a card.
+
+Differential privacy (Dwork, McSherry, Nissim and Smith 2006): nothing that is published is more than exp(epsilon) times
+as likely on one data set as on a neighbouring one.  Parts that are measured one after the other add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bosket.checks import check_choice, check_positive
+from bosket.privacy.guarantee import Amplification, gamma_text, json_number, percent_up, rounded_up
+
+_UNITS = {
+    "add-remove": "one record more or less",
+    "replace": "one record in place of another",
+}
+NOT_COVERED = (
+    "a person with several records is protected for each of them, not for all together",
+    "what holds of a group can be learnt, and be concluded of its members, whether they took part or not",
+    "other releases of the same records cost their own epsilon: epsilons add",
+    "how long the curator's program takes, for somebody who can watch it run",
+)
+"""What no release of the curator promises."""
+
+
+@dataclass(frozen=True, slots=True)
+class CentralGuarantee:
+    """What everybody in the data is promised by one release.  ``print(guarantee)`` shows the card.
+
+    >>> guarantee = CentralGuarantee("noisy counts", 1.0, "add-remove", (("counts", 0.9), ("total", 0.1)))
+    >>> print(guarantee.card().splitlines()[1])
+      record  epsilon 1, gamma 2.719: one record more or less
+    """
+
+    mechanism: str
+    epsilon: float
+    neighbours: str
+    parts: tuple[tuple[str, float], ...] = ()
+    """What each measurement cost; together no more than epsilon."""
+    not_covered: tuple[str, ...] = NOT_COVERED
+
+    def __post_init__(self) -> None:
+        check_positive("epsilon", self.epsilon, of="CentralGuarantee")
+        check_choice("neighbours", self.neighbours, _UNITS)
+
+    @property
+    def record(self) -> Amplification:
+        """The most that the release can multiply the odds between neighbouring data sets."""
+        return Amplification(self.epsilon, _UNITS[self.neighbours])
+
+    @property
+    def gamma(self) -> float:
+        """exp(epsilon)."""
+        return self.record.gamma
+
+    def posterior(self, prior: float) -> float:
+        """Worst posterior of anything about one record with this prior, for one who knows all the others."""
+        return self.record.posterior(prior)
+
+    def card(self) -> str:
+        """The guarantee in words; numbers are rounded up, towards less privacy."""
+        lines = [f"Privacy of {self.mechanism}"]
+        lines.append(
+            f"  record  epsilon {rounded_up(self.epsilon)}, gamma {gamma_text(self.record)}: {self.record.unit}"
+        )
+        lines.append("  who knows all other records and sees the release may come to believe anything about one record")
+        lines.append(f"  that had 5% with up to {percent_up(self.posterior(0.05))}")
+        if self.parts:
+            shares = ", ".join(f"{name} {rounded_up(part)}" for name, part in self.parts)
+            lines.append(f"  paid for  {shares}")
+        lines += [f"  not covered: {what}" for what in self.not_covered]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.card()
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values for result files; an infinite number is written as the word."""
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": self.epsilon,
+            "gamma": json_number(self.gamma),
+            "neighbours": self.neighbours,
+            "unit": self.record.unit,
+            "parts": dict(self.parts),
+            "not_covered": list(self.not_covered),
+        }
