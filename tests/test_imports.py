@@ -98,7 +98,8 @@ def circles(graph: dict[str, set[str]]) -> list[set[str]]:
     """Modules that reach each other, by what they reach."""
     reached: dict[str, set[str]] = {}
     for start in graph:
-        seen, ahead = set(), [start]
+        seen: set[str] = set()
+        ahead = [start]
         while ahead:
             for used in graph[ahead.pop()] - seen:
                 seen.add(used)

@@ -24,7 +24,7 @@ def texts(path: Path) -> list[str]:
     return [node.value for node in constants if isinstance(node.value, str)]
 
 
-@pytest.mark.parametrize("room", ["curator", "privacy"])
+@pytest.mark.parametrize("room", ["curator", "privacy", "budget"])
 def test_no_message_names_an_option_or_a_command(room: str) -> None:
     found = [
         (path.name, text)
