@@ -1,6 +1,6 @@
 """A study's contract: which items, randomized how, protecting what.
 
-The same plan, through its JSON form, configures whoever randomizes and whoever estimates, so probabilities are written
+The same plan, through its JSON form, configures both the client that randomizes and the analyst, so probabilities are written
 in one place.  Its digest names it: reports made under another plan are refused.
 """
 
@@ -73,7 +73,7 @@ def unit_for(
     max_size: int | None = None,
     longer: Literal["refuse", "sample"] = "refuse",
 ) -> PrivacyUnit:
-    """The unit of whoever holds all records: where a largest size must be given and is not, that of these records.
+    """The unit for data held in one place: where a largest size must be given and is not, that of these records.
 
     They tell it anyway, since sizes are sent; but a limit that depends on the data is none for those who send later.
     """

@@ -64,10 +64,10 @@ class Meter:
 
 
 def counting_work(candidates: int, n_records: int) -> float:
-    """Seconds on one core to count so many itemsets."""
+    """Seconds on one core to count this number of itemsets."""
     return candidates * (n_records / 64) / WORDS_A_SECOND
 
 
 def estimating_work(candidates: int, size: int, strata: int) -> float:
-    """Seconds on one core to estimate so many itemsets: 2^size cells each, in every stratum."""
+    """Seconds on one core to estimate this number of itemsets: 2^size cells each, in every stratum."""
     return candidates * strata * 2.0**size / CELLS_A_SECOND

@@ -32,7 +32,7 @@ class Reports:
     """What the collector holds: randomized records, and the plan they were made under.
 
     ``randomness`` is ``secure``, or a sentence saying that this is a simulation.  Read from a file, it is a note of
-    whoever wrote the file last, and not authenticated: it tells an honest mistake, not a forged study.
+    the last writer of the file, and not authenticated: it tells an honest mistake, not a forged study.
     """
 
     def __init__(self, plan: Plan, reports: Words | Batch, *, strata: Strata | None = None, randomness: str) -> None:
@@ -137,7 +137,7 @@ class Reports:
     def is_simulation(self) -> bool:
         """Whether the chance was seeded: such reports protect nobody.
 
-        Read from a file, this is what the file says, which is not authenticated: whoever holds a file can rewrite it.
+        Read from a file, this is what the file says, which is not authenticated: anybody who holds a file can rewrite it.
         """
         return self.randomness != "secure"
 

@@ -102,7 +102,7 @@ class _Crew(Generic[T, R]):
                 self._begun += 1
             try:
                 self._results[number] = self._function(self._parts[number])
-            except BaseException as problem:  # noqa: BLE001  # raised again by whoever waits for it
+            except BaseException as problem:  # noqa: BLE001  # raised again where it is waited for
                 self._problems[number] = problem
             with self._changed:
                 self._is_done[number] = True

@@ -1,4 +1,4 @@
-"""Does a promise hold?  Checks of privacy by experiment, most of them for whoever has the raw data too."""
+"""Does a promise hold?  Checks of privacy by experiment; most need the raw data too."""
 
 from bosket.audit.breaches.audit import breaches
 from bosket.audit.breaches.table import Breaches

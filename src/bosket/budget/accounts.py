@@ -71,7 +71,7 @@ class Entry:
     epsilon: float
     delta: float
     purpose: str
-    """Words and parameters of whoever released: nothing that was read off the data."""
+    """Words and parameters of the one who released: nothing that was read off the data."""
     time: str
     """UTC, as ISO 8601 has it."""
     version: str

@@ -153,8 +153,8 @@ class Budget:
     def at_one_time(self) -> Iterator[None]:
         """Entries that are written through this object in the block have the time at which the block was entered.
 
-        For whoever reads the data first and pays then: digests are published, and tell the minute by trying.  So the
-        minute must not hang on how long the reading took.
+        For programs that read the data first and pay then: digests are published, and tell the minute by trying.  So
+        the minute must not hang on how long the reading took.
         """
         known = _moments.get()
         token = _moments.set({**known, id(self): known.get(id(self)) or now()})

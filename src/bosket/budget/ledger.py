@@ -2,7 +2,7 @@
 
 Durable.  A commit in SQLite's rollback journal is the removal of the journal; ``synchronous = EXTRA`` makes it wait for
 the disk, that removal included, which ``FULL`` does not.  So what was committed survives kill -9 and a loss of power,
-and what was not is undone by whoever opens the file next.  At rest the ledger is one file, unlike with a write-ahead
+and what was not is undone when the file is opened next.  At rest the ledger is one file, unlike with a write-ahead
 log, whose last entries a copy of the file would lack.
 
 Safe under concurrent processes.  ``BEGIN IMMEDIATE`` takes the only lock for writing before anything is read, so that

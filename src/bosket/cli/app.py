@@ -4,7 +4,7 @@
 1    a data or domain error; a bug, with its traceback
 2    usage: an option that is not what it must be
 130  interrupted by Ctrl-C
-141  whoever read standard output went away
+141  the reader of standard output went away
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether two batches of reports are one batch that was given twice.
 
-A file that is counted twice makes intervals too narrow and lets whoever sent it count twice.  Randomized reports of
+A file that is counted twice makes intervals too narrow and lets its sender count twice.  Randomized reports of
 several people do not come out alike by chance, so a batch that does is refused.  How likely is it by chance?  Under
 any law of reports at all, another n people, drawn alike, show just these reports, in whatever order, with probability
 at most n! times the product over different reports y of (n_y / n)^n_y / n_y!, where n_y is how often y occurs: the law
@@ -57,7 +57,7 @@ def _rows(bits: Words, strata: Strata | None) -> npt.NDArray[np.void]:
 
 
 def log_chance(counts: npt.NDArray[np.int64]) -> float:
-    """ln of the largest probability, under any law of reports, that another batch holds each of them so many times.
+    """ln of the largest probability, under any law of reports, that another batch holds each of them as often.
 
     >>> round(math.exp(log_chance(np.array([1, 1]))), 13)  # two different ones, where each comes up half the time
     0.5

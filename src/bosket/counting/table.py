@@ -47,7 +47,7 @@ def members(mask: int) -> Positions:
 
 @lru_cache(maxsize=1 << 10)
 def patterns(k: int, size: int) -> tuple[Positions, Positions]:
-    """The patterns of k items that have so many, and the positions of each, a row per pattern."""
+    """The patterns of k items that have ``size`` of them, and the positions of each, a row per pattern."""
     positions = np.array(list(combinations(range(k), size)), np.int64)
     masks = (1 << positions).sum(axis=1)
     return masks, positions

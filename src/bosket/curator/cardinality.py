@@ -19,7 +19,7 @@ from bosket.curator.pool import Pool
 
 _CLEAR = 2.0  # scales of the noise: one size in fifteen that nobody has is mistaken for a frequent one
 KTH_SIZES = 4
-"""The k-th largest support is that of itemsets of up to so many items."""
+"""The k-th largest support is that of itemsets of up to this many items."""
 
 
 def kth_support(pool: Pool, k: int) -> int:

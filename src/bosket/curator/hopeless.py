@@ -1,4 +1,4 @@
-"""Requests that noise would answer: told from what was released, before most of their epsilon is spent."""
+"""Requests that only noise would answer, recognized by what was released, before most of their epsilon is spent."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def bins(longest: int, most: int | None = None) -> npt.NDArray[np.int64]:
 
 
 def binned(sizes: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> Counts:
-    """How many records are in each bin.  Exact: for whoever adds noise to it."""
+    """How many records are in each bin.  Exact: the caller adds noise."""
     return np.bincount(np.searchsorted(starts, sizes, side="right") - 1, minlength=len(starts))
 
 

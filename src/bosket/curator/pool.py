@@ -47,7 +47,7 @@ def width(size: int, n_items: int, n_records: int) -> int:
 
 
 class Pool:
-    """Exact supports of itemsets of the most frequent items: for whoever adds noise to what is made of them."""
+    """Exact supports of itemsets of the most frequent items: for callers that add noise to what they make of them."""
 
     def __init__(self, baskets: Baskets, ranked: ItemIds, n_records: int) -> None:
         """``ranked`` are all items, the likely most frequent first; ``n_records`` is the noisy number of records."""

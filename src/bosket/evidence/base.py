@@ -6,7 +6,7 @@ covariances and how far one report can move a combination of them.  A new kind o
 implements ``family`` and the two abstract methods of a family; everything else follows from these here.
 
 Support counts, not fractions, are spoken of throughout; variances are those of the coins alone, and
-:func:`add_sampling` adds the drawing of people, which is the same for every kind of evidence.
+:func:`add_sampling` adds the drawing of people, alike for every kind of evidence.
 """
 
 from __future__ import annotations

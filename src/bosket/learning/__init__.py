@@ -32,7 +32,7 @@ _NEED_SKLEARN = {
 
 
 def __getattr__(name: str) -> Any:
-    """What needs scikit-learn is loaded when asked for: whoever only randomizes does without it."""
+    """Classes that need scikit-learn are imported on first use: randomizing does without it."""
     if name in _NEED_SKLEARN:
         return getattr(import_module(f"bosket.learning.{_NEED_SKLEARN[name]}"), name)
     raise AttributeError(f"module 'bosket.learning' has no attribute {name!r}")

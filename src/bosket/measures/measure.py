@@ -13,7 +13,7 @@ import numpy as np
 from bosket.measures.table import Array, Contingency, Form
 
 Gradient = tuple[Any, Any, Any]
-"""Derivatives by the support fractions x, a and c; a number where it is the same for all rules."""
+"""Derivatives by the support fractions x, a and c; a number where all rules share it."""
 
 
 class Monotone(Enum):

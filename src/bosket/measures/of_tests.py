@@ -29,7 +29,7 @@ def _count(t: Contingency) -> Array:
 
 fisher = Measure(
     name="fisher",
-    title="p-value of Fisher's exact test, one-sided: so many or more records with both sides",
+    title="p-value of Fisher's exact test, one-sided: as many or more records with both sides",
     formula="Pr(X >= n x), X hypergeometric with n records, n c of them with C, n a drawn",
     value=lambda t: _by_chance(t).sf(_count(t) - 1),
     gradient=None,

@@ -55,7 +55,7 @@ class Channel(ABC):
     domain: Domain
 
     own: float = 1.0
-    """How much of what is expected of a weight is the person's own doing, squared.
+    """Share of a weight's expectation that depends on the person's own record, squared.
 
     With i over records, sum of E[w_A | i] E[w_B | i] = own S_(A u B) + (1 - own) S_A S_B / N.  It is 1 for whatever
     randomizes records one by one, since E[w_A | t] = [A in t] then; less where reports mix several people.
@@ -221,7 +221,7 @@ class RecordChannel(Channel):
         return variances
 
     def variance(self, itemset: tuple[int, ...], cells: npt.ArrayLike, stratum: int | None = None) -> float:
-        """Variance of the support count under the coins alone, if so many records truly showed each pattern.
+        """Variance of the support count under the coins alone, if ``cells`` records truly showed each pattern.
 
         Usable before any data exist.
         """

@@ -51,7 +51,7 @@ class Bits:
         return np.zeros((n, self._words), np.uint64)
 
     def checked(self, values: Values) -> Words:
-        """The values themselves; refused where they are no rows of so many bits."""
+        """The values themselves; refused where they are not rows of this many bits."""
         if values.dtype != np.uint64 or values.ndim != 2 or values.shape[1] != self._words:
             raise DataError(f"Reports of {self.n_bits} bits must be rows of {self._words} words of 64 bits.")
         spare = self.n_bits % 64

@@ -148,7 +148,7 @@ class Matrix:
 
     @cached_property
     def condition(self) -> float:
-        """Condition number in the spectral norm; infinite where records cannot be told from reports."""
+        """Condition number in the spectral norm; infinite where reports do not tell records apart."""
         values = np.linalg.svd(self.entries, compute_uv=False)
         return float("inf") if values[-1] <= _ROUNDING * values[0] else float(values[0] / values[-1])
 
@@ -188,7 +188,7 @@ class Matrix:
         return Influence(1, low=low, high=high, width=high - low)
 
     def variance(self, records: npt.ArrayLike) -> Floats:
-        """Covariance of the estimate before any data, if so many records were truly in each cell."""
+        """Covariance of the estimate before any data, if ``cells`` records were truly in each cell."""
         x = np.asarray(records, float)
         if x.shape != (self.n_records,):
             raise ParameterError(

@@ -6,7 +6,7 @@ reports are never more dependent than the original records,
     phi_reports = phi_original corr(A, A') corr(B, B'),      |corr| <= 1
 
 and chi-square = n phi^2; mutual information and G2 follow from data processing.  So whatever dependence reports show,
-the original has too, and at least as much of it, whoever knows the coins or not.  Three limits belong to this:
+the original has too, and at least as much of it, whether the coins are known or not.  Three limits belong to this:
 
     in absolute value   an item that is turned around more often than not (keep < 1/2) turns the sign of phi
     each on its own     an operator that randomizes items together can make independent ones depend on each other:

@@ -92,7 +92,7 @@ class Pairs:
 def frame_of(
     pairs: Pairs, how: Criteria, tests: int, about: dict[str, Any], on_progress: Progress | None = None
 ) -> pd.DataFrame:
-    """A row for each pair, p-values adjusted for so many ``tests``; ``about`` says where the pairs come from."""
+    """A row for each pair, p-values adjusted for ``tests`` tests; ``about`` says where the pairs come from."""
     testing = Meter(on_progress, 2, "testing", 1.0)
     p, is_exact = independence(*pairs.counts, min_expected=how.min_expected, on_done=testing)
     p_adjusted = adjusted(p, how.adjust, tests=tests)

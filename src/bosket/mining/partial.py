@@ -1,4 +1,4 @@
-"""Partial supports: how many records have just so many of an itemset's items.
+"""Partial supports: how many records have exactly l of an itemset's items.
 
 Evfimievski et al. (2004), Definitions 9, 11 and 13, for every mechanism: what a record has exactly follows from the
 supports of subsets, s_l = sum over j >= l of (-1)^(j - l) C(j, l) Sigma_j with Sigma_j the sum of the supports of all
@@ -103,7 +103,7 @@ def partial_supports(
 
 
 def _exact_overlaps(union: tuple[int, ...], first: tuple[int, ...]) -> Floats:
-    """Row (l_A, l_B), a column per subset: having exactly so many, as a sum over supports (Statement 4)."""
+    """Row (l_A, l_B), a column per subset: having exactly l_A and l_B items, as a sum over supports (Statement 4)."""
     k = len(union)
     in_first = sum(1 << place for place, item in enumerate(union) if item in first)
     a = len(first)

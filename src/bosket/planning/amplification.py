@@ -52,7 +52,7 @@ def records_for(error: float, probability: float = 0.95) -> int:
 
 
 def mask_keep(gamma: float, n_attributes: int) -> float:
-    """The highest keep of Flip on a one-hot table of so many attributes whose amplification is at most gamma.
+    """The highest keep of Flip on a one-hot table of ``n_attributes`` attributes whose amplification is at most gamma.
 
     Two records differ in at most 2 M bits: (p / (1 - p))^(2 M) = gamma.
 

@@ -1,4 +1,4 @@
-"""What can be told from zero: the lowest discoverable support and confidence of Evfimievski et al. (2004), sections 5.1
+"""What can be distinguished from zero: the lowest discoverable support and confidence of Evfimievski et al. (2004), sections 5.1
 and 5.2.
 
 How likely it is that a record has l of an itemset's k items must be assumed; the paper assumes independent items of the
@@ -124,7 +124,7 @@ def lowest_support(
     if excess(most) <= 0:
         return math.inf
     if excess(_LEAST) > 0:
-        return 0.0  # next to nothing is told from nothing: there is no noise
+        return 0.0  # there is no noise: any support can be distinguished from zero
     return float(brentq(excess, _LEAST, most, xtol=1e-15))
 
 
@@ -165,7 +165,7 @@ def lowest_confidence(
 ) -> float:
     """The smallest confidence that is ``times`` the radius within which its estimate falls with this probability.
 
-    Section 5.2, for rules with so many items on either side, ``support`` of the antecedent, and records of one size.
+    Section 5.2, for rules with these numbers of items on either side, ``support`` of the antecedent, and records of one size.
     Not a number where even a confidence of 1 is not discoverable, or the sides do not fit into a record.
     """
     a, b = check_integer("antecedents", antecedents, least=1), check_integer("consequents", consequents, least=1)

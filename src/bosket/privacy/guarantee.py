@@ -166,7 +166,7 @@ def gamma_text(part: Amplification) -> str:
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
-    """A number rounded up to so many significant digits, but for an excess of less than a part in a billion."""
+    """A number rounded up to a number of significant digits, but for an excess of less than a part in a billion."""
     if math.isinf(value):
         return "infinite (no guarantee)"
     if value <= 0:

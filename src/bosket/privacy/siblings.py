@@ -97,7 +97,7 @@ def guessing_bound(n_values: int, same: float, versions: int) -> float:
 
 
 def same_value(gamma: float, n_cells: int, n_values: int | None = None) -> float:
-    """p[u -> u] of the gamma-diagonal matrix: of a whole record, or of one attribute with so many values.
+    """p[u -> u] of the gamma-diagonal matrix: of a whole record, or of one attribute with n values.
 
     gamma x + (n_cells / n_values - 1) x with x = 1 / (gamma + n_cells - 1).
     """

@@ -52,5 +52,5 @@ def exchange(log_phi: npt.ArrayLike) -> float:
 
 
 def outward(epsilon: float, steps: int) -> float:
-    """A little more than was computed in so many steps, each off by some units in the last place."""
+    """A little more than was computed in ``steps`` steps, each off by some units in the last place."""
     return epsilon * (1 + _PAD) + max(1e-12, steps * 2.0**-50) if epsilon > 0 else 0.0

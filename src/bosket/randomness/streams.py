@@ -182,7 +182,7 @@ class Randomness(ABC):
         return counts
 
     def keep_subset(self, bits: Words, keep: npt.NDArray[np.int64]) -> None:
-        """Of the set bits of every row keep so many, each choice of them equally likely, and clear the rest, in place.
+        """Keep ``keep`` of the set bits of every row, each choice equally likely, and clear the rest, in place.
 
         The work depends on how many bits are set, not on how many are kept nor on which.
         """

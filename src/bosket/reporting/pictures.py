@@ -104,7 +104,7 @@ def _percent(axis_value: float, _position: int | None = None) -> str:
 
 
 def _spread(frame: pd.DataFrame, most: int, by: str) -> pd.DataFrame:
-    """At most so many rows, evenly spread over the ranks of a column."""
+    """At most ``most`` rows, evenly spread over the ranks of a column."""
     if len(frame) <= most:
         return frame
     order = np.argsort(frame[by].to_numpy(), kind="stable")

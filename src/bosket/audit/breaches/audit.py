@@ -47,7 +47,7 @@ def breaches(
                  support: it is halved until some appear (where those would be too many to list, only itemsets that
                  records begin with are compared)
     max_size     for itemsets up to this size (None: that of the longest record, at most 10)
-    top          at most so many of a size that has no frequent itemsets
+    top          the number of itemsets to look at where a size has no frequent ones
     itemsets     look at these instead; ``min_support``, ``max_size`` and ``top`` then play no part
     min_reports  leave out (and count in ``left_out``) an itemset at a record size where fewer reports hold it: its
                  fraction is mostly chance, and the worst of many such is near 1 whatever the mechanism.  Averages are

@@ -84,7 +84,7 @@ def with_fractions(cells: pd.DataFrame, level: float) -> pd.DataFrame:
 
 
 def _lower_bounds(hits: Integers, n: Integers, level: float) -> Floats:
-    """Clopper and Pearson (1934): the probability under which so many hits or more are seen with chance 1 - level.
+    """Clopper and Pearson (1934): the probability under which this many hits or more are seen with chance 1 - level.
 
     It is the (1 - level) quantile of Beta(hits, n - hits + 1), and 0 without hits.
     """

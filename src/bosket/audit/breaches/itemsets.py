@@ -59,9 +59,9 @@ class _Bounds:
     """What is known of the highest support that itemsets of a size have; kept for larger sizes, which have less."""
 
     none_at: int
-    """No itemset of the size is in so many records."""
+    """No itemset of the size reaches the support."""
     too_many_at: int = 0
-    """So many itemsets, of any size, are in so many records that they cannot be listed."""
+    """Too many itemsets reach the support to be listed."""
 
 
 def _of_high_support(raw: Baskets, size: int, bounds: _Bounds) -> tuple[ItemsetRows, RecordCounts]:

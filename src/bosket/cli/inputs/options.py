@@ -135,7 +135,7 @@ def add_result(command: argparse.ArgumentParser, *, files: str = ".csv, .json or
 
 
 def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) -> None:
-    """What to mine and how to show it: the same for itemsets and for rules."""
+    """What to mine and how to show it, for itemsets and for rules."""
     command.usage = "%(prog)s [options] DATA [DATA ...] --min-support S"
     command.add_argument(
         "data",

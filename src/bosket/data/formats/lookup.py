@@ -40,7 +40,7 @@ class Lookup:
 
     @classmethod
     def of(cls, domain: Domain, *, parameter: str = "items") -> Lookup:
-        """Refused where one value would stand for two items, or an item cannot be told from a missing value."""
+        """Refused where one value would stand for two items, or an item looks like a missing value."""
         if any(map(is_missing, domain.labels)):
             must = f"The '{parameter}' parameter must not name None or NaN, which stand for what is missing."
             raise ParameterError(must, parameter=parameter, value=None)

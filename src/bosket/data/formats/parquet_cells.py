@@ -23,7 +23,7 @@ _BITS = {"BOOLEAN": 1, "INT32": 32, "INT64": 64, "INT96": 64, "FLOAT": 32, "DOUB
 
 
 class _Width(NamedTuple):
-    """The bits of a column of the file: so many for each row, and so many for each value that its footer tells of.
+    """The bits of a column of the file: a number for each row, and one for each value that its footer tells of.
 
     What stands within lists of any length comes once for each value at most; everything else by rows.
     """

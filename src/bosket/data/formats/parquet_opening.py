@@ -59,7 +59,7 @@ def sound(content: Content, step: Callable[[], Any]) -> Any:
 def opened(content: Content, *, what: str = "baskets", is_claim_held: bool = True) -> Iterator[Opened]:
     """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read.
 
-    Unless ``is_claim_held``: one record may make any claim, and whoever reads counts what comes of it.
+    Unless ``is_claim_held``: one record may make any claim, and the reader counts what comes.
     """
     handle = content.random_access()
     with handle:

@@ -90,7 +90,7 @@ class Content:
         """The contents, some bytes at a time.
 
         Unless ``is_strict``, nothing in them is refused: not that there are none, nor that they are gzip once more,
-        nor how many they are; whoever asks counts.
+        nor how many they are; the caller counts.
         """
         total = 0
         file = self._guarded(self._open)

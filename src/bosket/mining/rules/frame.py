@@ -61,7 +61,7 @@ def association_rules(  # what users of such functions expect to write
                             names will do) and its least value: "confidence" and 0.8
     measures                the measures to give; mlxtend's ten unless named
     template                a :class:`RuleTemplate`: items and sizes allowed on either side
-    top                     at most so many, the best
+    top                     the number of rules to give, the best ones
     sort_by                 "low": the low end of the metric's interval, the surest first, and last those whose interval
                             of the metric carries a caution; or "estimate"
     min_improvement         leave out rules whose confidence does not exceed that of every more general rule with the

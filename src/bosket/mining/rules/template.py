@@ -15,7 +15,7 @@ from bosket.data import Domain
 from bosket.errors import ParameterError
 
 Sizes = int | tuple[int, int | None]
-"""How many items: just so many, or a least and a largest number (None for no limit)."""
+"""A number of items, or a least and a largest number (None for no limit)."""
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ class _Groups:
         return self.members[at, : self.sizes[at]]
 
     def _add(self, at: int, sign: float) -> None:
-        """The weight of a basis, to all that it has."""
+        """Adds a weight to every itemset of a basis."""
         of = self._of(at)
         singles = self.query[of, of]
         pairs = self.query[np.ix_(of, of)][np.triu_indices(len(of), 1)]
