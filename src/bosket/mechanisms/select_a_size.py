@@ -70,8 +70,8 @@ class SizedMechanism(Mechanism):
 
 @dataclass(frozen=True, slots=True)
 class CutAndPaste(SizedMechanism):
-    """Choose a number from 0 to ``cutoff``, keep that number of items (all, if there are fewer); then let every other item
-    in, the rest of the record included, with probability ``insert``.
+    """Choose a number from 0 to ``cutoff``, keep that number of items (all, if there are fewer); then let every other
+    item in, the rest of the record included, with probability ``insert``.
 
     Both may be one number for all record sizes, or a mapping from record size to number; records of a size that a
     mapping does not name are refused.

@@ -12,6 +12,7 @@ import numpy as np
 
 from bosket._version import __version__
 from bosket.research.benchmarks.bars import Bar
+from bosket.research.benchmarks.first_contact import first_contact
 from bosket.research.benchmarks.generate import generating
 from bosket.research.benchmarks.of_curator import curating
 from bosket.research.benchmarks.of_exact_mining import exact
@@ -21,6 +22,7 @@ from bosket.research.benchmarks.of_tables import tables
 from bosket.threads import n_threads
 
 BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
+    "contact": lambda data: first_contact(),
     "generate": lambda data: generating(),
     "count": lambda data: counting(),
     "strata": lambda data: stratified(),
