@@ -1,7 +1,7 @@
 """A study's contract: which items, randomized how, protecting what.
 
-The same plan, through its JSON form, configures both the client that randomizes and the analyst, so probabilities are written
-in one place.  Its digest names it: reports made under another plan are refused.
+One plan, through its JSON form, configures both the client that randomizes and the analyst, so probabilities are
+written in one place.  Its digest names it: reports made under another plan are refused.
 """
 
 from __future__ import annotations
