@@ -1,4 +1,4 @@
-"""What can be distinguished from zero: the lowest discoverable support and confidence of Evfimievski et al. (2004), sections 5.1
+"""What noise does not hide: the lowest discoverable support and confidence of Evfimievski et al. (2004), sections 5.1
 and 5.2.
 
 How likely it is that a record has l of an itemset's k items must be assumed; the paper assumes independent items of the
