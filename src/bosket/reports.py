@@ -137,7 +137,7 @@ class Reports:
     def is_simulation(self) -> bool:
         """Whether the chance was seeded: such reports protect nobody.
 
-        Read from a file, this is what the file says, which is not authenticated: anybody who holds a file can rewrite it.
+        Read from a file, this is what the file says, which is not authenticated: its holder can rewrite it.
         """
         return self.randomness != "secure"
 

@@ -165,7 +165,7 @@ def lowest_confidence(
 ) -> float:
     """The smallest confidence that is ``times`` the radius within which its estimate falls with this probability.
 
-    Section 5.2, for rules with these numbers of items on either side, ``support`` of the antecedent, and records of one size.
+    Section 5.2, for rules of these sizes, ``support`` of the antecedent, and records of one size.
     Not a number where even a confidence of 1 is not discoverable, or the sides do not fit into a record.
     """
     a, b = check_integer("antecedents", antecedents, least=1), check_integer("consequents", consequents, least=1)
