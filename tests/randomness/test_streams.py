@@ -154,7 +154,7 @@ def test_small_calls_always_do_all_the_work(monkeypatch: pytest.MonkeyPatch) -> 
         seen.append((block.size, int(result[1])))
         return result
 
-    monkeypatch.setattr("bosket.randomness.xor_bernoulli_block", spy)
+    monkeypatch.setattr("bosket.randomness.streams.xor_bernoulli_block", spy)
     for seed in range(20):
         Seeded(seed).bernoulli(Thresholds(np.full(100, 0.75)), 3)
     assert set(seen) == {(6, 6 * LEVELS)}

@@ -96,7 +96,7 @@ def test_large_files_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("bosket.data.formats.csv_writing._BLOCK", 200)
     for module in ("fimi", "csv_writing"):
         monkeypatch.setattr(
-            f"bosket.data.{module}.slices", lambda n, _: [(at, min(at + 9, n)) for at in range(0, n, 9)]
+            f"bosket.data.formats.{module}.slices", lambda n, _: [(at, min(at + 9, n)) for at in range(0, n, 9)]
         )
     data = Baskets([[number % 11, number % 13] if number % 5 else [] for number in range(100)])
     for suffix, layout in [("dat", None), *COLUMNAR]:
@@ -389,7 +389,7 @@ def test_interrupted_writing_leaves_the_old_file(
         raise KeyboardInterrupt
 
     for module in ("fimi", "csv_writing", "parquet_files"):
-        monkeypatch.setattr(f"bosket.data.{module}.slices", interrupted)
+        monkeypatch.setattr(f"bosket.data.formats.{module}.slices", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Baskets([[1, 2]]).write(path, layout=layout)
     assert path.read_text() == "old"
