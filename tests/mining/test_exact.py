@@ -17,6 +17,7 @@ import bosket.threads
 from bosket.errors import TooManyCandidatesError
 from bosket.mining import exact
 from bosket.mining.exact import Counts, Items, exact_itemsets
+from tests.fuzz.budget import memory_within
 
 Records = Sequence[Iterable[int]]
 Levels = list[tuple[Items, Counts]]
@@ -29,6 +30,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "tails in pieces": {"pairs_by_bitmaps": lambda *_: False, "_CHUNK": 1, "_WALK_A_PART": 1, "_BUDGET": 0},
     "bitmaps in pieces": {"pairs_by_bitmaps": lambda *_: True, "_BUDGET": 0, "_ROWS_A_PART": 1},
     "short traces": {"_TRACE": 64, "_PARTS_A_ROUND": 2},
+    "little room": {"_EXTENSIONS": 0},
 }
 
 
@@ -200,6 +202,15 @@ def test_a_record_of_800_items(way: str) -> None:
     with pytest.raises(TooManyCandidatesError) as caught:
         mine([range(800)], 800, 1)
     assert (caught.value.level, caught.value.number, caught.value.limit) == (3, math.comb(800, 3), 10**6)
+    assert caught.value.hint
+
+
+def test_a_very_long_record_is_refused_without_room_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 32 parts reserved 26 places for each item: gigabytes of addresses, and a MemoryError where those end."""
+    monkeypatch.setattr(bosket.threads, "n_threads", lambda: 1)
+    mine([range(2000)], 2000, 1, max_size=1)  # kernels compile now
+    with memory_within(1 << 29), pytest.raises(TooManyCandidatesError) as caught:
+        mine([range(300_000)], 300_000, 1)
     assert caught.value.hint
 
 

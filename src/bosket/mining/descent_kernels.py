@@ -269,8 +269,8 @@ def _grow(
         if i == top:
             depth -= 1
             continue
-        if work > limits.budget or used + 4 + top - i > len(trace):
-            job[2] = depth
+        if work > limits.budget or used + 4 + top - i > len(trace) or 2 * top - i - 1 > len(item):
+            job[2] = depth  # out of time, or of room for the trace or the next frame
             return PAUSED, used, work, arena
         turn[depth] = i + 1
         size, end = depth + 2, top

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
@@ -49,6 +49,7 @@ _WALK_A_PART = 1 << 18  # entries of tails, some milliseconds
 _PARTS_A_ROUND = 32  # the same on every machine, since the limit is looked at after each round
 _BUDGET = 1 << 27  # words, some 50 ms, until a part is paused
 _TRACE = 1 << 18  # entries, until a part is paused
+_EXTENSIONS = 1 << 16  # for which a part has room at first; where there are more, it is paused and given more
 _ROWS_A_PART = 1 << 16  # of the result
 _LARGEST_LIMIT = 1 << 40  # keeps the kernels' binomial coefficients within 64 bits
 
@@ -158,32 +159,42 @@ class _Part:
 
     key: tuple[int, ...]
     share: float
-    descent: Descent
-    arena: NDArray[np.uint64]
+    prefixes: tuple[int, int]
+    descent: Descent | None = None
+    arena: NDArray[np.uint64] = field(default_factory=lambda: np.empty(1 << 10, np.uint64))
 
-    @classmethod
-    def of(cls, key: tuple[int, ...], share: float, prefixes: tuple[int, int], n_frequent: int, cap: int) -> _Part:
-        frames = np.empty((6, cap + 1), np.int64)
-        n_extensions = min(cap * n_frequent, n_frequent * (n_frequent + 1) // 2)
-        item, count, at = (np.empty(n_extensions, np.int64) for _ in range(3))  # pages never touched cost nothing
-        perfect = np.empty(n_frequent, np.int64)
-        turn, stop, n_perfect, n_words, node, free = frames
-        job = np.array([*prefixes, -1, 0], np.int64)
-        descent = Descent(job, item, count, at, turn, stop, perfect, n_perfect, n_words, node, free)
-        return cls(key, share, descent, np.empty(1 << 10, np.uint64))
+    def begun(self, n_frequent: int, cap: int) -> Descent:
+        """The search in it; its arrays are made at the first step, with room for two frames, and grow with need."""
+        if self.descent is None:
+            room = min(cap * n_frequent, n_frequent * (n_frequent + 1) // 2, max(2 * n_frequent, _EXTENSIONS))
+            item, count, at = (np.empty(room, np.int64) for _ in range(3))
+            turn, stop, n_perfect, n_words, node, free = np.empty((6, cap + 1), np.int64)
+            job, perfect = np.array([*self.prefixes, -1, 0], np.int64), np.empty(n_frequent, np.int64)
+            self.descent = Descent(job, item, count, at, turn, stop, perfect, n_perfect, n_words, node, free)
+        return self.descent
 
-    def rest(self, n_frequent: int, cap: int) -> list[_Part]:
+    def rest(self, descent: Descent) -> list[_Part]:
         """What a paused part leaves to do: this branch, and the prefixes after it in two halves."""
-        prefix, stop, frame, _ = self.descent.job.tolist()
+        prefix, stop, frame, _ = descent.job.tolist()
         begin = prefix if frame < 0 else prefix + 1
         middle = (begin + stop) // 2
         ranges = [cut for cut in ((begin, middle), (middle, stop)) if cut[0] < cut[1]]
         share = self.share / 2 / (len(ranges) + (frame >= 0))
-        parts = [_Part.of((*self.key, i), share, cut, n_frequent, cap) for i, cut in enumerate(ranges, 1)]
+        parts = [_Part((*self.key, i), share, cut) for i, cut in enumerate(ranges, 1)]
         if frame >= 0:
-            self.descent.job[1] = begin
-            parts.insert(0, _Part((*self.key, 0), share, self.descent, self.arena))
+            descent.job[1] = begin
+            used = int(descent.stop[frame])
+            parts.insert(0, _Part((*self.key, 0), share, (prefix, begin), _roomy(descent, used), self.arena))
         return parts
+
+
+def _roomy(descent: Descent, used: int) -> Descent:
+    """The same with room for a frame more, as large as all those before it."""
+    if 2 * used <= len(descent.item):
+        return descent
+    item, count, at = (np.empty(4 * used, np.int64) for _ in range(3))
+    item[:used], count[:used], at[:used] = descent.item[:used], descent.counts[:used], descent.at[:used]
+    return descent._replace(item=item, counts=count, at=at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +214,7 @@ def _search(
     is_cut = max_size is not None and max_size <= widest
     limits = Limits(min_count, cap, np.iinfo(np.int64).max if is_cut else widest, _BUDGET)
     cuts = _balanced(index)
-    pending = [
-        _Part.of((i,), 1 / (len(cuts) - 1), prefixes, n_frequent, cap) for i, prefixes in enumerate(pairwise(cuts))
-    ]
+    pending = [_Part((i,), 1 / (len(cuts) - 1), prefixes) for i, prefixes in enumerate(pairwise(cuts))]
     total = np.zeros(cap + 1, np.int64)
     done = 0.0
     traces: list[_Trace] = []
@@ -218,14 +227,15 @@ def _search(
             on_done=on_done and partial(_tell, on_done, done, share / 2 / len(now)),
         )
         total += sum(trace.found for trace in new)
-        width = max((int(part.descent.job[3]) for part in now), default=0)
+        begun = [part.begun(n_frequent, cap) for part in now]
+        width = max((int(descent.job[3]) for descent in begun), default=0)
         if width > 0 or (total > limit).any():
             raise _overflow(total, width, limit)
         rest = [
             later
-            for part, trace in zip(now, new, strict=True)
+            for part, descent, trace in zip(now, begun, new, strict=True)
             if trace.status == PAUSED
-            for later in part.rest(n_frequent, cap)
+            for later in part.rest(descent)
         ]
         traces += new
         done += share - sum(part.share for part in rest)
@@ -236,7 +246,8 @@ def _search(
 def _advance(index: Index, limits: Limits, room: Counts, part: _Part) -> _Trace:
     entries = np.empty(_TRACE + 8 * len(index.counts), np.int32)
     found = np.zeros(limits.cap + 1, np.int64)
-    status, used, part.arena = descent_kernels.advance(index, limits, room, part.descent, part.arena, entries, found)
+    descent = part.begun(len(index.counts), limits.cap)
+    status, used, part.arena = descent_kernels.advance(index, limits, room, descent, part.arena, entries, found)
     return _Trace(part.key, entries[:used].copy(), found, status)
 
 

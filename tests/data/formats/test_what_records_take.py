@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from bosket.data import Baskets, Table
 from bosket.errors import DataError
+from tests.data.test_caps import write_repeated
 from tests.fuzz.budget import memory_within
 
 MIB = 1 << 20
@@ -89,3 +90,30 @@ def test_one_hot_cells_take_little_more_than_the_records(tmp_path: Path, is_decl
         found = Baskets.read(path, layout="one-hot", **options)
     assert found.sizes.tolist() == [64] * (1 << 17)
     assert found.indices.reshape(-1, 64).tolist()[-1] == list(range(64))
+
+
+LISTS: dict[str, tuple[str, dict[str, Any], bytes]] = {
+    "dat": ("x.dat.gz", {}, b"0 1 2 3 4 5 6 7 8 9\n"),
+    "list": ("x.csv.gz", {"layout": "list"}, b"0,1,2,3,4,5,6,7,8,9\n"),
+    "one-hot": ("x.csv.gz", {"layout": "one-hot"}, b"1,1,1,1,1,1,1,1,1,1\n"),
+}
+
+
+@pytest.mark.parametrize("items", [None, range(10)], ids=["seen", "declared"])
+@pytest.mark.parametrize("kind", LISTS)
+def test_items_count_for_what_they_take(tmp_path: Path, kind: str, items: Any) -> None:
+    """Two bytes of text become four of a record."""
+    name, options, row = LISTS[kind]
+    path = tmp_path / name
+    head = b"0,1,2,3,4,5,6,7,8,9\n" if kind == "one-hot" else b""
+    write_repeated(path, head, row * 10_000, 80)  # 16 MB, 8 million items
+    with pytest.raises(DataError, match="at most 18,000,000 bytes"):
+        Baskets.read(path, max_bytes=18_000_000, items=items, **options)
+    assert Baskets.read(path, max_bytes=24_000_000, items=items, **options).indices.size == 8_000_000
+
+
+def test_items_of_a_dat_file_are_not_held_twice(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat.gz"
+    write_repeated(path, b"", b"0 1 2 3 4 5 6 7 8 9\n" * 50_000, 32)  # 64 MB of items
+    with memory_within(120 * MIB):
+        assert Baskets.read(path).indices.size == 16_000_000

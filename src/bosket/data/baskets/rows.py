@@ -129,6 +129,17 @@ class Sizes:
         return indptr
 
 
+def joined(parts: list[ItemIds]) -> ItemIds:
+    """The parts, at least one, one after the other; the list is emptied meanwhile, so that they are not held twice."""
+    whole = np.empty(sum(part.size for part in parts), np.result_type(*parts))
+    done = whole.size
+    while parts:
+        part = parts.pop()
+        whole[done - part.size : done] = part
+        done -= part.size
+    return whole
+
+
 def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:
     """Rows from (record, item) pairs in any order; an item of -1 only says that the record exists."""
     indptr, indices = group_pairs(frozen(records), frozen(items), n_records)

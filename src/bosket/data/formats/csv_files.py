@@ -17,21 +17,24 @@ from array import array
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, domain_of, from_pairs, taken
+from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, domain_of, from_pairs, joined, taken
 from bosket.data.domain import Domain
 from bosket.data.formats.columns import Columns, is_sign
-from bosket.data.formats.layouts import LONG_NAMES, Layout, add_one_hot, long_columns, two_of_signs
+from bosket.data.formats.layouts import LONG_NAMES, Layout, long_columns, not_one_hot, two_of_signs
 from bosket.data.formats.lines import Lines, whole_rows
-from bosket.data.formats.one_hot import OneHotRows
+from bosket.data.formats.row_kernels import one_hot_rows
+from bosket.data.formats.signs import PRESENT, presence_index
 from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
+from bosket.errors import DataError
 
+_LINE_END = re.compile(rb"\r\n?|\n")
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 _OTHER = "A file of that many items is better written long, with columns record and item."
 
@@ -41,35 +44,62 @@ def read(content: Content, layout: Layout | None) -> Csr:
     blocks = whole_rows(content)
     if layout == "list":
         return _read_lists(blocks, content)
-    first = next(blocks, Lines(b"", 0))
-    bare = first.text.lstrip(b"\r\n")  # Arrow takes the first line for the header, even a blank one
-    first = Lines(bare, first.text.count(b"\n", 0, len(first.text) - len(bare)))
-    names = _header(bare, content.source)
-    columns = _blocks_of_columns(first, blocks, names, content.source)
+    names, rows = header_and_rows(blocks, content.source)
     if layout == "one-hot" or (layout is None and len(names) != 2):
-        return _read_one_hot(columns, names, content)
-    return _read_long(columns, names, content, is_told=layout is not None)
+        return _read_one_hot(rows, names, content)
+    return _read_long(rows, names, content, is_told=layout is not None)
 
 
-def _blocks_of_columns(
-    first: Lines, others: Iterator[Lines], names: tuple[str, ...], source: Source
-) -> Iterator[Columns]:
-    """The columns of one block of rows after the other; their source knows its lines."""
+class Rows(NamedTuple):
+    """Some whole rows, of which the first may be the header, and a source that knows their lines."""
+
+    text: bytes
+    before: int
+    """Lines before them."""
+    n_headers: int
+    source: Source
+
+
+def header_and_rows(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Rows]]:
+    """The names in the first row, and the text in blocks of whole rows, that one among them."""
+    first = next((block for block in blocks if block.text.strip(b"\r\n")), Lines(b"", 0))
+    bare = first.text.lstrip(b"\r\n")  # Arrow takes the first line for the header, even a blank one
+    first = Lines(bare, first.before + len(_LINE_END.findall(first.text, 0, len(first.text) - len(bare))))
+    return _header(first, source), _rows_of(first, blocks, source)
+
+
+def _rows_of(first: Lines, others: Iterator[Lines], source: Source) -> Iterator[Rows]:
     for at, block in enumerate(itertools.chain([first], others)):
         if at:
             _check_text(block.text, source, block.before)
         n_headers = 0 if at else 1
         here = replace(source, line_of=partial(_line_of, block.text, before=block.before, n_headers=n_headers))
-        if block.text.strip(b"\r\n"):
-            yield Columns(names, _columns(block.text, len(names), here, n_headers=n_headers), here)
+        yield Rows(block.text, block.before, n_headers, here)
 
 
-def _read_one_hot(blocks: Iterator[Columns], names: tuple[str, ...], content: Content) -> Csr:
+def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Content) -> Csr:
+    """By a kernel: a file may have a hundred thousand columns, and a few rows in each block."""
     domain = Domain(_whole_names(names), is_declared=False)  # such columns are made of what occurs, as a rule
-    rows = OneHotRows(domain, content.check_size)
-    for columns in blocks:
-        add_one_hot(rows, columns)
-    return rows.csr()
+    sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
+    fault = np.empty(3, np.int64)
+    for block in blocks:
+        text = np.frombuffer(block.text, np.uint8)
+        n_cells = block.text.count(b",") + block.text.count(b"\n") + block.text.count(b"\r") + 1
+        here = np.empty(n_cells, np.int32), np.empty(len(block.text) // max(2, len(names)) + 1, np.int32)
+        n_rows, found = one_hot_rows(text, len(names), block.n_headers, *presence_index(), PRESENT, *here, fault)
+        miscounted, column, row = fault.tolist()
+        if miscounted >= 0:
+            raise _miscounted(len(names), miscounted, block.source)
+        if column >= 0:
+            raise not_one_hot(Columns(names, (), block.source), column, row)
+        sizes.append(here[1][:n_rows].copy(), n_items=found)
+        items.append(here[0][:found].copy())
+    return canonical(sizes.starts(), joined(items), domain)
+
+
+def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
+    hint = "A record a line, without a header, is layout='list' (--layout list)."
+    return source.row_error(f"Every row must have {n_columns} values, as the header has", row, hint=hint)
 
 
 class _Coder:
@@ -88,20 +118,21 @@ class _Coder:
         return np.concatenate(parts)
 
 
-def _read_long(blocks: Iterator[Columns], names: tuple[str, ...], content: Content, *, is_told: bool) -> Csr:
+def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, *, is_told: bool) -> Csr:
     source, n_rows = content.source, 0
     at_record, at_item = long_columns(Columns(names, (), source), None, None)
     keys, labels = _Coder(), _Coder()
     records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    for columns in blocks:
-        n_rows += len(columns.values[at_record])
+    for block in blocks:
+        record, item = _columns(block, len(names), (at_record, at_item))
+        n_rows += len(record)
         content.check_size(taken(n_records=n_rows, n_items=n_rows))
-        codes = keys.codes(columns.values[at_record])
+        codes = keys.codes(record)
         if codes.size and codes.min() < 0:
-            must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
-            raise columns.source.row_error(must, int(np.argmin(codes)))
+            must = f"Column {at_record + 1} must say which record the item belongs to"
+            raise block.source.row_error(must, int(np.argmin(codes)))
         records.append(codes)
-        items.append(labels.codes(columns.values[at_item]).astype(np.int32))
+        items.append(labels.codes(item).astype(np.int32))
     if not is_told and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
         raise two_of_signs(source)
     _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
@@ -116,7 +147,7 @@ def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
     records, items = Sizes(content.check_size), array("i")
     for block in blocks:
         _check_text(block.text, content.source, block.before)
-        is_sound, sizes = False, array("i")
+        is_sound, sizes, before = False, array("i"), len(items)
         with contextlib.suppress(csv.Error):
             for row in _reader(block.text):
                 found = {index.setdefault(cell, len(index)) for cell in row if cell}
@@ -125,7 +156,7 @@ def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
             is_sound = True
         if not is_sound:
             raise content.source.error("cannot be read as CSV")
-        records.append(np.frombuffer(sizes, np.int32) if sizes else np.empty(0, np.int32))
+        records.append(np.array(sizes, np.int32), n_items=len(items) - before)
     domain, rank = domain_of(_whole_labels(list(index)))
     return canonical(records.starts(), rank[np.array(items, np.int32)], domain)
 
@@ -154,12 +185,12 @@ def _check_text(content: bytes, source: Source, before: int = 0) -> None:
             raise source.error("has a quote that is not closed as it should be", line=before + bad)
 
 
-def _header(content: bytes, source: Source) -> tuple[str, ...]:
+def _header(block: Lines, source: Source) -> tuple[str, ...]:
     """The names in the first row."""
-    _check_text(content, source)
+    _check_text(block.text, source, block.before)
     names: tuple[str, ...] = ()
     with contextlib.suppress(csv.Error):  # a name of more than 100 kB
-        names = tuple(next(_rows(content), (0, []))[1])
+        names = tuple(next(_rows(block.text), (0, []))[1])
     if not names:
         raise source.error("has no header that can be read")
     if len(names) > MOST_COLUMNS:
@@ -198,26 +229,31 @@ def _open_quote(content: bytes) -> int | None:
     return None
 
 
-def _columns(content: bytes, n_columns: int, source: Source, *, n_headers: int = 1) -> tuple[Any, ...]:
+def _columns(rows: Rows, n_columns: int, chosen: tuple[int, ...]) -> list[Any]:
+    """Some of the columns, as text in dictionaries; of the others, however many there are, nothing is kept."""
     bad: list[int] = []
 
     def note(row: Any) -> str:
         bad.append(row.number)
         return "skip"
 
-    names = [str(number) for number in range(n_columns)]
-    if not n_headers and content.startswith(codecs.BOM_UTF8):
+    content, names = rows.text, [str(number) for number in range(n_columns)]
+    if not content.strip(b"\r\n"):
+        return [pa.chunked_array([], pa.dictionary(pa.int32(), pa.string())) for _ in chosen]
+    if not rows.n_headers and content.startswith(codecs.BOM_UTF8):
         content = b"\n" + content  # else Arrow takes it away, in whichever row of the file it is
     if not content.endswith(b"\n"):
         content += b"\n"
+    wanted = [names[at] for at in chosen]
     options = {
         # Arrow counts rows only when it reads on one thread.  A row must fit in a block.
         "read_options": arrow_csv.ReadOptions(
-            use_threads=False, block_size=len(content) + 1, column_names=names, skip_rows_after_names=n_headers
+            use_threads=False, block_size=len(content) + 1, column_names=names, skip_rows_after_names=rows.n_headers
         ),
         "parse_options": arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note),
         "convert_options": arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+            include_columns=wanted,
+            column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
@@ -227,12 +263,10 @@ def _columns(content: bytes, n_columns: int, source: Source, *, n_headers: int =
     with contextlib.suppress(pa.ArrowException):  # its message would quote the row
         table = arrow_csv.read_csv(pa.BufferReader(content), **options)
     if bad:  # Arrow counts from 1, the header too
-        hint = "A record a line, without a header, is layout='list' (--layout list)."
-        must = f"Every row must have {n_columns} values, as the header has"
-        raise source.row_error(must, bad[0] - 1 - n_headers, hint=hint)
+        raise _miscounted(n_columns, bad[0] - 1 - rows.n_headers, rows.source)
     if table is None:
-        raise source.error("cannot be read as CSV")
-    return tuple(table.columns)
+        raise rows.source.error("cannot be read as CSV")
+    return list(table.columns)
 
 
 def is_whole_number(text: str) -> bool:

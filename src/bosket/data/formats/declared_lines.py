@@ -14,19 +14,19 @@ import contextlib
 import csv
 import itertools
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, taken
+from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, joined, taken
 from bosket.data.domain import ItemIds
-from bosket.data.formats.columns import MEANINGS, Columns
+from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.fimi_kernels import Text
 from bosket.data.formats.layouts import Layout, long_columns
 from bosket.data.formats.line_kernels import UNKNOWN, cells, first_in_row, tokens
 from bosket.data.formats.lines import Lines, whole_lines
+from bosket.data.formats.signs import PRESENT, presence_index
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Index, Vocabulary
 
@@ -49,8 +49,8 @@ def read_fimi(content: Content, _layout: Layout | None, vocabulary: Vocabulary) 
         if bad and vocabulary.is_strict:
             raise content.source.error(UNDECLARED, line=bad)
         parts.append(items[:found].copy())
-        sizes.append(np.diff(ends[:lines], prepend=0))
-    return canonical(sizes.starts(), np.concatenate(parts), vocabulary.domain)
+        sizes.append(np.diff(ends[:lines], prepend=0), n_items=found)
+    return canonical(sizes.starts(), joined(parts), vocabulary.domain)
 
 
 class _Rows(NamedTuple):
@@ -96,7 +96,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     if layout == "long":
         return _long(blocks, index, names, vocabulary, content)
     part = _one_hot_of(item_columns(names, vocabulary, content.source))
-    return _line_by_line(blocks, _presence(), part, vocabulary, content, len(names))
+    return _line_by_line(blocks, presence_index(), part, vocabulary, content, len(names))
 
 
 def header_of(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Lines]]:
@@ -142,9 +142,9 @@ def _line_by_line(
         at, ids, bad, fault = part(rows)
         if vocabulary.is_strict:
             _refuse(rows, bad, fault, content.source)
-        sizes.append(np.bincount(at, minlength=rows.n_lines))
+        sizes.append(np.bincount(at, minlength=rows.n_lines), n_items=ids.size)
         items.append(ids)
-    return canonical(sizes.starts(), np.concatenate(items), vocabulary.domain)
+    return canonical(sizes.starts(), joined(items), vocabulary.domain)
 
 
 def _list_of(vocabulary: Vocabulary) -> Callable[[_Rows], _Part]:
@@ -167,7 +167,7 @@ def _one_hot_of(items: ItemIds) -> Callable[[_Rows], _Part]:
         n_cells = np.diff(rows.starts)
         right = np.flatnonzero(n_cells == items.size)
         labels = rows.labels[rows.starts[right][:, None] + columns]  # of lines with as many cells as the header alone
-        at, column = np.nonzero(_PRESENT[labels] == 1)
+        at, column = np.nonzero(PRESENT[labels] == 1)
         meant = _first(right[(labels == UNKNOWN).any(axis=1)])
         counted = _first(np.flatnonzero((n_cells != items.size) & (n_cells > 0)))
         fault = (
@@ -178,21 +178,6 @@ def _one_hot_of(items: ItemIds) -> Callable[[_Rows], _Part]:
         return right[at], items[columns[column]], *fault
 
     return part
-
-
-def signs() -> Iterator[tuple[str, int]]:
-    """Every way to write presence and absence, in capitals or not."""
-    for word, meaning in MEANINGS.items():
-        pairs = [sorted({letter, letter.upper()}) for letter in word]
-        yield from (("".join(letters), meaning) for letters in itertools.product(*pairs))
-
-
-_PRESENT = np.array([*(meaning for _, meaning in signs()), 0, 0], np.int8)  # then what is blank, and what is unknown
-
-
-@cache
-def _presence() -> Index:
-    return Index.of(word.encode() for word, _ in signs())
 
 
 def _long(

@@ -20,12 +20,13 @@ from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs,
 from bosket.data.domain import ItemIds
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
-from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED, signs
+from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.layouts import Layout, long_columns
 from bosket.data.formats.one_hot import Marks, OneHotRows
 from bosket.data.formats.parquet_long_words import Long, shortened
 from bosket.data.formats.parquet_opening import Opened, opened, sound
 from bosket.data.formats.parquet_texts import coded_batches
+from bosket.data.formats.signs import signs
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Vocabulary
 from bosket.threads import slices

@@ -114,9 +114,14 @@ def _marks(columns: Columns) -> Iterator[Marks]:
         present = presence(column, columns.source)
         bad = np.flatnonzero(present < 0)
         if bad.size:
-            must = f"C{columns.called(at)[1:]} must hold 0 or 1, false or true, or nothing"
-            raise columns.source.row_error(must, int(bad[0]), hint=_OTHER_LAYOUTS)
+            raise not_one_hot(columns, at, int(bad[0]))
         yield present.view(np.bool_)
+
+
+def not_one_hot(columns: Columns, at: int, row: int) -> DataError:
+    """Of a cell that does not say whether its row has the item of its column."""
+    must = f"C{columns.called(at)[1:]} must hold 0 or 1, false or true, or nothing"
+    return columns.source.row_error(must, row, hint=_OTHER_LAYOUTS)
 
 
 def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Csr:

@@ -202,8 +202,8 @@ def end_of_rows(text: Text, is_last: bool) -> int:
                 at += 1
             if is_open:
                 return end
-        while at < text.size and text[at] != 44 and text[at] != 10 and text[at] != 13:
-            at += 1
+        while at < text.size and (text[at] > 44 or (text[at] != 44 and text[at] != 10 and text[at] != 13)):
+            at += 1  # most letters are beyond a comma, and one comparison is enough
         if at == text.size:
             break
         if text[at] == 13 and at + 1 == text.size and not is_last:

@@ -11,20 +11,15 @@ What cannot be read is a ``DataError`` with the path, and the line where there a
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import csv
 import json
 import os
 import re
 from collections.abc import Hashable
-from functools import partial
-from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
@@ -35,10 +30,12 @@ from bosket.data.formats import csv_files, declared_tables
 from bosket.data.formats.atomic import atomic_path
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.csv_writing import Formulas, check_formulas, quoted
+from bosket.data.formats.lines import whole_rows
 from bosket.data.formats.parquet_opening import opened, sound
 from bosket.data.formats.parquet_texts import coded_table
 from bosket.data.formats.sources import Content, file_source
-from bosket.data.tables.columns import Choices, to_codes
+from bosket.data.formats.table_lines import TextCells, read_cells
+from bosket.data.tables.columns import Choices, text_to_codes, to_codes
 from bosket.data.tables.domain import Attribute, Codes, TableDomain
 from bosket.errors import DataError
 from bosket.strict_json import parse
@@ -80,61 +77,30 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 
 
 def _read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
-    text = content.load().removeprefix(codecs.BOM_UTF8)
-    source = file_source(content.path, partial(csv_files._line_of, text))
-    header = csv_files._header(text, source)
+    header, rows = csv_files.header_and_rows(whole_rows(content), content.source)
     names = tuple(name.strip() for name in header)
     if len(set(names)) < len(names):
-        raise source.error("must not give two columns the same name", line=1)
-    try:
-        # Arrow takes the first line for the header, even a blank one, which would make a record of the header.
-        cells = csv_files._columns(text.lstrip(b"\r\n"), len(names), source)
-    except DataError as error:
-        error.hint = None  # what it says is of baskets
-        raise
-    columns = Columns(names, tuple(map(_stripped, cells)), source, check_size=content.check_size)
+        raise content.source.error("must not give two columns the same name", line=1)
+    places = choices.positions(Columns(names, (), content.source))
+    choices.check(places)
+    wanted = np.full(len(names), -1, np.int32)
+    wanted[list(places.values())] = np.arange(len(places))
+    cells = read_cells(rows, wanted, content)
     if choices.columns is None:
-        _check_is_header(columns, choices)
-    if len(names) == 1:
-        _check_no_blank_line(text, columns)
-    return to_codes(columns, choices)
+        _check_is_header(names, cells, choices)
+    columns = Columns(names, (), cells.source, check_size=content.check_size)
+    return text_to_codes(cells, columns, choices)
 
 
-def _stripped(column: Any) -> Any:
-    """Text in a dictionary, without blanks around it."""
-    chunks = []
-    for chunk in column.chunks:
-        texts = chunk.dictionary.to_pylist()
-        bare = [text.strip() for text in texts]
-        clean = chunk if bare == texts else pa.DictionaryArray.from_arrays(chunk.indices, pa.array(bare, pa.string()))
-        chunks.append(clean)
-    return pa.chunked_array(chunks, column.type)
-
-
-def _check_is_header(columns: Columns, choices: Choices) -> None:
+def _check_is_header(names: tuple[str, ...], cells: TextCells, choices: Choices) -> None:
     """Refuse a file whose first line is plainly a record: it would be lost, and its values taken for names.
 
     A column of which something was declared is known by its name, whatever its cells are.
     """
-    for name, column in zip(columns.names, columns.values, strict=True):
-        if name in choices.codings:
-            continue
-        is_value = any(pc.any(pc.equal(chunk.dictionary, name)).as_py() for chunk in column.chunks)
-        if is_value or re.fullmatch(r"[-+.0-9]+", str(name)):
+    for name, words in zip(names, cells.words, strict=True):
+        if name not in choices.codings and (name in words or re.fullmatch(r"[-+.0-9]+", name)):
             hint = "If it is a header, name the columns to read, with columns=[...]."
-            raise columns.source.error("looks like a record, not a header", line=1, hint=hint)
-
-
-def _check_no_blank_line(content: bytes, columns: Columns) -> None:
-    """In a file of one column a blank line may be a missing value, and readers of CSV pass over it."""
-    blank = None
-    with contextlib.suppress(csv.Error):  # a field beyond the limit of the csv module
-        reader = csv_files._reader(content)
-        rows = dropwhile(lambda row: not row[1], ((reader.line_num, bool(row)) for row in reader))
-        blank = next((before for (before, is_row), (_, is_next) in pairwise(rows) if is_next and not is_row), None)
-    if blank is not None:
-        hint = 'Write "" for a missing value.'
-        raise columns.source.error("is blank, and may be a record", line=blank, hint=hint)
+            raise cells.source.error("looks like a record, not a header", line=1, hint=hint)
 
 
 def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:

@@ -6,9 +6,9 @@ attribute and the row or line, never the cell, unless ``show_values`` asks for i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from bosket.data.baskets.rows import taken
 from bosket.data.formats.columns import Column, Columns, factorize
+from bosket.data.formats.table_lines import TextCells
 from bosket.data.tables.codings import (
     BAD,
     MISSING,
@@ -29,6 +30,9 @@ from bosket.data.tables.codings import (
 )
 from bosket.data.tables.domain import Attribute, Codes, TableDomain, refused
 from bosket.errors import DataError, ParameterError
+from bosket.threads import slices
+
+_CELLS_A_PART = 1 << 18
 
 Wide = npt.NDArray[np.int64]
 """Codes of one column, with ``MISSING`` and ``BAD`` among them."""
@@ -143,39 +147,104 @@ def to_codes(columns: Columns, choices: Choices) -> tuple[Codes, TableDomain]:
     n_records = len(columns.values[next(iter(places.values()))])
     columns.check_size(taken(n_records=n_records, n_items=n_records * len(places) // 4))  # a code takes a byte or more
     parts = [_coded(columns, name, at, choices) for name, at in places.items()]
-    domain = TableDomain(
-        [attribute for _, attribute, _ in parts], is_declared=all(is_declared for _, _, is_declared in parts)
-    )
-    codes = np.empty((len(parts[0][0]), len(parts)), domain.dtype)
-    for at, (part, _, _) in enumerate(parts):
+    domain = _domain([meant for _, meant in parts], columns)
+    codes = np.empty((n_records, len(parts)), domain.dtype)
+    for at, (part, _) in enumerate(parts):
         codes[:, at] = part
     return codes, domain
 
 
-def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Codes, Attribute, bool]:
-    """The codes of one column, as small as they can be, its attribute, and whether that was declared."""
+def text_to_codes(cells: TextCells, columns: Columns, choices: Choices) -> tuple[Codes, TableDomain]:
+    """The same of the cells of a text file, which are those of the columns chosen."""
+    names, numbers = choices.positions(columns), cells.numbers
+    meant = []
+    for at, (name, words) in enumerate(zip(names, cells.words, strict=True)):
+        coding = choices.codings.get(name) or seen(words, choices.category(name))
+        column = _text_column(name, numbers[:, at], words)
+        meant.append(_meant(columns, column, coding, [MISSING, *map(coding.code, words)], choices))
+    domain = _domain(meant, columns)
+    n_bytes = numbers.size * domain.dtype.itemsize
+    columns.check_size(taken(n_records=len(numbers), n_items=n_bytes // 4))
+    codes = numbers if numbers.dtype == domain.dtype else np.empty(numbers.shape, domain.dtype)
+    starts = np.cumsum([0, *(one.meanings.size for one in meant[:-1])])
+    meanings = np.concatenate([one.meanings for one in meant]).astype(domain.dtype, copy=False)
+    for start, stop in slices(len(numbers), max(1, _CELLS_A_PART // len(meant))):
+        codes[start:stop] = meanings[starts + numbers[start:stop]]
+    return codes, domain
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A column as its different cells: which of them occur, the first row with one of some, and the cell in a row."""
+
+    name: str
+    is_used: npt.NDArray[np.bool_]
+    first: Callable[[npt.NDArray[np.bool_]], int]
+    cell: Callable[[int], Hashable]
+
+
+def _text_column(name: str, numbers: Codes, words: list[str]) -> _Cells:
+    """A column of the numbers of words, from 1; number 0 is nothing, and may not be there."""
+    is_used = np.append(not numbers.all(), np.ones(len(words), np.bool_))
+    return _Cells(
+        name, is_used, lambda wanted: int(np.argmax(wanted[numbers])), lambda row: words[int(numbers[row]) - 1]
+    )
+
+
+class _Meant(NamedTuple):
+    """An attribute, the code of each different cell of its column, and whether it was declared."""
+
+    attribute: Attribute
+    meanings: Codes
+    is_declared: bool
+
+
+def _domain(meant: list[_Meant], columns: Columns) -> TableDomain:
+    """The domain; an item has the name of its attribute in its own, and that may be long."""
+    columns.check_size(
+        taken(n_records=0, n_items=sum(len(one.attribute.name) * len(one.attribute) for one in meant) // 4)
+    )
+    return TableDomain([one.attribute for one in meant], is_declared=all(one.is_declared for one in meant))
+
+
+def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Codes, _Meant]:
+    """The codes of one column, as small as they can be."""
     column, source = columns.values[at], columns.source
     coding = choices.codings.get(name)
     if coding is not None and coding.ends is not None and _is_numeric(column):
-        codes = _binned(column, coding.ends)
+        raw = _binned(column, coding.ends)
+        meanings, n_others = [*range(len(coding.values)), BAD, MISSING], 2  # codes -2 and -1 pick the last entries
     else:
         raw, cells = factorize(column, source)
         if coding is None:
             coding = _of_column(columns, name, at, cells, choices)
-        meanings = [*map(coding.code, cells), MISSING]  # code -1, missing, picks the last entry
-        codes = np.array(meanings, np.int64)[raw]
-    bad = np.flatnonzero(codes == BAD)
-    if bad.size:
-        shown = f", not {_cell(column, int(bad[0]))!r}" if choices.show_values else ""
-        raise source.row_error(f"Attribute {name!r} must {coding.must}{shown}", int(bad[0]), hint=coding.hint)
-    missing = codes == MISSING
+        meanings, n_others = [*map(coding.code, cells), MISSING], 1  # code -1, missing, picks the last entry
+    is_used = np.ones(len(meanings), np.bool_)
+    for code in (MISSING, BAD)[:n_others]:
+        is_used[code] = (raw == code).any()
+    known = _Cells(name, is_used, lambda wanted: int(np.argmax(wanted[raw])), lambda row: _cell(column, row))
+    meant = _meant(columns, known, coding, meanings, choices)
+    return meant.meanings[raw], meant
+
+
+def _meant(columns: Columns, cells: _Cells, coding: Coding, meanings: list[int], choices: Choices) -> _Meant:
+    """What the cells stand for; refused where one of them may not be there."""
+    name, source = cells.name, columns.source
+    codes = np.array(meanings, np.int64)
+    bad = cells.is_used & (codes == BAD)
+    if bad.any():
+        row = cells.first(bad)
+        shown = f", not {cells.cell(row)!r}" if choices.show_values else ""
+        raise source.row_error(f"Attribute {name!r} must {coding.must}{shown}", row, hint=coding.hint)
+    missing = cells.is_used & (codes == MISSING)
     if choices.category(name) is None and missing.any():
         hint = f"Make it a category of its own with missing={{{name!r}: 'unknown'}}."
         must = f"Attribute {name!r} must hold a value, and nothing or '?' is none"
-        raise source.row_error(must, int(np.argmax(missing)), hint=hint)
+        raise source.row_error(must, cells.first(missing), hint=hint)
     attribute, code = _attribute(columns, name, coding, choices)
-    codes[missing] = code
-    return codes.astype(np.min_scalar_type(len(attribute) - 1)), attribute, coding.is_declared
+    codes[codes == MISSING] = code
+    small = np.maximum(codes, 0).astype(np.min_scalar_type(len(attribute) - 1))
+    return _Meant(attribute, small, coding.is_declared)
 
 
 def _of_column(columns: Columns, name: str, at: int, cells: list[Hashable], choices: Choices) -> Coding:
