@@ -6,18 +6,24 @@ import math
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.counting import duplicates
-from bosket.counting.duplicates import BY_CHANCE, fingerprint, is_given_twice, log_chance
+from bosket.counting.base import Words
+from bosket.counting.duplicates import BY_CHANCE, Strata, digest, fingerprint, first_given_twice, log_chance
 
 PEOPLE = bk.Baskets([["a"], ["b", "c"], []], items=list("abcdefgh")).repeat(40)
 PLAN = bk.Plan(PEOPLE.domain, bk.Flip(keep=0.8))
 REPORTS = PLAN.randomize(PEOPLE, rng=bk.Seeded(1))
 OTHERS = PLAN.randomize(PEOPLE, rng=bk.Seeded(2))
+
+
+def is_given_twice(one: tuple[Words, Strata | None], other: tuple[Words, Strata | None]) -> bool:
+    return first_given_twice([one, other]) is not None
 
 
 def test_the_same_batch_twice_is_refused() -> None:
@@ -114,3 +120,32 @@ def test_a_batch_forged_to_look_like_another_does_not_hide_it() -> None:
     with pytest.raises(bk.DuplicateReportsError) as refused:
         bk.Reports.concat(parts)
     assert refused.value.parts == (2, 3)
+
+
+def test_each_batch_is_looked_at_once_however_many_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a few reports, which may come again by chance, were all compared with each other."""
+    looked_at = []
+
+    def chance(counts: npt.NDArray[np.int64]) -> float:
+        looked_at.append(len(counts))
+        return log_chance(counts)
+
+    monkeypatch.setattr(duplicates, "log_chance", chance)
+    assert len(bk.Reports.concat([REPORTS[:1]] * 300)) == 300
+    assert len(looked_at) <= 300
+
+
+def test_digests_tell_numbers_and_sizes_of_reports() -> None:
+    many = np.arange(40, dtype=np.uint64)[:, None]
+    once, again = np.concatenate([many, many[:1]]), np.concatenate([many, many[1:2]])
+    sizes = np.arange(40, dtype=np.int32)
+    found = [
+        digest(many, None),
+        digest(once, None),
+        digest(again, None),
+        digest(many, sizes),
+        digest(many, sizes[::-1]),
+    ]
+    assert None not in found
+    assert len(set(found)) == 5
+    assert digest(many[::-1], sizes[::-1]) == digest(many, sizes)

@@ -88,7 +88,7 @@ class SingularChannelError(BosketError):
 
 
 class TooManyCandidatesError(BosketError):
-    """A level of the search holds more itemsets than ``max_candidates``."""
+    """A level of the search holds more itemsets than ``max_candidates``, or more counts of them than are allowed."""
 
     def __init__(self, message: str, *, level: int, number: int, limit: int, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -136,7 +136,7 @@ class ExposedLedgerWarning(BosketWarning):
 
 
 class InfluenceWarning(BosketWarning):
-    """More than half of an estimate's variance comes from a few reports, which one dishonest person could have sent.
+    """More than half of an estimate's variance comes from a few reports, which a few dishonest people could have sent.
 
     ``itemset`` is the worst case by labels, ``reports`` how many reports carry it, and ``record_size`` the size that
     they state, where sizes are sent.

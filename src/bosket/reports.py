@@ -7,17 +7,15 @@ and how the chance came about.  Packed bits have a fixed-width binary column ``r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket import report_bytes, report_files
 from bosket.counting.base import Counter, Words
-from bosket.counting.duplicates import fingerprint, is_given_twice
+from bosket.counting.duplicates import first_given_twice
 from bosket.data import Domain
 from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError
 from bosket.mechanisms.base import Channel, Strata
@@ -69,7 +67,7 @@ class Reports:
                     else "Randomize all with the same max_size: theirs was read off the data.",
                 )
         if not allow_duplicates:
-            _refuse_duplicates(cast("list[Reports]", [_Compared.of(part) for part in parts]))  # all that it reads
+            refuse_duplicates([compared(part) for part in parts])
         simulated = [part.randomness for part in parts if part.is_simulation]
         together = Batch.concat(part.batch for part in parts)
         return cls(parts[0].plan, together, randomness=simulated[0] if simulated else "secure")
@@ -236,39 +234,28 @@ def whole_batch(plan: Plan) -> DataError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """Reports as words that can be compared, whatever their payload."""
-
-    bits: Words
-    strata: Strata | None
-
-    @classmethod
-    def of(cls, reports: Reports) -> _Compared:
-        if isinstance(reports.channel.payload, PackedBits):
-            return cls(reports.bits, reports.strata)
-        rows = reports.channel.payload.to_rows(reports.batch)
-        words = np.zeros((len(rows), -(-rows.shape[1] // 8)), np.uint64)
-        words.view(np.uint8).reshape(len(rows), -1)[:, : rows.shape[1]] = rows
-        return cls(words, None)
-
-    def __len__(self) -> int:
-        return len(self.bits)
+Compared = tuple[Words, Strata | None]
+"""Reports as words that can be compared, whatever their payload."""
 
 
-def _refuse_duplicates(parts: list[Reports]) -> None:
+def compared(reports: Reports) -> Compared:
+    """The words and strata of packed bits; the bytes of other reports as words."""
+    if isinstance(reports.channel.payload, PackedBits):
+        return reports.bits, reports.strata
+    rows = reports.channel.payload.to_rows(reports.batch)
+    words = np.zeros((len(rows), -(-rows.shape[1] // 8)), np.uint64)
+    words.view(np.uint8).reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+    return words, None
+
+
+def refuse_duplicates(batches: Sequence[Compared]) -> None:
     """Refuse a batch that stands twice among these."""
-    seen: dict[tuple[int, int], list[int]] = {}
-    for number, part in enumerate(parts, 1):
-        alike = seen.setdefault(fingerprint(part.bits, part.strata), [])  # fingerprints can be forged
-        for earlier in alike:
-            other = parts[earlier - 1]
-            if not is_given_twice((other.bits, other.strata), (part.bits, part.strata)):
-                continue
-            raise DuplicateReportsError(
-                f"Batch {number} holds the same {len(part)} reports as batch {earlier}, which does not happen by "
-                "chance: it was given twice.",
-                parts=(earlier, number),
-                hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
-            )
-        alike.append(number)
+    found = first_given_twice(batches)
+    if found is not None:
+        earlier, number = found
+        raise DuplicateReportsError(
+            f"Batch {number} holds the same {len(batches[number - 1][0])} reports as batch {earlier}, which does not "
+            "happen by chance: it was given twice.",
+            parts=found,
+            hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
+        )

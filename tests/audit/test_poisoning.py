@@ -35,6 +35,7 @@ def reports_of(plan: bk.Plan, chosen: list[tuple[int, int]]) -> bk.Reports:
     return bk.Reports(plan, np.array([[bits] for bits, _ in chosen], np.uint64), strata=strata, randomness="secure")
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 class TestBound:
     """f (max w - min w), by all that a collector takes."""
 
@@ -176,7 +177,7 @@ class TestImplausible:
         for stratum in sizes:
             if plan.mechanism.sends_sizes and not channel.takes(stratum):  # type: ignore[attr-defined]
                 continue
-            bounds = np.exp(tail_bounds(channel, stratum, n, plan.unit.max_size))
+            bounds = np.exp(tail_bounds(channel, stratum, np.arange(n + 1), plan.unit.max_size))
             law = channel.transition(tuple(range(n)), stratum)
             for truth in range(1 << n):
                 size = truth.bit_count()

@@ -12,6 +12,7 @@ from tests.cli.conftest import Run
 from tests.poison import sent
 
 PEOPLE = bk.quest(records=2000, mean_size=4, items=60, patterns=20, seed=3).with_domain(bk.Domain(range(60)))
+PEOPLE = PEOPLE[PEOPLE.sizes <= 8]
 PLAN = bk.Plan(PEOPLE.domain, bk.CutAndPaste(3, 0.1), bk.PrivacyUnit(max_size=50))
 
 

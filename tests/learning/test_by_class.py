@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bosket import Attribute, Baskets, CutAndPaste, GammaDiagonal, Plan, Reports, Seeded, Table
-from bosket.errors import DataError, ParameterError, PlanMismatchError
+from bosket import Attribute, Baskets, CutAndPaste, Flip, GammaDiagonal, Plan, Reports, Seeded, Table
+from bosket.errors import DataError, DuplicateReportsError, ParameterError, PlanMismatchError
 from bosket.learning import ByClassReports, label_guarantee, randomize_by_class, randomize_with_label
 
 AGE = Attribute("age", ["young", "old"])
@@ -139,6 +140,19 @@ def test_a_collector_puts_reports_together(reports: ByClassReports) -> None:
         ByClassReports.concat([reports, randomize_by_class(TABLE, "age", GammaDiagonal(19))])
     with pytest.raises(DataError):
         ByClassReports.concat([])
+
+
+def test_a_batch_whose_classes_are_small_is_not_counted_twice() -> None:
+    """Twenty different reports may come again by chance, two hundred do not: the whole batch is looked at."""
+    number = np.arange(200)
+    columns = {"group": number % 10, "tens": number // 10 % 10, "rest": number // 100}
+    table = Table.from_frame(pd.DataFrame(columns), values={"group": range(10), "tens": range(10), "rest": range(2)})
+    batch = randomize_by_class(table, "group", Flip(keep=1.0), rng=Seeded(1))
+    assert {len(part) for part in batch.reports.values()} == {20}
+    with pytest.raises(DuplicateReportsError) as caught:
+        ByClassReports.concat([batch, batch])
+    assert caught.value.parts == (1, 2)
+    assert len(ByClassReports.concat([batch, batch], allow_duplicates=True)) == 400
 
 
 def test_copies_are_equal(reports: ByClassReports) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.mechanisms import ExchangeableChannel
+from bosket.mechanisms.chosen import log_moment_of_shown
 from bosket.mechanisms.select_channels import CutAndPasteChannel, SelectASizeChannel, kept_by_cut_and_paste
 from bosket.privacy.sized import amplification as worst_ratio
 from bosket.privacy.sized import exchange
@@ -481,3 +482,34 @@ def test_huge_amplifications_are_exact(size: int, cutoff: int, rho: float) -> No
     record = bk.CutAndPaste({size: cutoff}, {size: rho}).guarantee(range(3 * size)).record
     assert record.epsilon == pytest.approx(expected, rel=1e-9)
     assert record.epsilon >= expected
+
+
+@operators
+def test_closed_forms_are_those_of_the_whole_inverse(
+    mechanism: bk.Mechanism, law: Callable[[frozenset[int]], Law]
+) -> None:
+    """Exact fractions both, and so the same to the last bit."""
+    channel = channel_of(mechanism)
+    for size, k in itertools.product(range(1, N + 1), range(1, 4)):
+        if k <= size and channel.takes(size) and channel.recovers(k, [size]):
+            for quick, whole in zip(channel._weigh(k, size), ExchangeableChannel._weigh(channel, k, size), strict=True):
+                assert quick.tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize(("size", "cutoff"), [(0, 3), (1, 0), (3, 3), (4, 3), (9, 3), (5, 20), (60, 59), (60, 60)])
+@pytest.mark.parametrize("rho", [0.0, 1e-9, 0.3, 0.999, 1.0])
+@pytest.mark.parametrize("tilt", [-32.0, -0.7, -1e-3, 1e-3, 0.7, 32.0])
+def test_moments_of_what_is_chosen_first_are_those_of_the_sum(size: int, cutoff: int, rho: float, tilt: float) -> None:
+    """Of E exp(tilt T), term by term: j items are chosen first, and each other one comes back with probability rho."""
+    with localcontext() as context:
+        context.prec = 50
+        rise = Decimal(tilt).exp()
+        back = 1 - Decimal(rho) + Decimal(rho) * rise
+        terms = [rise ** min(j, size) * back ** (size - min(j, size)) for j in range(cutoff + 1)]
+        expected = float((sum(terms, Decimal(0)) / (cutoff + 1)).ln())
+    assert log_moment_of_shown(size, cutoff, rho, tilt) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_they_take_no_time_for_long_records() -> None:
+    """Not an array of a cutoff of ten milliards."""
+    assert math.isfinite(log_moment_of_shown(10**10, 10**10, 0.3, 1e-3))

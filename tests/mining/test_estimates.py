@@ -31,6 +31,7 @@ def reports_of(plan: bk.Plan, patterns: tuple[Pattern, ...]) -> Reports:
     return Reports(plan, bits, randomness="secure")
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 @pytest.mark.parametrize("truth", TRUTHS, ids=str)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_every_outcome_of_a_small_data_set(mechanism: bk.Mechanism, truth: tuple[Pattern, ...]) -> None:
@@ -111,6 +112,7 @@ def test_every_outcome_where_sizes_are_strata(
         assert predicted == pytest.approx(spread[place, place], abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=str)
 def test_variance_with_sampling_is_that_of_drawn_people(mechanism: bk.Mechanism) -> None:
     """Two people drawn from a population of four patterns: enumerate people and coins together.

@@ -20,8 +20,10 @@ from bosket.mechanisms.base import Channel
 from bosket.plan import Plan
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
+from bosket.threads import slices
 
 _LARGEST = 16  # items of an itemset, as for estimates
+_NUMBERS = 1 << 12  # numbers of items in one step
 _TILTS = np.geomspace(1e-3, 32, 64)
 """Every exponent gives a bound that holds; the best of these is near the best of all."""
 
@@ -80,27 +82,27 @@ def implausible(reports: Reports, *, level: float = 1e-6) -> npt.NDArray[np.bool
     shown = np.bitwise_count(reports.bits).sum(axis=1, dtype=np.int64)
     marked = np.zeros(len(reports), bool)
     strata = np.zeros(len(reports), np.int32) if reports.strata is None else reports.strata
-    for stratum in np.unique(strata).tolist():
-        rows = np.flatnonzero(strata == stratum)
-        chance = tail_bounds(reports.channel, stratum, len(reports.domain), reports.plan.unit.max_size)
-        marked[rows] = chance[shown[rows]] < math.log(alpha)
+    order = np.argsort(strata, kind="stable")
+    names, starts = np.unique(strata[order], return_index=True)
+    for stratum, rows in zip(names.tolist(), np.split(order, starts[1:]), strict=True):
+        numbers, place = np.unique(shown[rows], return_inverse=True)
+        chance = tail_bounds(reports.channel, stratum, numbers, reports.plan.unit.max_size)
+        marked[rows] = chance[place] < math.log(alpha)
     return marked
 
 
-def tail_bounds(channel: Channel, stratum: int, n_items: int, max_size: int | None) -> Floats:
+def tail_bounds(channel: Channel, stratum: int, numbers: npt.NDArray[np.int64], max_size: int | None) -> Floats:
     """By number of items shown, ln of a bound on the probability of as many or more, or as few or fewer, doubled.
 
     Chernoff: Pr(T >= t) <= exp(K(u) - u t) for every u > 0, Pr(T <= t) likewise for u < 0, where K(u) is the largest
     ln E exp(u T) of any record.
     """
-    numbers = np.arange(n_items + 1)
-    sides = []
-    for sign in (1.0, -1.0):
-        best = np.zeros(n_items + 1)
-        for tilt in sign * _TILTS:
-            moment = channel.log_moment(float(tilt), stratum, max_size)
-            if moment is not None:
-                best = np.minimum(best, moment - tilt * numbers)
-        sides.append(best)
-    result: Floats = np.minimum(*sides) + math.log(2)
+    tilts = np.concatenate([_TILTS, -_TILTS])
+    found = [channel.log_moment(float(tilt), stratum, max_size) for tilt in tilts]
+    moments = np.array([math.inf if moment is None else moment for moment in found])
+    best = np.zeros(len(numbers))
+    for start, stop in slices(len(numbers), _NUMBERS):
+        bounds = moments[:, None] - tilts[:, None] * numbers[start:stop]
+        best[start:stop] = np.minimum(best[start:stop], bounds.min(axis=0))
+    result: Floats = best + math.log(2)
     return result

@@ -11,7 +11,10 @@ tell who sent what.  A batch of a few reports may well come twice; two dozen dif
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -42,11 +45,28 @@ def _mixed(state: Words) -> Words:
     return np.asarray(state ^ (state >> np.uint64(31)), np.uint64)
 
 
-def is_given_twice(one: tuple[Words, Strata | None], other: tuple[Words, Strata | None]) -> bool:
-    """Whether two batches hold the same reports, and that hardly happens by chance."""
-    (reports, counts), (again, times) = (np.unique(_rows(*part), return_counts=True) for part in (one, other))
-    is_same = np.array_equal(reports, again) and np.array_equal(counts, times)
-    return is_same and log_chance(counts) < math.log(BY_CHANCE)
+def digest(bits: Words, strata: Strata | None) -> bytes | None:
+    """SHA-256 of the reports in whatever order they stand; None where such a batch may come twice by chance."""
+    reports, counts = np.unique(_rows(bits, strata), return_counts=True)
+    if log_chance(counts) >= math.log(BY_CHANCE):
+        return None
+    return hashlib.sha256(reports.tobytes() + counts.astype(np.int64).tobytes()).digest()
+
+
+def first_given_twice(batches: Sequence[tuple[Words, Strata | None]]) -> tuple[int, int] | None:
+    """The numbers, from 1, of two batches that hold the same reports, which hardly happens by chance; None without.
+
+    Fingerprints are quick and can be forged; where they are alike, digests decide.  Each batch has one of either, so
+    time goes by the number of reports, however many batches there are and however like each other.
+    """
+    fingerprints = [fingerprint(*batch) for batch in batches]
+    often = Counter(fingerprints)
+    seen: dict[bytes, int] = {}
+    for number, (batch, own) in enumerate(zip(batches, fingerprints, strict=True), 1):
+        exact = digest(*batch) if often[own] > 1 else None
+        if exact is not None and seen.setdefault(exact, number) != number:
+            return seen[exact], number
+    return None
 
 
 def _rows(bits: Words, strata: Strata | None) -> npt.NDArray[np.void]:

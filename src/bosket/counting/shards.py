@@ -26,8 +26,9 @@ class Shards:
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
         total = np.zeros((len(self.strata), len(itemsets)), np.int64)
+        place = {stratum: row for row, stratum in enumerate(self.strata)}
         for number, part in enumerate(self.parts, 1):
-            rows = [self.strata.index(stratum) for stratum in part.strata]
+            rows = [place[stratum] for stratum in part.strata]
             total[rows] += self.times[number - 1] * part.supports(itemsets)
             if on_progress is not None:
                 on_progress(len(itemsets) * number // len(self.parts))

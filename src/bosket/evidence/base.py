@@ -14,7 +14,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +26,6 @@ from bosket.evidence.provenance import Provenance
 from bosket.progress import Progress
 from bosket.randomness import Randomness
 from bosket.statistics.estimates import Floats
-
-if TYPE_CHECKING:
-    from bosket.evidence.concentration import Concentration
 
 Observed = npt.NDArray[np.int64]
 """Numbers of reports."""
@@ -52,6 +48,9 @@ class Evidence(ABC):
     mixes_people: bool = False
     """Whether a report mixes records of several people: then reports depend on each other."""
 
+    n_strata: int = 1
+    """The counts that are kept of each itemset."""
+
     def sees(self, size: int) -> bool:
         """Whether itemsets of this size can be estimated."""
         return True
@@ -72,10 +71,6 @@ class Evidence(ABC):
     def shown(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Observed:
         """How many reports show each itemset; refused where reports do not show itemsets."""
         raise DataError("These reports do not show items, so dependence between items cannot be read off them.")
-
-    def carried(self, level: Level, kept: Kept) -> list[Concentration]:
-        """Those of the itemsets of a level, which were kept, whose support a few reports carry."""
-        return []
 
     def nothing_kept(self) -> Kept:
         """Where a search begins: nothing is kept but the number of records."""
@@ -203,11 +198,6 @@ class Family(ABC):
     def rare_moves(self) -> Truths:
         """Itemsets with an item of which the coins change few reports: errors of the coins alone are not normal."""
         return np.zeros(len(self.rows), bool)
-
-    @property
-    def carried(self) -> list[Concentration]:
-        """Those of the itemsets whose support a few reports carry."""
-        return []
 
     def drawn_again(self, masks: Sequence[int], number: int, rng: Randomness, *, sampling: bool) -> Floats:
         """Support counts of these subsets of the one itemset, drawn again ``number`` times: shape (number, m)."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.table import ItemsetIndex, patterns
+from bosket.evidence.carried import NONE_LOOKED_AT, Carried
 from bosket.statistics.estimates import Floats, standard_error
 
 Places = npt.NDArray[np.int64]
@@ -31,6 +32,8 @@ class Level:
     """The smallest variance that any data set of this size could have."""
     observed: Counts
     """Numbers of reports that show each itemset: a row per stratum, a column per itemset."""
+    carried: Carried = NONE_LOOKED_AT
+    """Which supports a few reports carry, of all that were estimated with these."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -67,8 +70,14 @@ class Level:
         """Some of the itemsets, by number or by truth value."""
         if isinstance(chosen, np.ndarray) and chosen.dtype == bool and chosen.all():
             return self
-        items = np.ascontiguousarray(self.items[chosen])
-        return Level(items, self.value[chosen], self.variance[chosen], self.least[chosen], self.observed[:, chosen])
+        return Level(
+            np.ascontiguousarray(self.items[chosen]),
+            self.value[chosen],
+            self.variance[chosen],
+            self.least[chosen],
+            self.observed[:, chosen],
+            self.carried,
+        )
 
     @classmethod
     def exact(cls, items: ItemsetRows, counts: npt.NDArray[np.int64]) -> Level:
@@ -83,6 +92,8 @@ class Kept:
     def __init__(self, stratum_records: npt.NDArray[np.int64], levels: Sequence[Level] = ()) -> None:
         self.stratum_records = stratum_records
         self.levels = list(levels)
+        self.carried = NONE_LOOKED_AT
+        """Which supports a few reports carry, of all that were estimated on the way."""
 
     @property
     def n_records(self) -> int:

@@ -18,14 +18,18 @@ from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.table import count_subsets, marginal, members, restrict
 from bosket.errors import DataError
 from bosket.evidence.base import Evidence, Family, Observed
+from bosket.evidence.carried import Carried
 from bosket.evidence.cautions import say_too_little
-from bosket.evidence.concentration import Concentration, at_a_time, concentrations, worth_a_look
+from bosket.evidence.concentration import carried_by_few
+from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.kept import Kept, Level, Places, Truths
 from bosket.evidence.mobius import differences, sums_over_subsets
 from bosket.evidence.provenance import Provenance
 from bosket.evidence.redraw import draw_supports
 from bosket.evidence.sums import (
+    Alike,
     StratumCells,
+    alike,
     cells_of,
     least_variances,
     moments,
@@ -62,6 +66,8 @@ class LinearEvidence(Evidence):
             else counter.supports(np.empty((1, 0), np.int32))[:, 0]
         )
         self.n_records = int(self.stratum_records.sum())
+        self.n_strata = max(1, len(self.strata))
+        self._alike: dict[int, Alike | None] = {}  # by size of itemsets
         self._rare = np.full(len(self.domain), -1, np.int8)  # by item: 1 where coins change few reports, -1 not known
 
     @property
@@ -111,36 +117,39 @@ class LinearEvidence(Evidence):
     def _estimate(self, itemsets: ItemsetRows, observed: Counts, kept: Kept, tell: Meter) -> Level:
         n, k = itemsets.shape
         value, noise, least = (np.empty(n) for _ in range(3))
+        self.alike(k, tell=lambda: tell(0.0))
 
-        def piece(part: tuple[int, int]) -> None:
+        def piece(part: tuple[int, int]) -> Carried:
             start, stop = part
             rows = itemsets[start:stop]
             cells = cells_of(kept.subset_counts(rows, observed[:, start:stop]))
-            value[start:stop], noise[start:stop], least[start:stop] = self.estimates(rows, cells)
+            value[start:stop], noise[start:stop], least[start:stop], carried = self.estimates(rows, cells)
+            return carried
 
         parts = list(slices(n, max(1, (_CELLS >> k) // len(self.strata))))
-        parallel_map(piece, parts, on_done=lambda number: tell(parts[number - 1][1]))
-        return Level(itemsets, value, noise, least, observed)
+        carried = parallel_map(piece, parts, on_done=lambda number: tell(parts[number - 1][1]))
+        return Level(itemsets, value, noise, least, observed, Carried.together(carried))
 
-    def estimates(self, rows: ItemsetRows, cells: StratumCells) -> tuple[Floats, Floats, Floats]:
-        """Support counts of itemsets, their variances under the coins, and the least that these can be."""
-        found = moments(self.channel, self.strata, rows, cells)
+    def estimates(self, rows: ItemsetRows, cells: StratumCells) -> tuple[Floats, Floats, Floats, Carried]:
+        """Support counts of itemsets, their variances under the coins, the least that these can be, and who carries."""
+        known = self.alike(rows.shape[1])
+        found = moments(self.channel, self.strata, rows, cells, known=known)
         noise = variance(found.value, found.second, self.n_records, own=self.channel.own)
-        return found.value, noise, least_variances(self.channel, self.strata, self.stratum_records, rows)
-
-    def carried(self, level: Level, kept: Kept) -> list[Concentration]:
+        if known is None:
+            least = least_variances(self.channel, self.strata, self.stratum_records, rows)
+        else:
+            least = np.full(len(rows), known.least)
         if self.is_exact:
-            return []
-        rows = level.items
-        if len(self.strata) > 1:
-            value = level.value.astype(float)
-            less = expected_products(value, value, value, self.n_records, own=self.channel.own, sampling=False)
-            seen = self.channel, self.strata, self.stratum_records
-            rows = rows[worth_a_look(*seen, rows, level.observed, level.variance + less)]
-        found: list[Concentration] = []
-        for start, stop in slices(len(rows), at_a_time(len(self.strata), rows.shape[1])):
-            found += self.family(np.ascontiguousarray(rows[start:stop]), kept).carried
-        return found
+            return found.value, noise, least, Carried(len(rows))
+        few = carried_by_few(found, self.stratum_records)
+        carried = few.summary(rows, self.n_records, lambda at: self.channel.record_size(self.strata[at]))
+        return found.value, noise, least, carried
+
+    def alike(self, size: int, *, tell: Callable[[], None] | None = None) -> Alike | None:
+        """The weights of all itemsets of a size, where the channel treats all items alike."""
+        if size not in self._alike:
+            self._alike[size] = alike(self.channel, self.strata, self.stratum_records, size, tell=tell)
+        return self._alike[size]
 
     def rare_items(self, items: npt.NDArray[np.int32], share: Floats) -> Truths:
         """Whether the coins change few reports of each of these items; ``share`` are their estimated supports."""
@@ -160,6 +169,10 @@ class LinearFamily(Family):
     def cells(self) -> StratumCells:
         """Numbers of reports by the pattern they show: shape (n_strata, n, 2**k)."""
         evidence = self.evidence
+        patterns = self.full + 1
+        if evidence.n_strata > 1 and evidence.n_strata * patterns > MAX_COUNTS:
+            size = self.rows.shape[1]
+            raise too_many_counts(f"patterns of {size} items", patterns, evidence.n_strata, MAX_COUNTS, level=size)
         if self.kept is None:
             return cells_of(count_subsets(evidence.counter, self.rows))
         columns = [level.observed for level in self.kept.levels]
@@ -167,7 +180,8 @@ class LinearFamily(Family):
 
     @cached_property
     def whole(self) -> Level:
-        return Level(self.rows, *self.evidence.estimates(self.rows, self.cells), self.cells[:, :, -1])
+        value, noise, least, carried = self.evidence.estimates(self.rows, self.cells)
+        return Level(self.rows, value, noise, least, self.cells[:, :, -1], carried)
 
     def value(self, mask: int) -> Floats:
         if mask == 0:
@@ -175,7 +189,9 @@ class LinearFamily(Family):
         if self.kept is not None:
             return self.values[:, mask]
         part = np.ascontiguousarray(self.rows[:, members(mask)])
-        return moments(self.evidence.channel, self.evidence.strata, part, self._cells_of(mask)).value
+        known = self.evidence.alike(part.shape[1])
+        found = moments(self.evidence.channel, self.evidence.strata, part, self._cells_of(mask), known=known)
+        return found.value
 
     def _cells_of(self, mask: int) -> StratumCells:
         """Numbers of reports by the pattern they show of a subset."""
@@ -296,13 +312,6 @@ class LinearFamily(Family):
         items = self.rows.ravel()
         share = np.stack([self.value(1 << j) for j in range(self.rows.shape[1])], axis=1) / self.n_records
         return np.asarray(self.evidence.rare_items(items, share.ravel()).reshape(self.rows.shape).any(axis=1))
-
-    @property
-    def carried(self) -> list[Concentration]:
-        evidence = self.evidence
-        if evidence.is_exact:
-            return []
-        return concentrations(evidence.channel, evidence.strata, self.rows, self.cells)
 
     def drawn_again(self, masks: Sequence[int], number: int, rng: Randomness, *, sampling: bool) -> Floats:
         evidence = self.evidence

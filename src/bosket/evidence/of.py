@@ -12,6 +12,7 @@ from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.frames import is_frame
 from bosket.errors import DataError
 from bosket.evidence.base import Evidence
+from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
 from bosket.mechanisms.identity import IdentityChannel
@@ -43,15 +44,32 @@ def as_source(data: Any, *, to: str = "estimate from") -> Reports | Tally | Bask
     return data
 
 
-def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None) -> Evidence:
-    """What the data say about supports: of all items, or of those asked for, which takes less memory."""
+def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None, *, max_counts: int = MAX_COUNTS) -> Evidence:
+    """What the data say about supports: of all items, or of those asked for, which takes less memory.
+
+    Reports of so many strata that each item has its counts in them, more than ``max_counts`` in all, are refused before
+    anything is counted: whoever sends one report of each size that a plan allows makes as many strata as there are
+    sizes.
+    """
     found = as_source(data)
     if isinstance(found, Evidence):
         return found
     if isinstance(found, Reports | Tally):
+        _refuse_many_strata(found, items, max_counts)
         return LinearEvidence(found.channel, found.counter(items), provenance=provenance_of(found))
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
+
+
+def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] | None, limit: int) -> None:
+    strata = reports.channel.payload.strata(reports.batch)
+    n_strata = 1 if strata is None else len(np.unique(strata))
+    n_items = len(reports.domain) if items is None else len(items)
+    if n_strata > 1 and n_strata * n_items > limit:
+        raise too_many_counts("single items", n_items, n_strata, limit, level=1)
+    n_columns = n_items if items is None else 64 * len(np.unique(items // 64))  # items come in words
+    if n_strata > 1 and n_strata * n_columns > max(limit, MAX_COUNTS):
+        raise too_many_counts("single items", n_columns, n_strata, max(limit, MAX_COUNTS), level=1)
 
 
 def provenance_of(reports: Reports | Tally) -> Provenance:

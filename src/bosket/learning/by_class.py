@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bosket.data import Attribute, Table, TableDomain
 from bosket.data.tables.domain import refused
 from bosket.errors import DataError, ParameterError, PlanMismatchError
@@ -21,7 +23,7 @@ from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 from bosket.randomness import Randomness, Secure, check_randomness
 from bosket.report_files import MAX_BYTES
-from bosket.reports import Reports
+from bosket.reports import Compared, Reports, compared, refuse_duplicates
 
 if TYPE_CHECKING:
     from typing import Self
@@ -69,7 +71,10 @@ class ByClassReports:
 
     @classmethod
     def concat(cls, parts: Iterable[ByClassReports], *, allow_duplicates: bool = False) -> ByClassReports:
-        """Reports of one study put together, as a collector does; a batch that is given twice is refused."""
+        """Reports of one study put together, as a collector does.
+
+        A batch that is given twice is refused: as a whole, or all reports of one class.
+        """
         parts = list(parts)
         if not parts:
             raise DataError("There are no reports to put together.")
@@ -80,6 +85,8 @@ class ByClassReports:
             value: Reports.concat((part.reports[value] for part in parts), allow_duplicates=allow_duplicates)
             for value in label.values
         }
+        if not allow_duplicates:
+            refuse_duplicates([_compared(part) for part in parts])  # few reports of a class may come twice, all do not
         return cls(label, together)
 
     @property
@@ -200,3 +207,13 @@ def _split(table: object, label: str | None) -> tuple[TableDomain, Attribute]:
             hint="Make a table with bosket.Table.from_frame or bosket.Table.read.",
         )
     return split_domain(table.domain, label)
+
+
+def _compared(part: ByClassReports) -> Compared:
+    """All reports with their classes, as words that can be compared."""
+    whole = []
+    for number, reports in enumerate(part.reports.values()):
+        words, strata = compared(reports)
+        beside = [] if strata is None else [strata.astype(np.uint64)]
+        whole.append(np.column_stack([words, *beside, np.full(len(words), number, np.uint64)]))
+    return np.concatenate(whole), None

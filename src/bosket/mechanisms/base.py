@@ -70,6 +70,9 @@ class Channel(ABC):
     items_apart: bool = False
     """Whether every item is randomized on its own: then a report has no dependence that the truth does not have."""
 
+    items_alike: bool = False
+    """Whether all itemsets of a size have the same weights and variances, which do not depend on the reports."""
+
     @property
     def record_sizes(self) -> Collection[int] | None:
         """The sizes of records that can be randomized; None for all."""

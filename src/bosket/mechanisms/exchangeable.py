@@ -46,6 +46,7 @@ ROUNDING = Fraction(1, 1 << 48)
 class ExchangeableChannel(RecordChannel):
     """A per-transaction, item-invariant operator (Definitions 5 and 6); a stratum is a true record size."""
 
+    items_alike = True
     rounding = ROUNDING
     hint = "Give parameters for that size too (0 for empty records), or leave such records out."
 
@@ -140,9 +141,7 @@ class ExchangeableChannel(RecordChannel):
 
     def _invert(self, k: int, size: int) -> Matrix:
         r = min(k, size)
-        for j in range(1, r + 1):
-            if not self._keeps_trace(j, size):
-                raise self.lost(k, size, j)
+        self._check_traces(k, size)
         # cumulative supports of reports (rows l') from those of the truth (columns j)
         lower = [
             [comb(k - j, shown - j) * self._mixed(size, shown, j)[0] for j in range(shown + 1)]
@@ -219,6 +218,11 @@ class ExchangeableChannel(RecordChannel):
             self._traces[j, size] = self.diagonal(j, size) != 0
         return self._traces[j, size]
 
+    def _check_traces(self, k: int, size: int) -> None:
+        for j in range(1, min(k, size) + 1):
+            if not self._keeps_trace(j, size):
+                raise self.lost(k, size, j)
+
     def lost(self, k: int, size: int, j: int) -> SingularChannelError:
         """The error to raise where the supports of j items, and so of k, leave no trace in records of this size."""
         items = "1 item" if j == 1 else f"{j} items"
@@ -284,17 +288,18 @@ class ExchangeableChannel(RecordChannel):
         """
         key = (k, size)
         if key not in self._by_size:
-            if k > size:
-                self._by_size[key] = np.zeros(k + 1), np.zeros(k + 1)
-            else:
-                q = self.exact_partial_inverse(k, size)[k]
-                p = self.exact_partial_transition(k, size)
-                variances = np.zeros(k + 1)
-                for l in self.possible(k, size):
-                    second = sum((p[shown][l] * q[shown] ** 2 for shown in range(k + 1)), Fraction(0))
-                    variances[l] = second - (l == k)
-                self._by_size[key] = np.array(q, float), variances
+            self._by_size[key] = (np.zeros(k + 1), np.zeros(k + 1)) if k > size else self._weigh(k, size)
         return self._by_size[key]
+
+    def _weigh(self, k: int, size: int) -> tuple[Floats, Floats]:
+        """The same for k <= size, by the whole inverse; a closed form may replace it."""
+        q = self.exact_partial_inverse(k, size)[k]
+        p = self.exact_partial_transition(k, size)
+        variances = np.zeros(k + 1)
+        for l in self.possible(k, size):
+            second = sum((p[shown][l] * q[shown] ** 2 for shown in range(k + 1)), Fraction(0))
+            variances[l] = second - (l == k)
+        return np.array(q, float), variances
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
         """The largest and smallest q[k <- l'] of any size that a report may state; records below k items weigh 0.

@@ -85,21 +85,20 @@ class ReplaceChannel(ExchangeableChannel):
         return range(len(self.domain) // 2 + 1)
 
     def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:
-        """Sum over the number j of items that stay in all: m - j others come, out of the n - m there are.
+        """By inclusion and exclusion of those that are not shown, over the closed form for some that all are.
 
         No record lacks more than n - m items; 0 stands for what then cannot be.
         """
-        p, others = self.probability, len(self.domain) - size
-        if absent > others:
+        if absent > len(self.domain) - size:
             return Fraction(0)
+        more = product(range(true - shown + 1), range(absent - inserted + 1))
         return sum(
             (
-                comb(size - true, j - shown)
-                * (1 - p) ** j
-                * p ** (size - j)
-                * Fraction(comb(others - absent, size - j - inserted), comb(others, size - j))
-                for j in range(shown, size - true + shown + 1)
-                if size - j - inserted >= 0
+                (-1) ** (u + v)
+                * comb(true - shown, u)
+                * comb(absent - inserted, v)
+                * self._all_shown(size, shown + u + inserted + v, shown + u)
+                for u, v in more
             ),
             Fraction(0),
         )

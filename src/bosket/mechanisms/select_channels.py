@@ -16,8 +16,8 @@ import numpy as np
 
 from bosket.counting.base import Words
 from bosket.data import Domain
-from bosket.mechanisms.base import Strata
-from bosket.mechanisms.chosen import all_chosen, all_shown, log_moment_of_shown
+from bosket.mechanisms.base import Floats, Strata
+from bosket.mechanisms.chosen import all_chosen, all_shown, log_moment_of_coin, log_moment_of_shown
 from bosket.mechanisms.cut_kernels import worst_gain
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.laws import OnDemand, cumulative
@@ -76,6 +76,22 @@ class SelectASizeChannel(ExchangeableChannel):
         rho, g = self.rho(size), self.diagonal(k, size)
         return [float((1 - rho) ** shown * (-rho) ** (k - shown) / g) for shown in self.showable(k, size)]
 
+    def _weigh(self, k: int, size: int) -> tuple[Floats, Floats]:
+        """The product form, in fractions as exact as the inverse and many times quicker.
+
+        An absent item brings E[factor^2] = rho (1 - rho).  A true one brings rho^2 + (1 - 2 rho) [shown], so that l of
+        them bring the sum over i of C(l, i) (1 - 2 rho)^i rho^(2 (l - i)) Pr(i given ones are all shown).
+        """
+        self._check_traces(k, size)
+        rho = self.rho(size)
+        shown = [self._all_shown(size, i, i) for i in range(k + 1)]
+        g = sum(((-rho) ** (k - l) * comb(k, l) * shown[l] for l in range(k + 1)), Fraction(0))
+        variances = np.zeros(k + 1)
+        for l in self.possible(k, size):
+            terms = (comb(l, i) * (1 - 2 * rho) ** i * rho ** (2 * (l - i)) * shown[i] for i in range(l + 1))
+            variances[l] = (rho * (1 - rho)) ** (k - l) * sum(terms, Fraction(0)) / g**2 - (l == k)
+        return np.array([float((1 - rho) ** y * (-rho) ** (k - y) / g) for y in range(k + 1)]), variances
+
     @property
     def record_sizes(self) -> frozenset[int] | None:
         return self._sizes
@@ -104,7 +120,7 @@ class SelectASizeChannel(ExchangeableChannel):
 
     def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
         size = self._size(stratum)
-        false = (len(self.domain) - size) * math.log1p(float(self.rho(size)) * math.expm1(tilt))
+        false = (len(self.domain) - size) * log_moment_of_coin(float(self.rho(size)), tilt)
         return self.log_moment_of_true(tilt, size) + false
 
     def outcome(self, size: int, true: int, shown: int, absent: int, inserted: int) -> Fraction:

@@ -20,6 +20,8 @@ import numpy as np
 from bosket.counting.base import ItemsetRows
 from bosket.errors import TooManyCandidatesError
 from bosket.evidence import Evidence, Kept, Level
+from bosket.evidence.carried import Carried
+from bosket.evidence.counts import COUNTS_A_CANDIDATE, too_many_counts
 from bosket.limits import reaches
 from bosket.mining.candidates import next_candidates, too_many
 from bosket.progress import Meter, Progress
@@ -39,17 +41,26 @@ class Search:
     """Look at these only."""
     on_progress: Progress | None = None
 
+    @property
+    def max_counts(self) -> int:
+        """The counts that may be kept of one size: one of each candidate in each stratum of the reports."""
+        return COUNTS_A_CANDIDATE * self.max_candidates
+
 
 def levelwise(evidence: Evidence, search: Search) -> Kept:
     """The itemsets to extend, size by size; those at or above min_support are the frequent ones."""
     items = range(len(evidence.domain)) if search.items is None else search.items
     if len(items) > search.max_candidates:
         raise too_many(1, len(items), search.max_candidates)
+    if len(items) * evidence.n_strata > search.max_counts:
+        raise too_many_counts("single items", len(items), evidence.n_strata, search.max_counts, level=1)
+    limit = min(search.max_candidates, search.max_counts // evidence.n_strata)
     candidates: ItemsetRows = np.array(items, np.int32)[:, None]
     kept = evidence.nothing_kept()
     while len(candidates):
         size = candidates.shape[1]
         level, typical = _extended(evidence, candidates, kept, search)
+        kept.carried = Carried.together([kept.carried, level.carried])
         if not len(level):
             break
         kept.levels.append(level)
@@ -59,12 +70,13 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
         index = level.index
         joining(0.0)
         try:
-            candidates = next_candidates(
-                index, max_candidates=search.max_candidates, groups=evidence.domain.groups, on_done=joining
-            )
+            candidates = next_candidates(index, max_candidates=limit, groups=evidence.domain.groups, on_done=joining)
         except TooManyCandidatesError as problem:
+            if limit < search.max_candidates:
+                what, most = f"itemsets of {size + 1} items", search.max_counts
+                problem = too_many_counts(what, problem.number, evidence.n_strata, most, level=size + 1)
             problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."
-            raise
+            raise problem from None
         joining.finish()
     return kept
 

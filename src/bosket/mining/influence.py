@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
 from bosket.data import Domain
 from bosket.errors import InfluenceWarning
-from bosket.evidence.concentration import Concentration
+from bosket.evidence.carried import Carried
 
 
-def warn_of(found: Sequence[Concentration], domain: Domain, *, looked_at: int) -> str | None:
+def warn_of(carried: Carried, domain: Domain) -> str | None:
     """Warn of the worst of these, if there are any, and return the sentence; for the public calls, two frames up."""
-    if not found:
+    worst = carried.worst
+    if worst is None:
         return None
-    worst = max(found, key=lambda one: (one.share, one.weight))
     labels = [domain.labels[item] for item in worst.itemset]
     many = "1 report" if worst.reports == 1 else f"{worst.reports} reports"
     states = "" if worst.record_size is None else f" from records of {worst.record_size} items"
     each = "which" if worst.reports == 1 else "each of which"
     sentence = (
-        f"A few reports carry {len(found)} of {looked_at} supports looked at: {worst.share:.0%} of the variance of "
-        f"{', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, {each} counts for up to "
-        f"{worst.weight:.4g} people."
+        f"A few reports carry {carried.number} of {carried.looked_at} supports looked at: {worst.share:.0%} of the "
+        f"variance of {', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, {each} counts "
+        f"for up to {worst.weight:.4g} people."
     )
     warnings.warn(
         InfluenceWarning(sentence, itemset=tuple(labels), reports=worst.reports, record_size=worst.record_size),

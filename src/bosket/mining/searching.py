@@ -13,8 +13,8 @@ from bosket.data import Baskets
 from bosket.errors import ParameterError
 from bosket.evidence import Evidence, Family, Kept, Level, Source, as_source, evidence_of
 from bosket.evidence.base import add_sampling
+from bosket.evidence.carried import Carried
 from bosket.evidence.cautions import FEW_REPORTS
-from bosket.evidence.concentration import Concentration
 from bosket.evidence.kept import Truths
 from bosket.evidence.of import exact_without_reports
 from bosket.limits import least_count
@@ -44,17 +44,20 @@ def mine(
     min_support     report itemsets whose estimated support, a fraction, is at least this, and their subsets
     max_size        look no further than itemsets of this size
     slack           extend itemsets down to min_support - slack standard errors
-    max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets)
+    max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets), or more
+                    than ten times as many counts: one for each candidate in each stratum of the reports
     items           look at these items only (all, if not given)
     on_progress     called with a LevelProgress about every second or more often; its ``seconds`` say how long the stage
                     at hand will take, before it begins, and what the callable raises ends the search
 
     **Time and memory.**  Candidates are counted before they are made: a size that has more than ``max_candidates`` is
-    refused before anything of it is allocated.  One of size k takes about 60 + 4 k + 8 bytes for each stratum of the
-    reports: 10 million pairs or triples about 1 GB.  Counting it takes n_records / 64 steps, estimating it 2^k.  Ctrl-C
+    refused before anything of it is allocated.  One of size k takes about 60 + 4 k bytes and 8 for each stratum of the
+    reports, such as a size of records that is stated: 10 million pairs or triples in one stratum, or 1 million in a
+    hundred, about 1 GB.  Counting it takes n_records / 64 steps, estimating it 2^k.  Ctrl-C
     is answered within a second.
 
-    An :class:`InfluenceWarning` says where a few reports, which one dishonest person could have sent, carry a support.
+    An :class:`InfluenceWarning` says where a few reports, which a few dishonest people could have sent, carry a
+    support: of all itemsets that were counted, since a few reports may also make a frequent one vanish.
 
     Of many noisy estimates those above a limit are the luckier ones: among reported itemsets near min_support,
     estimates are too high on average and intervals cover less often than they say.  :func:`estimate` on itemsets named
@@ -79,20 +82,15 @@ def mine(
     )
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
-    found = mine_evidence(evidence_of(data), search)
-    _look_for_few(found)
+    looked_at = None if search.items is None else np.array(search.items, np.int32)
+    found = mine_evidence(evidence_of(data, looked_at, max_counts=search.max_counts), search)
+    _tell_of_few(found)
     return found
 
 
-def _look_for_few(found: FrequentItemsets) -> None:
-    """Warn, and note in ``about``, where a few reports carry the supports that are reported."""
-    carried: list[Concentration] = []
-    looked_at = 0
-    for level in found.levels:
-        reported = level.take(found.reported(level))
-        carried += found.evidence.carried(reported, found.kept)
-        looked_at += len(reported)
-    note = warn_of(carried, found.domain, looked_at=looked_at)
+def _tell_of_few(found: FrequentItemsets) -> None:
+    """Warn, and note in ``about``, where a few reports carry supports, of all itemsets that were counted."""
+    note = warn_of(found.kept.carried, found.domain)
     if note is not None:
         found.notes["influence"] = note
 
@@ -159,8 +157,8 @@ def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool
         value[places], variance[places], least[places] = level.value, level.variance, level.least
         if size:
             caution[places] = _doubtful(family, level, sampling)
-            carried += family.carried
-    warn_of(carried, evidence.domain, looked_at=len(wanted))
+            carried.append(level.carried)
+    warn_of(Carried.together(carried), evidence.domain)
     if sampling:
         variance = add_sampling(variance, value, value, value, n)
 

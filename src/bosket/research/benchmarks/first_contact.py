@@ -48,7 +48,8 @@ def _frames() -> list[Bar]:
     """Frames of the size of two public data sets."""
     bars = []
     for name, shape, density in (("dense", (28_816, 4_631), 0.003), ("sparse", (88_162, 16_470), 6e-4)):
-        cells = sparse.random(*shape, density=density, format="csr", random_state=1).astype(bool)
+        cells: Any = sparse.random(*shape, density=density, format="csr", random_state=1)
+        cells = cells.astype(bool)
         labels = [f"i{at}" for at in range(shape[1])]
         is_dense = name == "dense"
         whole: Any = pd.DataFrame

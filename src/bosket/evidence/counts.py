@@ -1,0 +1,28 @@
+"""How many counts there may be: one of each itemset in each stratum of the reports.
+
+Whoever sends one report of every size that a plan allows makes as many strata as there are sizes.  Each takes a count
+of every item, and 2^k of an itemset of k items, whatever it holds.
+"""
+
+from __future__ import annotations
+
+from bosket.errors import TooManyCandidatesError
+
+COUNTS_A_CANDIDATE = 10
+"""Counts that ``max_candidates`` allows for, for each candidate."""
+
+MAX_COUNTS = 100_000_000
+"""Counts that are kept at once, where no ``max_candidates`` is given: about 1 GB of them."""
+
+
+def too_many_counts(what: str, number: int, n_strata: int, limit: int, *, level: int) -> TooManyCandidatesError:
+    """The refusal to count in all strata of reports, a number of counts in each."""
+    return TooManyCandidatesError(
+        f"There are {number * n_strata:,} counts of {what} to keep, {number:,} in each of {n_strata:,} strata of the "
+        f"reports, more than {limit:,}.",
+        level=level,
+        number=number * n_strata,
+        limit=limit,
+        hint="Ask for fewer items, declare a smaller max_size in the plan, or, where mine is asked, raise "
+        f"max_candidates: there may be {COUNTS_A_CANDIDATE} times as many counts.",
+    )
