@@ -28,9 +28,10 @@ from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, domain_of, 
 from bosket.data.domain import Domain
 from bosket.data.formats.columns import Columns, is_sign
 from bosket.data.formats.layouts import LONG_NAMES, Layout, long_columns, not_one_hot, two_of_signs
+from bosket.data.formats.line_kernels import end_of_rows
 from bosket.data.formats.lines import Lines, whole_rows
+from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
-from bosket.data.formats.signs import PRESENT, presence_index
 from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
 from bosket.errors import DataError
 
@@ -219,14 +220,9 @@ def _line_of(content: bytes, row: int, *, before: int = 0, n_headers: int = 1) -
 
 
 def _open_quote(content: bytes) -> int | None:
-    """The line where the row with an open quote begins."""
-    line = 0
-    try:
-        for line, _ in _rows(content, strict=True):  # noqa: B007  # the last good line is what we are after
-            pass
-    except csv.Error:
-        return line + 1
-    return None
+    """The line where the row with an open quote begins; a quote within a cell that has none around it opens nothing."""
+    end = end_of_rows(np.frombuffer(content, np.uint8), True)
+    return None if end == len(content) else content.count(b"\n", 0, end) + 1
 
 
 def _columns(rows: Rows, n_columns: int, chosen: tuple[int, ...]) -> list[Any]:

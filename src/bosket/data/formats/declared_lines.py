@@ -26,7 +26,7 @@ from bosket.data.formats.fimi_kernels import Text
 from bosket.data.formats.layouts import Layout, long_columns
 from bosket.data.formats.line_kernels import UNKNOWN, cells, first_in_row, tokens
 from bosket.data.formats.lines import Lines, whole_lines
-from bosket.data.formats.signs import PRESENT, presence_index
+from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Index, Vocabulary
 

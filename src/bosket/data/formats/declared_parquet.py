@@ -26,7 +26,7 @@ from bosket.data.formats.one_hot import Marks, OneHotRows
 from bosket.data.formats.parquet_long_words import Long, shortened
 from bosket.data.formats.parquet_opening import Opened, opened, sound
 from bosket.data.formats.parquet_texts import coded_batches
-from bosket.data.formats.signs import signs
+from bosket.data.formats.presence_signs import signs
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Vocabulary
 from bosket.threads import slices

@@ -12,10 +12,10 @@ import numpy as np
 
 from bosket._version import __version__
 from bosket.research.benchmarks.bars import Bar
-from bosket.research.benchmarks.first_contact import first_contact
 from bosket.research.benchmarks.generate import generating
 from bosket.research.benchmarks.of_curator import curating
 from bosket.research.benchmarks.of_exact_mining import exact
+from bosket.research.benchmarks.of_first_contact import first_contact
 from bosket.research.benchmarks.of_reports import counting, cutting, flipping, mining, stratified
 from bosket.research.benchmarks.of_rules import rules
 from bosket.research.benchmarks.of_tables import tables
