@@ -20,19 +20,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.checks import check_choice
+from bosket.data import categories
 from bosket.data.columns import MEANINGS, Columns, encoded, is_absent
 from bosket.data.csr import Csr, Offsets, from_pairs
 from bosket.data.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.declared_records import kept, refused
 from bosket.data.domain import ItemIds
-from bosket.data.frames import FRAME, collected, with_text_bins
+from bosket.data.frames import FRAME, collected
 from bosket.data.layouts import LAYOUTS, Layout, check_named, long_columns, position
 from bosket.data.lookup import Lookup, record_key
 from bosket.data.vocabulary import Unknown
 
-Kind: TypeAlias = Literal["objects", "lists", "values", "other"]
-"""What the type of a column says: anything, lists of text or numbers, text or numbers, or what cannot be items."""
+Kind: TypeAlias = Literal["objects", "categories", "lists", "values", "other"]
+"""What the type of a column says: anything, one of some values of any kind (pandas), lists of text or numbers, text or
+numbers, or what cannot be items."""
 
 _NOT_IN_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What Arrow says of half a surrogate pair, which is no text, and of types that it has not; such cells are read one by
@@ -52,7 +54,11 @@ class _Frame:
         return Columns(self.names, (), FRAME)
 
     def must(self, at: int, what: str) -> str:
-        return f"must hold {what} in {self.columns.called(at)}, whose type is {str(self.series[at].dtype)[:40]}"
+        kind = self.series[at].dtype
+        if kind == nw.Unknown:
+            native = self.series[at].to_native()
+            kind = getattr(native, "dtype", getattr(native, "type", kind))
+        return f"must hold {what} in {self.columns.called(at)}, whose type is {str(kind)[:40]}"
 
 
 def read(
@@ -66,7 +72,7 @@ def read(
 ) -> Csr:
     """The records of a frame over the declared domain; ``record`` and ``item`` name columns, as without one."""
     known = collected(frame)
-    series = tuple(map(with_text_bins, known.iter_columns()))
+    series = tuple(known.iter_columns())
     data = _Frame(tuple(known.columns), series, tuple(map(_kind, series)), lookup, unknown == "refuse")
     if layout is None:
         layout = _layout(data, record, item)
@@ -83,11 +89,26 @@ def _kind(series: nw.Series[Any]) -> Kind:
     native, kind = series.to_native(), series.dtype
     if isinstance(native, pd.Series) and native.dtype == object:  # narwhals would look at the cells
         return "objects"
+    if categories.is_categorical(native):
+        return "categories"
+    if _is_foreign(native):
+        return "other"
     if isinstance(kind, nw.List | nw.Array):
         return "lists" if _is_value(kind.inner) else "other"
     if kind in (nw.Object, nw.Unknown):  # sparse columns of pandas are of an unknown type
         return "objects"
     return "values" if _is_value(kind) else "other"
+
+
+def _is_foreign(native: Any) -> bool:
+    """Whether a type that narwhals does not know cannot hold items: bins and periods of pandas, bytes of one length."""
+    kind = native.dtype if isinstance(native, pd.Series) else getattr(native, "type", None)
+    if isinstance(kind, pd.IntervalDtype | pd.PeriodDtype):
+        return True
+    kind = kind.pyarrow_dtype if isinstance(kind, pd.ArrowDtype) else kind
+    while isinstance(kind, pa.DataType) and hasattr(kind, "value_type"):  # of lists and of dictionaries
+        kind = kind.value_type
+    return isinstance(kind, pa.FixedSizeBinaryType)
 
 
 def _is_value(kind: Any) -> bool:
@@ -111,6 +132,9 @@ def _layout(data: _Frame, record: Hashable | None, item: Hashable | None) -> Lay
 
 def _cells(series: nw.Series[Any], kind: Kind) -> tuple[Offsets, list[Any]]:
     """A code for each cell, -1 where it is missing, and the values coded; those of objects are not compared."""
+    if kind == "categories":
+        native = series.to_native()
+        return categories.codes_of(native), list(map(_as_text, categories.values_of(native)))
     if kind == "values":
         try:
             return _values(series.to_arrow())
@@ -160,6 +184,11 @@ def _text(raw: bytes | None) -> str | None:
         return None
 
 
+def _as_text(value: Any) -> Any:
+    """Bytes as the text that they are, as in a column of bytes; anything else as it is."""
+    return _text(value) if type(value) is bytes else value
+
+
 def _items(data: _Frame, cells: tuple[Offsets, list[Any]]) -> ItemIds:
     """The item of each cell, -1 for one that stands for none."""
     codes, values = cells
@@ -199,7 +228,7 @@ def _in_order(codes: Offsets) -> tuple[Offsets, int]:
 def _record_codes(data: _Frame, at: int) -> Offsets:
     """A code for the record that each row names, -1 for one that names none."""
     series, kind = data.series[at], data.kinds[at]
-    if kind in ("values", "other"):
+    if kind in ("values", "other") and not isinstance(series.dtype, nw.Unknown):
         try:
             return encoded(_with_bytes(series.to_arrow()))[0]
         except pa.ArrowNotImplementedError:  # of nested types
@@ -209,9 +238,11 @@ def _record_codes(data: _Frame, at: int) -> Offsets:
     if kind == "lists":
         raise FRAME.error(data.must(at, "names of records"))
     index: dict[Hashable, int] = {}
-    codes, cells = _cells(series, "objects")
-    keys = [None if code < 0 else record_key(cell) for code, cell in zip(codes.tolist(), cells, strict=True)]
-    return np.array([-1 if key is None else index.setdefault(key, len(index)) for key in keys], np.int64)
+    codes, cells = _cells(series, kind if kind == "categories" else "objects")
+    keys = map(record_key, cells)
+    numbers = [-1 if key is None else index.setdefault(key, len(index)) for key in keys]
+    records: Offsets = np.array([*numbers, -1], np.int64)[codes]
+    return records
 
 
 def _lists(data: _Frame, item: Hashable | None) -> Csr:

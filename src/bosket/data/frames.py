@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from narwhals.exceptions import DuplicateError
 
+from bosket.data import categories
 from bosket.data.columns import Column, Columns, whole
 from bosket.data.csr import plain
 from bosket.data.sources import Source
@@ -25,7 +26,7 @@ _KEPT_BY_ARROW = {str, bytes, bool, int, float, dt.date, np.bool_, np.str_, np.i
 def columns_of(frame: Any) -> Columns:
     """The columns of any frame that narwhals knows; a lazy one is collected."""
     known = collected(frame)
-    columns = [with_text_bins(series) for series in known.iter_columns()]
+    columns = list(known.iter_columns())
     known_of = {at: names for at, series in enumerate(columns) if (names := _categories(series)) is not None}
     return Columns(tuple(known.columns), tuple(map(_column, columns)), FRAME, known_of)
 
@@ -44,26 +45,14 @@ def collected(frame: Any) -> nw.DataFrame[Any]:
     return known.collect() if isinstance(known, nw.LazyFrame) else known
 
 
-def with_text_bins(series: nw.Series[Any]) -> nw.Series[Any]:
-    """The column; bins that pandas made (``pandas.cut``) as text, since Arrow has no such values."""
-    native = series.to_native()
-    if _is_categorical(native) and isinstance(native.cat.categories, pd.IntervalIndex):
-        return nw.from_native(native.cat.rename_categories(str), series_only=True)
-    return series
-
-
-def _is_categorical(native: Any) -> bool:
-    return isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype)
-
-
 def _categories(series: nw.Series[Any]) -> tuple[Hashable, ...] | None:
     """What a column may hold, where that is declared: the categories of pandas, and of an Enum of polars.
 
     The dictionaries of Arrow and the Categorical of polars are made of what occurs, and declare nothing.
     """
     native = series.to_native()
-    if _is_categorical(native):
-        return tuple(whole([plain(label) for label in native.cat.categories.tolist()]))
+    if categories.is_categorical(native):
+        return tuple(whole([plain(label) for label in categories.values_of(native)]))
     if isinstance(series.dtype, nw.Enum) and series.implementation.is_polars():
         return tuple(series.dtype.categories)
     return None
@@ -104,6 +93,8 @@ def _column(series: nw.Series[Any]) -> Column:
     if series.dtype == nw.Object and series.implementation.is_polars():
         return series.to_list()
     native = series.to_native()
+    if categories.is_categorical(native) and _is_mixed(native.cat.categories):
+        return categories.cells_of(native)
     if isinstance(native, pd.Series) and native.dtype == object and _is_mixed(native):
         return list(native)
     try:

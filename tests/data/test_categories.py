@@ -1,0 +1,91 @@
+"""Columns of categories (pandas): each category is looked at by itself, and Arrow never sees mixed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from bosket.data import Baskets, Table
+from bosket.errors import DataError
+
+ITEMS = ["milk", "tea"]
+WORDS: list[Any] = ["milk", "tea"] * 10
+ODD: list[Any] = [np.datetime64("2021-01-01"), np.float32(0.1)]
+"""Arrow, asked for one type of these and text, ends the process."""
+
+
+def categories(values: list[Any]) -> Any:
+    return pd.Series(values, dtype=object).astype("category")
+
+
+def items_of(column: Any, items: list[Any] = ITEMS) -> list[tuple[Any, ...]]:
+    frame = pd.DataFrame({"record": [f"r{at}" for at in range(len(column))], "item": column})
+    return list(Baskets.from_frame(frame, items=items, unknown="drop"))
+
+
+@pytest.mark.parametrize("odd", [ODD, [b"x", 5], [pd.Interval(0, 1), 5], [frozenset({3}), 5], [10**400, -1]])
+def test_no_category_changes_what_others_are(odd: list[Any]) -> None:
+    assert items_of(categories([*odd, *WORDS])) == [()] * len(odd) + [(word,) for word in WORDS]
+    names = categories([*odd, *(f"r{at}" for at in range(20))])
+    frame = pd.DataFrame({"record": names, "item": ["tea"] * len(odd) + WORDS})
+    truth = [("tea",)] * len(odd) + [(word,) for word in WORDS]
+    assert list(Baskets.from_frame(frame, items=ITEMS, unknown="drop")) == truth
+
+
+@pytest.mark.parametrize("odd", [ODD, [b"x"], [pd.Interval(0, 1)]])
+def test_nor_where_nothing_is_declared(odd: list[Any]) -> None:
+    frame = pd.DataFrame({"record": range(20 + len(odd)), "item": categories([*odd, *WORDS])})
+    assert list(Baskets.from_frame(frame))[len(odd) :] == [(word,) for word in WORDS]
+
+
+def test_bytes_are_text_whatever_else_there_is() -> None:
+    words = [b"milk", b"tea", b"\xff"]
+    assert items_of(categories(words)) == [("milk",), ("tea",), ()]
+    assert items_of(categories([*words, 5])) == [("milk",), ("tea",), (), ()]
+
+
+def test_bins_beside_another_category() -> None:
+    """They were left out without a word as soon as one category was no bin."""
+    bins = pd.Series(pd.cut([1, 5, 7], [0, 2, 6, 9]))
+    more = bins.cat.add_categories("unknown")
+    more[2] = "unknown"
+    declared = ["(0, 2]", "(2, 6]", "(6, 9]", "unknown"]
+    assert items_of(bins, declared) == [("(0, 2]",), ("(2, 6]",), ("(6, 9]",)]
+    assert items_of(more, declared) == [("(0, 2]",), ("(2, 6]",), ("unknown",)]
+    frame = pd.DataFrame({"record": [1, 2, 3], "item": more})
+    data = Baskets.from_frame(frame)
+    assert (list(data), data.domain.labels) == (items_of(more, declared), tuple(declared))
+    assert Table.from_frame(frame[["item"]]).codes[:, 0].tolist() == [0, 1, 3]
+
+
+def test_numbers_keep_their_digits() -> None:
+    narrow = pd.Series(np.array([0.1, 0.25], np.float32)).astype("category")
+    assert items_of(narrow, ["0.1", "0.25"]) == [("0.1",), ("0.25",)]
+    assert items_of(pd.Series([1.0, 2.0, None]).astype("category"), [1, 2]) == [(1,), (2,), ()]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(pd.arrays.IntervalArray.from_breaks([0, 1, 2])),
+        pd.Series(pd.period_range("2020", periods=2, freq="D")),
+        pd.Series([b"milk", b"bran"], dtype=pd.ArrowDtype(pa.binary(4))),
+    ],
+    ids=["bins", "periods", "bytes"],
+)
+def test_types_that_hold_no_items_are_refused(column: Any) -> None:
+    """By the type, as in files; all cells were left out without a word.  As names of records they are as good as any."""
+    with pytest.raises(DataError, match="must hold items as text or numbers"):
+        items_of(column)
+    frame = pd.DataFrame({"record": column, "item": ITEMS})
+    assert list(Baskets.from_frame(frame, items=ITEMS, unknown="drop")) == [("milk",), ("tea",)]
+
+
+def test_so_are_lists_of_such() -> None:
+    table = pa.table({"items": pa.array([[b"milk"], []], pa.list_(pa.binary(4)))})
+    with pytest.raises(DataError, match="must hold lists of text or numbers"):
+        Baskets.from_frame(table, layout="list", item="items", items=ITEMS, unknown="drop")
