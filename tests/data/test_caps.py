@@ -207,10 +207,10 @@ def test_one_record_counts_no_more_than_a_line(tmp_path: Path, monkeypatch: pyte
     for name, table in (("list", lists), ("long", long_words(101, 50_000))):
         path = tmp_path / f"{name}.parquet"
         parquet.write_table(table, path, compression="none")
-        claim = parquet.read_metadata(path).row_group(0).total_byte_size  # checked before, and as it is
-        monkeypatch.setattr("bosket.data.parquet_opening._claimed", lambda _: 0)
         data = Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=100 * 12 + 1000 + 100)
-        assert (data.n_records, claim > 0) == (101, True)
+        assert data.n_records == 101
+        if name == "long":  # Arrow writes a list that repeats an item in a few bytes
+            assert parquet.read_metadata(path).row_group(0).total_byte_size > 50_000  # by which it was refused
         with pytest.raises(DataError, match="at most"):
             Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=1000)
 

@@ -23,6 +23,7 @@ from bosket.data.domain import ItemIds
 from bosket.data.kernels import once_in_list
 from bosket.data.layouts import Layout, long_columns
 from bosket.data.one_hot import Marks, OneHotRows
+from bosket.data.parquet_long_words import Long, shortened
 from bosket.data.parquet_opening import Opened, opened, sound
 from bosket.data.parquet_texts import coded_batches
 from bosket.data.sources import Content, Source
@@ -34,7 +35,7 @@ _CELLS_A_PIECE = 1 << 20
 
 def read(content: Content, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
     """The records of a Parquet file over the declared domain."""
-    with opened(content) as file:
+    with opened(content, is_claim_held=vocabulary.is_strict) as file:
         csr: Csr = sound(content, lambda: _read(file, layout, vocabulary))
         return csr
 
@@ -65,18 +66,18 @@ class _Coded(NamedTuple):
     codes: ItemIds | None
 
     @classmethod
-    def of(cls, column: Any, kind: Any) -> _Coded:
+    def of(cls, column: Any, kind: Any, long: Long = "kept") -> _Coded:
         """Of codes only the words that occur are kept: those of other rows may be many more."""
         if not pa.types.is_dictionary(column.type):
-            return cls(_as_bare(column, kind), None)
-        words = column.dictionary
+            return cls(shortened(_as_bare(column, kind), long), None)
+        words = _as_bare(column.dictionary, kind)
         codes = pc.fill_null(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
         occurs = np.zeros(len(words) + 1, np.bool_)
         occurs[codes] = True  # -1 is the last
         found = np.flatnonzero(occurs[:-1])
         places = np.full(len(words) + 1, -1, np.int32)
         places[found] = np.arange(found.size)
-        return cls(_as_bare(words.take(pa.array(found)), kind), places[codes])
+        return cls(shortened(words, long, occurs[:-1]).take(pa.array(found)), places[codes])
 
     def cells(self, of_values: Any, of_none: Any) -> Any:
         """What each cell has, from what each value has."""
@@ -108,7 +109,7 @@ class _Cells(NamedTuple):
 
     def items_of(self, column: Any, before: int, ends: Offsets | None = None, start: int = 0) -> ItemIds:
         """The item of each cell, -1 for one that is none; of lists, where they end, and the first of these cells."""
-        coded = _Coded.of(column, self.kind)
+        coded = _Coded.of(column, self.kind, "kept" if self.vocabulary.is_strict else "missing")
         places = pc.fill_null(pc.index_in(coded.values, value_set=self.values), -1).to_numpy(zero_copy_only=False)
         items: ItemIds = coded.cells(np.append(self.items, np.int32(-1))[places], np.int32(-1))
         if self.vocabulary.is_strict:
@@ -170,7 +171,7 @@ def _one_hot(file: Opened, items: ItemIds, vocabulary: Vocabulary) -> Csr:
 
     def marks(columns: list[Any]) -> Iterator[Marks]:
         for column, (kind, ones, noughts) in zip(columns, present, strict=True):
-            coded = _Coded.of(column, kind)
+            coded = _Coded.of(column, kind, "kept" if vocabulary.is_strict else "missing")
             here = coded.among(ones)
             if vocabulary.is_strict:
                 is_sign = here | coded.missing() | coded.among(noughts)
@@ -205,7 +206,7 @@ def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr
     keys: dict[Hashable, int] = {}
     records, items, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
     for batch in coded_batches(file, [record, item]):
-        named = _Coded.of(batch.column(record), kind)
+        named = _Coded.of(batch.column(record), kind, "digest")
         ids = cells.items_of(batch.column(item), before)
         is_named = ~named.missing()
         if cells.vocabulary.is_strict and not is_named.all():

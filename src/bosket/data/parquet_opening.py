@@ -43,15 +43,24 @@ class Opened:
 
 
 def sound(content: Content, step: Callable[[], Any]) -> Any:
-    """Do a step with a Parquet file; what is wrong with it is told in our words."""
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError, OverflowError):
+    """Do a step with a Parquet file; what is wrong with it is told in our words, but a want of memory as such."""
+    try:
         return step()
+    except pa.ArrowMemoryError:
+        is_short_of_memory = True  # what Arrow says tells how much was asked for
+    except (pa.ArrowException, OSError, ValueError, OverflowError):
+        is_short_of_memory = False
+    if is_short_of_memory:
+        raise MemoryError("There is not enough memory to read the file.")
     raise content.source.error("is not a sound Parquet file")
 
 
 @contextlib.contextmanager
-def opened(content: Content, *, what: str = "baskets") -> Iterator[Opened]:
-    """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read."""
+def opened(content: Content, *, what: str = "baskets", is_claim_held: bool = True) -> Iterator[Opened]:
+    """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read.
+
+    Unless ``is_claim_held``: one record may make any claim, and whoever reads counts what comes of it.
+    """
     handle = content.random_access()
     with handle:
         file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False, **_PLAIN))
@@ -61,7 +70,9 @@ def opened(content: Content, *, what: str = "baskets") -> Iterator[Opened]:
             raise content.source.error(fault)
         if file.metadata.num_columns > MOST_COLUMNS:
             raise content.source.error(f"must have at most {MOST_COLUMNS:,} columns, and has more")
-        content.check_size(sound(content, lambda: _claimed(file.metadata)))
+        claimed = sound(content, lambda: _claimed(file.metadata))
+        if is_claim_held:
+            content.check_size(claimed)
         sound(content, lambda: opened.schema.names)
         yield opened
 

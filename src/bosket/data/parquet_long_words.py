@@ -1,0 +1,38 @@
+"""Words of a Parquet file that are longer than a line of text may be, put out of the way before anything is copied.
+
+A word is a code in a file, and may be a gigabyte: each copy of it is a gigabyte more.  No declared item is so long.  As
+the name of a record such a word is still a name, and a digest stands for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.data import lines
+
+Long: TypeAlias = Literal["kept", "missing", "digest"]
+"""What becomes of long words."""
+
+
+def shortened(words: Any, long: Long, is_used: npt.NDArray[np.bool_] | None = None) -> Any:
+    """The words, those beyond ``lines.LONGEST`` bytes missing, or their digest; that of words in use alone."""
+    kind = words.type
+    if long == "kept" or not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        return words
+    lengths = pc.fill_null(pc.binary_length(words), 0).to_numpy(zero_copy_only=False)
+    is_long = lengths > lines.LONGEST
+    if not is_long.any():
+        return words
+    is_named = is_long if is_used is None else is_long & is_used
+    digests = [_digest(words[at]) if long == "digest" and is_named[at] else None for at in np.flatnonzero(is_long)]
+    return pc.replace_with_mask(words, pa.array(is_long), pa.array(digests, kind))
+
+
+def _digest(word: Any) -> bytes:
+    return hashlib.sha256(word.as_buffer()).digest()
