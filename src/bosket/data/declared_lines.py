@@ -88,7 +88,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     index = vocabulary.index(no=_ENDS, of="a CSV file")
     blocks = whole_lines(content, is_strict=vocabulary.is_strict)
     if layout == "list":
-        return _line_by_line(blocks, index, _list_of(vocabulary), vocabulary, content)
+        return _line_by_line(blocks, index, _list_of(vocabulary), vocabulary, content, None)
     names, blocks = _header(blocks, content.source)
     if not names and not vocabulary.is_strict:
         return canonical(np.zeros(1, np.int64), np.empty(0, np.int32), vocabulary.domain)
@@ -96,7 +96,7 @@ def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) ->
     if layout == "long":
         return _long(blocks, index, names, vocabulary, content)
     part = _one_hot_of(item_columns(names, vocabulary, content.source))
-    return _line_by_line(blocks, _presence(), part, vocabulary, content)
+    return _line_by_line(blocks, _presence(), part, vocabulary, content, len(names))
 
 
 def _header(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Lines]]:
@@ -116,22 +116,29 @@ def _header(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], I
     return (), iter(())
 
 
-def _cells(block: Lines, index: Index) -> _Rows:
-    most = block.text.count(b",") + block.text.count(b"\n") + 1
-    rows, labels, stops = (np.empty(most, np.int32) for _ in range(3))
+def _cells(block: Lines, index: Index, n_columns: int | None) -> _Rows:
+    """The cells; of a line with more than there are columns, one more than that, which shows that it is wrong."""
+    n_lines, room = block.text.count(b"\n") + 1, block.text.count(b",") + block.text.count(b"\n") + 1
+    most = room if n_columns is None else n_columns + 1
+    rows, labels, stops = (np.empty(min(room, n_lines * most), np.int32) for _ in range(3))
     plain = np.empty(len(block.text), np.uint8)
-    found, lines, bad = cells(block.bytes, *index, rows, labels, plain, stops)
+    found, lines, bad = cells(block.bytes, *index, most, rows, labels, plain, stops)
     starts = np.searchsorted(rows[:found], np.arange(lines + 1, dtype=np.int32))  # no copy of rows, as bincount makes
     return _Rows(block, rows[:found], labels[:found], plain, stops[:found], starts, bad)
 
 
 def _line_by_line(
-    blocks: Iterator[Lines], index: Index, part: Callable[[_Rows], _Part], vocabulary: Vocabulary, content: Content
+    blocks: Iterator[Lines],
+    index: Index,
+    part: Callable[[_Rows], _Part],
+    vocabulary: Vocabulary,
+    content: Content,
+    n_columns: int | None,
 ) -> Csr:
     """A record a line; ``part`` says what lines hold."""
     sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
     for block in blocks:
-        rows = _cells(block, index)
+        rows = _cells(block, index, n_columns)
         at, ids, bad, fault = part(rows)
         if vocabulary.is_strict:
             _refuse(rows, bad, fault, content.source)
@@ -196,7 +203,7 @@ def _long(
     keys: dict[bytes, int] = {}
     records, items, n_rows = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
     for block in blocks:
-        rows = _cells(block, index)
+        rows = _cells(block, index, len(names))
         n_cells = np.diff(rows.starts)
         sound = np.flatnonzero(n_cells == len(names))
         at = rows.starts[sound]

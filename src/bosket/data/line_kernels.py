@@ -102,6 +102,7 @@ def cells(
     letters: Text,
     offsets: Offsets,
     table: ItemIds,
+    most: int,
     rows: ItemIds,
     labels: ItemIds,
     plain: Text,
@@ -109,7 +110,8 @@ def cells(
 ) -> tuple[int, int, int]:
     """The cells of whole lines of CSV: how many, of how many lines, and the first line with an open quote, or -1.
 
-    Every line is read by itself: a quote that is not closed ends with it.  ``rows`` has the line of each cell, from 0,
+    Every line is read by itself: a quote that is not closed ends with it, and after ``most`` cells no more of it is
+    read.  ``rows`` has the line of each cell, from 0,
     ``labels`` what it is, ``plain`` the letters of all cells without quotes, and ``stops`` where each ends there.
     """
     found, lines, bad, written = 0, 0, -1, 0
@@ -124,6 +126,7 @@ def cells(
         if at + 2 < stop and text[at] == 0xEF and text[at + 1] == 0xBB and text[at + 2] == 0xBF:
             at += 3
         is_more = at < stop
+        end = found + most
         while is_more:
             first = written
             is_quoted = at < stop and text[at] == 34
@@ -155,7 +158,7 @@ def cells(
             labels[found] = label
             stops[found] = written
             found += 1
-            is_more = at < stop
+            is_more = at < stop and found < end
             at += 1
         lines += 1
         at = following
