@@ -66,7 +66,7 @@ class Release:
         relation = {"add-remove": "added or removed", "replace": "put in the place of another"}
         return (
             f"Differentially private with epsilon {self.about['epsilon']:g}: what was published is at most "
-            f"{math.exp(self.about['epsilon']):.3g} times as likely with any one record "
+            f"{_ratio(self.about['epsilon'])} times as likely with any one record "
             f"{relation[self.about['neighbours']]} as without.  A person with several records is protected for each of "
             "them, not for all together."
         )
@@ -128,6 +128,11 @@ class Release:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
         return f"Release({sizes}; epsilon {self.about['epsilon']:g}, about {self.n_records:,} records)"
+
+
+def _ratio(epsilon: float) -> str:
+    """The ratio of probabilities that an epsilon allows; as a power where it is beyond floating-point numbers."""
+    return f"{math.exp(epsilon):.3g}" if epsilon < 700 else f"e^{epsilon:g}"
 
 
 def _join(parts: list[npt.NDArray[Any]]) -> Floats:
