@@ -8,6 +8,7 @@ left, so that what differs is not chance.
 
 from __future__ import annotations
 
+import csv
 import re
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -42,6 +43,9 @@ class Outcome:
     """Of the command line."""
     entries: tuple[tuple[str, int | None, str], ...]
     """Purpose, what is returned, and time."""
+    found: tuple[str, ...]
+    """The itemsets of the release: without noise, and at a limit that one record cannot reach or leave, they differ
+    only if one record changed how the others were read."""
     work: int = field(compare=False)
     """Itemsets that were looked up in the data."""
     memory: int = field(compare=False)
@@ -94,10 +98,11 @@ def of_call(call: Callable[[Budget], Release]) -> Outcome:
     """What is seen of a call of the library that pays from a budget."""
     budget = Budget.in_memory(2 * SURE)
     kind, said = "release", ""
+    found: tuple[str, ...] = ()
     with watched() as clock:
         tracemalloc.start()
         try:
-            call(budget)
+            release = call(budget)
         except HopelessError as refusal:
             kind, said = "refusal", _masked(str(refusal))
         except (BosketError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
@@ -105,7 +110,9 @@ def of_call(call: Callable[[Budget], Release]) -> Outcome:
             said = str(error) + ("" if told is None else f" ({told})")  # numbers in it were not paid for
         memory = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    return Outcome(kind, said, None, _entries(budget), clock.work, memory)
+    if kind == "release":
+        found = tuple(sorted(repr(sorted(map(str, itemset))) for itemset, _ in release))
+    return Outcome(kind, said, None, _entries(budget), found, clock.work, memory)
 
 
 def of_file(path: Path, capsys: pytest.CaptureFixture[str], *options: str, items: str) -> Outcome:
@@ -121,7 +128,9 @@ def of_file(path: Path, capsys: pytest.CaptureFixture[str], *options: str, items
     kind = "release" if code == 0 else "refusal" if "within the noise" in said.err else "error"
     lines = said.err.replace(str(path), "FILE").replace(path.name, "FILE").splitlines()
     text = "\n".join(line for line in lines if not line.startswith(("note:", "about:")))  # these follow from noise
-    return Outcome(kind, _masked(text), code, _entries(Budget.open(ledger, "all")), clock.work, 0)
+    rows = csv.DictReader(said.out.splitlines())
+    found = tuple(sorted(row["itemsets"] for row in rows)) if kind == "release" else ()
+    return Outcome(kind, _masked(text), code, _entries(Budget.open(ledger, "all")), found, clock.work, 0)
 
 
 def _entries(budget: Budget) -> tuple[tuple[str, int | None, str], ...]:
