@@ -163,7 +163,11 @@ class Plan:
             promise = promise.noting(
                 f"the largest record, {self.unit.max_size} items, was read off the data: declare it"
             )
-        if not self.domain.is_declared:
+        if self.domain.of_categories:
+            promise = promise.noting(
+                "the items are the categories of a column, which tell what occurs if they were made of the data"
+            )
+        elif not self.domain.is_declared:
             promise = promise.noting(
                 "the domain was read off the data, so the plan tells which items occur: declare it"
             )

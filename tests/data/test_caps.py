@@ -215,6 +215,32 @@ def test_one_record_counts_no_more_than_a_line(tmp_path: Path, monkeypatch: pyte
             Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=1000)
 
 
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", None])
+def test_long_words_are_no_items_and_still_names(encoding: str | None, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("bosket.data.lines.LONGEST", 1000)
+    long = "x" * 2000
+    names = [f"{long}a", "r", f"{long}b", f"{long}a", "r", None]
+    table = pa.table({"record": names, "item": ["7", "7", "7", "8", long, "8"]})
+    options = {} if encoding is None else {"use_dictionary": False, "column_encoding": encoding}
+    parquet.write_table(table, tmp_path / "x.parquet", **options)
+    data = Baskets.read(tmp_path / "x.parquet", items=["7", "8"], unknown="drop")
+    assert list(data) == [("7", "8"), ("7",), ("7",)]
+    with pytest.raises(DataError):
+        Baskets.read(tmp_path / "x.parquet", items=["7", "8"])
+
+
+def test_a_want_of_memory_is_no_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise pa.ArrowMemoryError("malloc of size 123456 failed")
+
+    parquet.write_table(long_words(10, 10), tmp_path / "x.parquet")
+    monkeypatch.setattr("bosket.data.declared_parquet.coded_batches", failing)
+    with pytest.raises(MemoryError) as caught:
+        Baskets.read(tmp_path / "x.parquet", items=["7", "8"], unknown="drop")
+    assert "123456" not in str(caught.value)
+    assert not isinstance(caught.value, pa.ArrowException)
+
+
 GROWTH = """
 import resource, sys
 from pathlib import Path

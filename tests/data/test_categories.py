@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bosket.data import Baskets, Table
-from bosket.errors import DataError
+import bosket as bk
+from bosket.data import Baskets, Domain, Table
+from bosket.errors import DataError, ParameterError
 
 ITEMS = ["milk", "tea"]
 WORDS: list[Any] = ["milk", "tea"] * 10
@@ -78,7 +79,7 @@ def test_numbers_keep_their_digits() -> None:
     ids=["bins", "periods", "bytes"],
 )
 def test_types_that_hold_no_items_are_refused(column: Any) -> None:
-    """By the type, as in files; all cells were left out without a word.  As names of records they are as good as any."""
+    """By the type, as in files; all cells were left out without a word.  As names of records they will do."""
     with pytest.raises(DataError, match="must hold items as text or numbers"):
         items_of(column)
     frame = pd.DataFrame({"record": column, "item": ITEMS})
@@ -89,3 +90,25 @@ def test_so_are_lists_of_such() -> None:
     table = pa.table({"items": pa.array([[b"milk"], []], pa.list_(pa.binary(4)))})
     with pytest.raises(DataError, match="must hold lists of text or numbers"):
         Baskets.from_frame(table, layout="list", item="items", items=ITEMS, unknown="drop")
+
+
+def test_a_curator_asks_for_the_items_of_a_column() -> None:
+    """``astype("category")`` makes them of what occurs, and a release showed one that a single record brought."""
+    frame = pd.DataFrame({"record": range(21), "item": categories([*WORDS, "Xq7"])})
+    data = Baskets.from_frame(frame)
+    with pytest.raises(ParameterError, match="categories of a column") as caught:
+        bk.curator.mine(data, 1.0, 0.1)
+    assert caught.value.parameter == "vocabulary"
+    assert "Xq7" not in str(caught.value)
+    release = bk.curator.mine(data, 1000.0, 0.1, vocabulary=ITEMS)
+    assert release.domain.labels == tuple(ITEMS)
+    assert "e^1000 times" in release.guarantee  # beyond floating-point numbers; it was an OverflowError
+
+
+def test_the_card_says_that_items_are_categories() -> None:
+    frame = pd.DataFrame({"record": range(20), "item": categories(WORDS)})
+    domain = Baskets.from_frame(frame).domain
+    assert "categories of a column" in str(bk.Plan(domain, bk.Flip(keep=0.9)).guarantee.assumptions)
+    again = Domain.from_json(domain.to_json())
+    assert (again, again.is_declared) == (domain, False)
+    assert Domain(ITEMS).to_json() == {"kind": "items", "items": ITEMS, "declared": True}

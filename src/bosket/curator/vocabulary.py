@@ -29,14 +29,17 @@ def declared(baskets: Baskets, vocabulary: Domain | Iterable[Hashable] | None) -
     if not isinstance(baskets, Baskets):
         raise DataError(
             f"Baskets can be curated, a {type(baskets).__name__} cannot.",
-            hint=f"{_UNDER_ITEMS} Of a Table, table.to_baskets() makes them.",
+            hint=f"{_UNDER_ITEMS} Of a Table, table.to_baskets() makes them; but which rows a Table refuses when it is "
+            "read depends on single records.",
         )
     if vocabulary is None and not baskets.domain.is_declared:
+        of_categories = "are the categories of a column, which may have been made of the data"
+        origin = of_categories if baskets.domain.of_categories else "were read off the data"
         raise ParameterError(
-            "The 'vocabulary' parameter must be given: the items were read off the data, and which occur is private.",
+            f"The 'vocabulary' parameter must be given: the items {origin}, and which occur is private.",
             parameter="vocabulary",
             value=None,
-            hint=f"{_UNDER_ITEMS} If which items occur is public anyway, vocabulary=baskets.domain.",
+            hint=f"{_UNDER_ITEMS} If the items are public anyway, vocabulary=baskets.domain.",
         )
     domain = baskets.domain
     if vocabulary is not None:

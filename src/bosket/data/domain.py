@@ -39,6 +39,8 @@ class Domain:
 
     labels: tuple[Hashable, ...]
     is_declared: bool
+    of_categories: bool = False
+    """Whether the labels are the categories of a column: somebody's list, or made of the data; nobody can tell."""
     kind: ClassVar[str] = "items"
     kinds: ClassVar[dict[str, type[Domain]]] = {}
     """The kinds of domain that ``from_json`` can read."""
@@ -46,12 +48,16 @@ class Domain:
     def __init_subclass__(cls) -> None:
         Domain.kinds[cls.kind] = cls
 
-    def __init__(self, labels: Iterable[Hashable], *, is_declared: bool = True) -> None:
-        """``is_declared=False`` marks labels read off data: they tell which items occur, and guarantees say so."""
+    def __init__(self, labels: Iterable[Hashable], *, is_declared: bool = True, of_categories: bool = False) -> None:
+        """``is_declared=False`` marks labels read off data: they tell which items occur, and guarantees say so.
+
+        Labels ``of_categories`` may have been, and so are not declared either; a file says no more of them than that.
+        """
         if isinstance(labels, str):
             raise DataError("A domain must be a list of labels, got a string, each letter of which would be an item.")
         self.labels = tuple(labels)
-        self.is_declared = is_declared
+        self.is_declared = is_declared and not of_categories
+        self.of_categories = of_categories
         if len(self.index) != len(self.labels):
             seen: set[Hashable] = set()
             twice = next(label for label in self.labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]  # set.add returns None

@@ -131,14 +131,14 @@ def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Cs
             raise columns.source.row_error(must, int(np.argmin(records)))
     codes, labels = factorize(columns.values[at_item], columns.source)
     categories = columns.categories.get(at_item)
-    domain, rank = domain_of(labels) if categories is None else _declared(categories, labels)
+    domain, rank = domain_of(labels) if categories is None else _of_categories(categories, labels)
     items = np.append(rank, np.int32(-1))[codes]  # code -1 picks the last entry
     return from_pairs(records, items, n_records, domain)
 
 
-def _declared(categories: tuple[Hashable, ...], labels: list[Hashable]) -> tuple[Domain, ItemIds]:
-    """The domain of declared categories, and the item id of each label given, which is one of them."""
-    domain = Domain(categories)
+def _of_categories(categories: tuple[Hashable, ...], labels: list[Hashable]) -> tuple[Domain, ItemIds]:
+    """The domain of a column's categories, and the item id of each label given, which is one of them."""
+    domain = Domain(categories, of_categories=True)
     return domain, np.array([domain.index[label] for label in labels], np.int32)
 
 
