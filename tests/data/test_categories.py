@@ -52,7 +52,7 @@ def test_bytes_are_text_whatever_else_there_is() -> None:
 def test_bins_beside_another_category() -> None:
     """They were left out without a word as soon as one category was no bin."""
     bins = pd.Series(pd.cut([1, 5, 7], [0, 2, 6, 9]))
-    more = bins.cat.add_categories("unknown")
+    more: Any = bins.cat.add_categories("unknown")
     more[2] = "unknown"
     declared = ["(0, 2]", "(2, 6]", "(6, 9]", "unknown"]
     assert items_of(bins, declared) == [("(0, 2]",), ("(2, 6]",), ("(6, 9]",)]

@@ -29,9 +29,12 @@ def shortened(words: Any, long: Long, is_used: npt.NDArray[np.bool_] | None = No
     is_long = lengths > lines.LONGEST
     if not is_long.any():
         return words
-    is_named = is_long if is_used is None else is_long & is_used
-    digests = [_digest(words[at]) if long == "digest" and is_named[at] else None for at in np.flatnonzero(is_long)]
-    return pc.replace_with_mask(words, pa.array(is_long), pa.array(digests, kind))
+    parts, after = [], 0
+    for at in np.flatnonzero(is_long).tolist():  # take and replace_with_mask reserve as much as there was
+        is_named = long == "digest" and (is_used is None or bool(is_used[at]))
+        parts += [words.slice(after, at - after), pa.array([_digest(words[at]) if is_named else None], kind)]
+        after = at + 1
+    return pa.concat_arrays([*parts, words.slice(after)])
 
 
 def _digest(word: Any) -> bytes:
