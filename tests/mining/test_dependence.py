@@ -396,7 +396,7 @@ class TestRefusals:
         with pytest.raises(bk.DataError):
             dependent_pairs(bk.Baskets([], items=["a", "b"]))
         with pytest.raises(bk.DataError):
-            dependent_pairs([["a"]])  # type: ignore[arg-type]  # on purpose
+            dependent_pairs([["a"]])
         with pytest.raises(bk.TooManyCandidatesError):
             dependent_pairs(baskets, max_candidates=2)
 

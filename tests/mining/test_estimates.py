@@ -234,7 +234,7 @@ def test_what_cannot_be_estimated() -> None:
     with pytest.raises(bk.ParameterError, match="string"):
         bk.estimate(reports, ["ab"])
     with pytest.raises(bk.DataError, match="a list cannot"):
-        bk.estimate([[1, 2]], [{1}])  # type: ignore[arg-type]
+        bk.estimate([[1, 2]], [{1}])
     with pytest.raises(bk.DataError, match="no records"):
         bk.estimate(bk.Baskets([], items=["a"]), [{"a"}])
     with pytest.raises(bk.ParameterError, match="union"):

@@ -82,7 +82,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(bk.ParameterError):
         bk.partial_supports(BASKETS, range(9))
     with pytest.raises(bk.DataError):
-        bk.partial_supports([[1]], [1])  # type: ignore[arg-type]
+        bk.partial_supports([[1]], [1])
     with pytest.raises(bk.DataError):
         bk.partial_supports(bk.Baskets([], items=[1]), [1])
     with pytest.raises(bk.ParameterError):
