@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.data import Baskets, Table
+from bosket.data.formats import table_lines
 from bosket.errors import DataError
 from tests.data.formats.test_caps import write_repeated
 from tests.fuzz.budget import memory_within
@@ -274,3 +275,23 @@ def test_words_that_crowd_together_are_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("bosket.data.formats.table_lines.rehash", lambda *_: False)
     with pytest.raises(DataError, match="one hash value"):
         Table.read(path, columns=["x"])
+
+
+@pytest.mark.parametrize("before", range(1, 20))
+def test_a_row_that_is_read_again_has_room_for_its_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    """Where the words outgrow their table in the middle of a row, its quoted cells are copied once more."""
+    path = tmp_path / "room.csv"
+    rows = [(f"x{at}", f"y{at}") for at in range(before)] + [("Z" * 5000, "last")]
+    path.write_text("a,b\n" + "".join(f'"{one}","{other}"\n' for one, other in rows))
+
+    def checked(text: Any, wanted: Any, seed: Any, words: Any, known: Any, state: Any, *rest: Any) -> Any:
+        used = int(words.offsets[state[table_lines.N_WORDS]])
+        assert words.letters.size >= used + len(text) - int(state[table_lines.AT])
+        return code_rows(text, wanted, seed, words, known, state, *rest)
+
+    code_rows = table_lines.code_rows
+    monkeypatch.setattr(table_lines, "code_rows", checked)
+    monkeypatch.setattr(table_lines, "_SLOTS", 2)
+    assert [tuple(record.values()) for record in Table.read(path)] == rows

@@ -99,9 +99,9 @@ class _Coder:
         n_most = len(rows.text) // max(2, self.wanted.size) + 1
         codes, ends = np.empty((n_most, self.known.size), np.int32), np.empty(n_most, np.int32)
         self.state[[AT, ROW, LINE, HEADERS]] = 0, 0, 0, rows.n_headers
-        self._make_room(len(rows.text))
         text, status = np.frombuffer(rows.text, np.uint8), FULL
         while status == FULL:
+            self._make_room(len(rows.text))  # anew each time: a row is read again, behind the words that it brought
             status = code_rows(text, self.wanted, self.seed, self.words, self.known, self.state, codes, ends)
             if status == FULL and not self._grow(2 * self.words.table.size):
                 status = CROWDED
