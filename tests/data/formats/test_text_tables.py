@@ -283,7 +283,7 @@ def test_a_row_that_is_read_again_has_room_for_its_letters(
 ) -> None:
     """Where the words outgrow their table in the middle of a row, its quoted cells are copied once more."""
     path = tmp_path / "room.csv"
-    rows = [(f"x{at}", f"y{at}") for at in range(before)] + [("Z" * 5000, "last")]
+    rows = [*((f"x{at}", f"y{at}") for at in range(before)), ("x0", "new"), ("Z" * 5000, "last")]
     path.write_text("a,b\n" + "".join(f'"{one}","{other}"\n' for one, other in rows))
 
     def checked(text: Any, wanted: Any, seed: Any, words: Any, known: Any, state: Any, *rest: Any) -> Any:
