@@ -149,6 +149,16 @@ class Tally:
         """The different reports, one of each."""
         return self.channel.payload.from_rows(self.rows)
 
+    @property
+    def _bits(self) -> list[int]:
+        """The bits that some number of reports has."""
+        return [bit for bit in range(int(self.counts.max(initial=1)).bit_length()) if (self.counts >> bit & 1).any()]
+
+    @property
+    def n_counters(self) -> int:
+        """How many counters :meth:`counter` puts together; each takes memory of its own."""
+        return max(1, len(self._bits))
+
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show: of all items, or of those asked for.
 
@@ -156,7 +166,7 @@ class Tally:
         reports, not by all.
         """
         payload, batch = self.channel.payload, self.batch
-        bits = [bit for bit in range(int(self.counts.max(initial=1)).bit_length()) if (self.counts >> bit & 1).any()]
+        bits = self._bits
         if bits in ([], [0]):
             return payload.counter(batch, items)
         parts = [payload.counter(batch.take(np.flatnonzero(self.counts >> bit & 1)), items) for bit in bits]

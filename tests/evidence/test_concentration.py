@@ -88,6 +88,16 @@ def test_one_forged_report_among_ninety_is_told_of() -> None:
     assert told_of(reports, {0, 1, 2}).record_size == 50
 
 
+def test_tables_and_partial_supports_tell_of_them_too() -> None:
+    reports = bk.Reports.concat([HONEST[:90], sent(PLAN, [[0, 1, 2]], size=50)])
+    with pytest.warns(bk.InfluenceWarning) as caught:
+        bk.contingency(reports, {0, 1}, {2})
+    assert caught[0].filename == __file__
+    with pytest.warns(bk.InfluenceWarning) as caught:
+        bk.partial_supports(reports, [0, 1, 2])
+    assert caught[0].filename == __file__
+
+
 @pytest.mark.parametrize("sizes", [(49, 50), (48, 49, 50), tuple(range(41, 51))], ids=str)
 def test_forgers_who_state_several_sizes_are_told_of(sizes: tuple[int, ...]) -> None:
     """None of the strata carries half of the squares, all together do; no more are named than that takes."""

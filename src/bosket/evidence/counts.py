@@ -12,7 +12,7 @@ COUNTS_A_CANDIDATE = 10
 """Counts that ``max_candidates`` allows for, for each candidate."""
 
 MAX_COUNTS = 100_000_000
-"""Counts that are kept at once, where no ``max_candidates`` is given: about 1 GB of them."""
+"""Counts that are kept at once, where no ``max_candidates`` is given: up to 4 GB while they are made."""
 
 
 def too_many_counts(what: str, number: int, n_strata: int, limit: int, *, level: int) -> TooManyCandidatesError:

@@ -64,6 +64,7 @@ def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None, *, max
 def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] | None, limit: int) -> None:
     strata = reports.channel.payload.strata(reports.batch)
     n_strata = 1 if strata is None else len(np.unique(strata))
+    n_strata *= reports.n_counters if isinstance(reports, Tally) else 1
     n_items = len(reports.domain) if items is None else len(items)
     if n_strata > 1 and n_strata * n_items > limit:
         raise too_many_counts("single items", n_items, n_strata, limit, level=1)

@@ -27,6 +27,7 @@ from bosket.evidence.mobius import differences
 from bosket.measures import MLXTEND, Contingency, measure
 from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
 from bosket.measures.many import ManyWay, margins, noise_of_squares
+from bosket.mining.influence import warn_of
 from bosket.mining.itemset_measures import many_way
 from bosket.statistics.estimates import Floats, normal_quantile
 
@@ -213,9 +214,9 @@ def contingency(data: Source, *sides: Iterable[Hashable], sampling: bool = False
     evidence = evidence_of(data, rows[0])
     sides_of = [sum(1 << items.index(item) for item in side) for side in ids]
     unions = tuple(sum(side for j, side in enumerate(sides_of) if pattern >> j & 1) for pattern in range(1 << len(ids)))
-    return ContingencyTable(
-        named, evidence.n_records, sampling, evidence.provenance.randomness, evidence.family(rows), unions
-    )
+    family = evidence.family(rows)
+    warn_of(family.whole.carried, evidence.domain, frames=1)
+    return ContingencyTable(named, evidence.n_records, sampling, evidence.provenance.randomness, family, unions)
 
 
 def _by_cells(covariance: Floats) -> Floats:

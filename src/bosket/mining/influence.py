@@ -9,8 +9,8 @@ from bosket.errors import InfluenceWarning
 from bosket.evidence.carried import Carried
 
 
-def warn_of(carried: Carried, domain: Domain) -> str | None:
-    """Warn of the worst of these, if there are any, and return the sentence; for the public calls, two frames up."""
+def warn_of(carried: Carried, domain: Domain, *, frames: int = 2) -> str | None:
+    """Warn of the worst of these, if there are any, and return the sentence; the public call is ``frames`` up."""
     worst = carried.worst
     if worst is None:
         return None
@@ -25,6 +25,6 @@ def warn_of(carried: Carried, domain: Domain) -> str | None:
     )
     warnings.warn(
         InfluenceWarning(sentence, itemset=tuple(labels), reports=worst.reports, record_size=worst.record_size),
-        stacklevel=4,
+        stacklevel=frames + 2,
     )
     return sentence

@@ -17,6 +17,7 @@ from bosket.checks import check_not_text
 from bosket.errors import ParameterError
 from bosket.evidence import Source, as_source, evidence_of
 from bosket.evidence.base import add_sampling
+from bosket.mining.influence import warn_of
 from bosket.statistics.estimates import Floats
 
 LARGEST = 8
@@ -90,6 +91,7 @@ def partial_supports(
     evidence = evidence_of(data, rows[0])
     n, k = evidence.n_records, len(union)
     family = evidence.family(rows)
+    warn_of(family.whole.carried, evidence.domain, frames=1)
     supports = family.values[0]
     covariance = family.covariance(range(1 << k))[0]
     if sampling:

@@ -142,3 +142,29 @@ def test_schemas_are_public(tmp_path: Path) -> None:
         Table.read(path, **DECLARED)
     with pytest.raises(ParameterError):
         Table.from_frame(pd.DataFrame({"age": [1]}), **DECLARED)
+
+
+def test_a_cell_of_digits_takes_time_by_its_length() -> None:
+    """A million digits and a letter: tried at every place, they would take hours."""
+    frame = pd.DataFrame({"age": ["20", "1" * 1_000_000 + "x"], "sex": ["F", "M"]})
+    table = Table.from_frame(frame, bins={"age": [15, 35]}, values={"sex": ["F", "M"]}, unknown="other")
+    assert [record["age"] for record in table] == ["[15,35)", "other"]
+
+
+def test_what_an_object_says_of_its_class_is_not_asked() -> None:
+    class Odd:
+        @property  # type: ignore[misc]  # that is what is odd about it
+        def __class__(self) -> Any:
+            raise RuntimeError("the class of this object")
+
+    frame = pd.DataFrame({"sex": ["F", Odd(), "M"]}, dtype=object)
+    table = Table.from_frame(frame, values={"sex": ["F", "M"]}, unknown="other")
+    assert [record["sex"] for record in table] == ["F", "other", "M"]
+
+
+def test_what_a_footer_claims_is_not_held_to_the_cap(tmp_path: Path) -> None:
+    path = tmp_path / "long.parquet"
+    words = ["F", "M"] * 500 + ["Z" * 60_000_000]
+    parquet.write_table(pa.table({"sex": words}), path, compression="zstd")
+    table = Table.read(path, values={"sex": ["F", "M"]}, unknown="other", max_bytes=40_000_000)
+    assert len(table) == 1001

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.data import Baskets, Table
-from bosket.data.formats import table_lines
+from bosket.data.formats import table_kernels, table_lines
 from bosket.errors import DataError
 from tests.data.formats.test_caps import write_repeated
 from tests.fuzz.budget import memory_within
@@ -287,11 +287,11 @@ def test_a_row_that_is_read_again_has_room_for_its_letters(
     path.write_text("a,b\n" + "".join(f'"{one}","{other}"\n' for one, other in rows))
 
     def checked(text: Any, wanted: Any, seed: Any, words: Any, known: Any, state: Any, *rest: Any) -> Any:
-        used = int(words.offsets[state[table_lines.N_WORDS]])
-        assert words.letters.size >= used + len(text) - int(state[table_lines.AT])
+        used = int(words.offsets[state[table_kernels.N_WORDS]])
+        assert words.letters.size >= used + len(text) - int(state[table_kernels.AT])
         return code_rows(text, wanted, seed, words, known, state, *rest)
 
-    code_rows = table_lines.code_rows
+    code_rows = table_kernels.code_rows
     monkeypatch.setattr(table_lines, "code_rows", checked)
     monkeypatch.setattr(table_lines, "_SLOTS", 2)
     assert [tuple(record.values()) for record in Table.read(path)] == rows

@@ -51,7 +51,8 @@ class _Attribute:
 
     def code(self, cell: object) -> int:
         """The place of the value that a cell stands for; any cell stands for one."""
-        if isinstance(cell, np.timedelta64) or not isinstance(cell, _READABLE):  # a time passes for a whole number
+        kind = type(cell)  # what an object says of its class is code of its own
+        if issubclass(kind, np.timedelta64) or not issubclass(kind, _READABLE):  # a time passes for a whole number
             return self.unknown
         try:
             found = self.coding.code(cell)
@@ -117,7 +118,7 @@ def _row(cells: list[str], n_columns: int, attributes: Sequence[_Attribute]) -> 
 
 def read_parquet(content: Content, choices: Choices, domain: TableDomain | None) -> tuple[Codes, TableDomain]:
     """A column per attribute; ``domain`` is that of the file, where it names one."""
-    with opened(content, what="a table") as file:
+    with opened(content, what="a table", is_claim_held=False) as file:
         columns = Columns(tuple(file.schema.names), (), content.source)
         check_names(columns.names, content.source)
         if domain is not None:
@@ -127,10 +128,19 @@ def read_parquet(content: Content, choices: Choices, domain: TableDomain | None)
             kind = file.schema.types[one.at]
             if pa.types.is_nested(kind):
                 raise content.source.error(f"must hold a value in {columns.called(one.at)}, and its schema says {kind}")
-        names, parts = [str(columns.names[one.at]) for one in attributes], [[np.empty(0, np.int64)] for _ in attributes]
-        for batch in sound(content, lambda: list(coded_batches(file, names))):
-            for one, part, name in zip(attributes, parts, names, strict=True):
-                part.append(_coded(one, *values_of(batch.column(name))))
+        names = [str(columns.names[one.at]) for one in attributes]
+        kinds = [np.min_scalar_type(len(one.attribute)) for one in attributes]
+        parts = [[np.empty(0, kind)] for kind in kinds]
+
+        def read() -> None:
+            n_records = 0
+            for batch in coded_batches(file, names):
+                n_records += batch.num_rows
+                content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
+                for one, part, kind, name in zip(attributes, parts, kinds, names, strict=True):
+                    part.append(_coded(one, *values_of(batch.column(name))).astype(kind))
+
+        sound(content, read)
     return _together([np.concatenate(part) for part in parts], attributes)
 
 
@@ -163,7 +173,7 @@ def _coded(one: _Attribute, codes: npt.NDArray[np.int64], values: list[Any]) -> 
     return np.array(meanings, np.int64)[codes]
 
 
-def _together(parts: Sequence[npt.NDArray[np.int64]], attributes: list[_Attribute]) -> tuple[Codes, TableDomain]:
+def _together(parts: Sequence[npt.NDArray[np.integer[Any]]], attributes: list[_Attribute]) -> tuple[Codes, TableDomain]:
     domain = TableDomain([one.attribute for one in attributes])
     codes = np.empty((len(parts[0]), len(parts)), domain.dtype)
     for at, part in enumerate(parts):

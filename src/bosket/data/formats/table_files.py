@@ -119,7 +119,7 @@ def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomai
 
 
 def _read_declared_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
-    with opened(content, what="a table") as file:
+    with opened(content, what="a table", is_claim_held=False) as file:
         stored = (file.schema.metadata or {}).get(TABLE_KEY)
         names = tuple(file.schema.names)
     domain = None if stored is None else _domain(stored)
