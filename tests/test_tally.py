@@ -215,6 +215,20 @@ def test_memory_goes_by_different_reports() -> None:
         _ = tally + tally
 
 
+def test_numbers_with_all_bits_take_the_memory_of_a_few() -> None:
+    """Whoever writes a tally chooses its numbers: one set of bitmaps for each bit would take forty times as much."""
+    plan = bk.Plan(bk.Domain(range(20_000)), bk.Flip(keep=0.9))
+    reports = plan.randomize(bk.Baskets([[at] for at in range(640)], items=range(20_000)), rng=bk.Seeded(1))
+    once = bk.Tally.of(reports)
+    many = once
+    for _ in range(39):
+        many = many + many + once  # every number becomes 2 n + 1: all bits set
+    assert set(many.counts.tolist()) == {(1 << 40) - 1}
+    with memory_within(40 << 20):
+        found = bk.mine(many, min_support=0.12, max_size=1)
+    assert dict(found) == pytest.approx(dict(bk.mine(once, min_support=0.12, max_size=1)))
+
+
 class TestFiles:
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:

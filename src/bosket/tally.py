@@ -7,6 +7,7 @@ themselves.  Equal reports stand in it once: it takes less room than the reports
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from bosket import report_files
 from bosket.counting.base import Counter
 from bosket.counting.distinct_rows import are_distinct, distinct
-from bosket.counting.shards import Shards
+from bosket.counting.shards import OneByOne, Shards
 from bosket.data import Domain
 from bosket.errors import DataError, PlanMismatchError
 from bosket.mechanisms.base import Channel
@@ -30,6 +31,7 @@ from bosket.reports import Reports, checked_batch, noted_guarantee, whole_batch
 MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
 
+_AT_ONCE = 8  # counters that are held together
 _LAYOUT = Layout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
 
 
@@ -156,8 +158,8 @@ class Tally:
 
     @property
     def n_counters(self) -> int:
-        """How many counters :meth:`counter` puts together; each takes memory of its own."""
-        return max(1, len(self._bits))
+        """How many counters :meth:`counter` holds at once; each takes memory of its own."""
+        return min(max(1, len(self._bits)), _AT_ONCE)
 
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show: of all items, or of those asked for.
@@ -169,8 +171,14 @@ class Tally:
         bits = self._bits
         if bits in ([], [0]):
             return payload.counter(batch, items)
-        parts = [payload.counter(batch.take(np.flatnonzero(self.counts >> bit & 1)), items) for bit in bits]
-        return Shards(parts, [1 << bit for bit in bits])
+
+        def part(bit: int) -> Counter:
+            return payload.counter(batch.take(np.flatnonzero(self.counts >> bit & 1)), items)
+
+        times = [1 << bit for bit in bits]
+        if len(bits) > _AT_ONCE:  # numbers that somebody made up may have all bits
+            return OneByOne([partial(part, bit) for bit in bits], times)
+        return Shards([part(bit) for bit in bits], times)
 
     def write(self, path: str | Path) -> None:
         """Write Parquet, reports with a column ``count``; an existing file is replaced only when it is complete."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -25,11 +25,34 @@ class Shards:
         self.n_records = sum(number * part.n_records for number, part in zip(self.times, self.parts, strict=True))
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
-        total = np.zeros((len(self.strata), len(itemsets)), np.int64)
-        place = {stratum: row for row, stratum in enumerate(self.strata)}
-        for number, part in enumerate(self.parts, 1):
-            rows = [place[stratum] for stratum in part.strata]
-            total[rows] += self.times[number - 1] * part.supports(itemsets)
-            if on_progress is not None:
-                on_progress(len(itemsets) * number // len(self.parts))
-        return total
+        return _added(self.strata, self.parts, self.times, itemsets, on_progress)
+
+
+class OneByOne:
+    """Shards that are made when they are counted, one after the other: they take the memory of one, the time of all."""
+
+    def __init__(self, makers: Sequence[Callable[[], Counter]], times: Sequence[int]) -> None:
+        self.makers, self.times = tuple(makers), tuple(times)
+        known = [(part.strata, part.n_records) for part in (make() for make in self.makers)]
+        self.strata = tuple(sorted({stratum for strata, _ in known for stratum in strata}))
+        self.n_records = sum(number * records for number, (_, records) in zip(self.times, known, strict=True))
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        return _added(self.strata, (make() for make in self.makers), self.times, itemsets, on_progress)
+
+
+def _added(
+    strata: Sequence[int],
+    parts: Iterable[Counter],
+    times: Sequence[int],
+    itemsets: ItemsetRows,
+    on_progress: Callable[[int], None] | None,
+) -> Counts:
+    """The sum of what the parts count, each taken ``times`` times, by stratum of all parts."""
+    total = np.zeros((len(strata), len(itemsets)), np.int64)
+    place = {stratum: row for row, stratum in enumerate(strata)}
+    for number, (part, often) in enumerate(zip(parts, times, strict=True), 1):
+        total[[place[stratum] for stratum in part.strata]] += often * part.supports(itemsets)
+        if on_progress is not None:
+            on_progress(len(itemsets) * number // len(times))
+    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,14 @@ def test_what_a_footer_claims_is_not_held_to_the_cap(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"sex": words}), path, compression="zstd")
     table = Table.read(path, values={"sex": ["F", "M"]}, unknown="other", max_bytes=40_000_000)
     assert len(table) == 1001
+
+
+def test_a_row_of_millions_of_cells_is_not_made_out(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("age,sex\n20,F\n" + "," * 8_000_000 + "\n30,M\n")
+    tracemalloc.start()
+    table = Table.read(path, bins={"age": [15, 35]}, values={"sex": ["F", "M"]}, unknown="other")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [record["sex"] for record in table] == ["F", "other", "M"]
+    assert peak < 60_000_000, "a list of all cells takes more"

@@ -92,20 +92,20 @@ def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
     attributes = _attributes(columns, choices)
     parts, n_records = [np.empty((0, len(attributes)), np.int64)], 0
     for block in blocks:
-        rows = [_row(cells, len(names), attributes) for cells in _lines(block)]
+        rows = [_row(cells, len(names), attributes) for cells in _lines(block, len(names))]
         parts.append(np.array(rows, np.int64).reshape(len(rows), len(attributes)))
         n_records += len(rows)
         content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
     return _together(list(np.concatenate(parts).T), attributes)
 
 
-def _lines(block: Lines) -> Iterator[list[str]]:
-    """The cells of each line; none where they cannot be made out."""
+def _lines(block: Lines, n_columns: int) -> Iterator[list[str]]:
+    """The cells of each line, as many as the header has and one; none where they cannot be made out."""
     lines = block.text.split(b"\n")
     for line in lines[:-1] if block.text.endswith(b"\n") else lines:
         text = line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
         try:
-            yield text.split(",") if '"' not in text else next(csv.reader([text]), [])
+            yield text.split(",", n_columns) if '"' not in text else next(csv.reader([text]), [])
         except csv.Error:  # a cell that is too long, a carriage return among the others
             yield []
 
