@@ -180,3 +180,10 @@ def test_a_row_of_millions_of_cells_is_not_made_out(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert [record["sex"] for record in table] == ["F", "other", "M"]
     assert peak < 60_000_000, "a list of all cells takes more"
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_numbers_of_few_bits_are_those_they_are_written_as(kind: Any) -> None:
+    frame = pd.DataFrame({"d": np.array([1, 2, 0.1], kind)})
+    table = Table.from_frame(frame, values={"d": ["1", "2", "0.1"]}, unknown="other")
+    assert [record["d"] for record in table] == ["1", "2", "0.1"]

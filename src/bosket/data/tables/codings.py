@@ -12,6 +12,8 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from bosket.data.baskets.rows import domain_of, plain
 from bosket.data.formats.vocabulary import written
 from bosket.data.tables.domain import Attribute, refused
@@ -109,6 +111,8 @@ def declared(name: str, values: Declared, *, is_declared: bool = True) -> Coding
         equal[cell] = alike[str(cell)] = at
 
     def code(cell: Hashable) -> int:
+        if isinstance(cell, np.float16 | np.float32):  # 0.1 of few bits is written 0.1
+            cell = float(str(cell))
         at = equal.get(cell, alike.get(written(cell) or "" if isinstance(cell, float) else str(cell)))
         if at is not None:
             return at
