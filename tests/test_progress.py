@@ -12,7 +12,7 @@ import bosket as bk
 from bosket.progress import LevelProgress
 
 SOURCE = Path(bk.__file__).parent
-OF_COUNTERS = {"supports", "shown", "_pairs"}
+OF_COUNTERS = {"supports", "shown", "_pairs", "_added"}
 """What a counter does hears how many itemsets are done, from whoever has a Meter for them."""
 
 

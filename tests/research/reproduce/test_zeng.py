@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import statistics
 from pathlib import Path
 
 import pytest
@@ -119,10 +120,13 @@ def test_the_command_says_what_was_tuned(
 
 @pytest.mark.data
 def test_diffpart_keeps_what_the_paper_says() -> None:
-    """6734.5 records of bms_webview2, on average, after sanitizing; with the setting that serves best, within 15 %."""
+    """6734.5 records of bms_webview2 after sanitizing; with the setting that serves best, within 5 %.
+
+    In about one run of 60 the first count misses its limit and no record is released, hence the median: that five
+    runs of nine release nothing has a chance of 2e-7."""
     baskets = Baskets.read(benchmark_file("bms_webview2.dat.gz"))
-    kept = [diffpart.sanitize(baskets, epsilon=zeng.EPSILON, **zeng.DIFFPART).baskets.n_records for _ in range(3)]
-    assert sum(kept) / 3 == pytest.approx(6734.5, rel=0.15)
+    kept = [diffpart.sanitize(baskets, epsilon=zeng.EPSILON, **zeng.DIFFPART).baskets.n_records for _ in range(9)]
+    assert statistics.median(kept) == pytest.approx(6734.5, rel=0.05)
 
 
 @pytest.mark.data
