@@ -45,8 +45,8 @@ demo: $(VENV)/.dev ## generate baskets, randomize, mine, and write demo/report.h
 test: $(VENV)/.dev ## the quick test suite, on all cores
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal
 
-slow: $(VENV)/.dev ## the heavier checks too
-	$(BIN)/python -m pytest -q
+slow: $(VENV)/.dev ## the heavier half: statistics, files that fill memory, minutes of fuzzing, more examples of every property
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "slow or hypothesis" --hypothesis-profile thorough -n auto --dist worksteal
 
 lint: $(VENV)/.dev ## format and lint
 	$(BIN)/ruff format --check .

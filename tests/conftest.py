@@ -9,6 +9,8 @@ from bosket.compiling import announcer
 announcer.said = True  # kernels compile on first use: no test should find a line about that in what it captures
 
 # Kernels compile on first use, so no deadline; fixed examples, so that a commit's verdict does not depend on luck.
-settings.register_profile("commit", deadline=None, derandomize=True)
+# `make slow` runs every test of a property again, under "thorough".
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
-settings.load_profile("commit")
+settings.load_profile("quick")

@@ -249,6 +249,7 @@ def test_what_is_not_text_is_refused(value: Any) -> None:
         bk.Plan.from_json(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cut_and_paste", "select_a_size"])
 def test_record_sizes_that_collide_are_refused_at_once(name: str) -> None:
     """Multiples of 2^61 - 1 have one hash value, and a lookup among them takes time by their number."""

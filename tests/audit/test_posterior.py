@@ -29,6 +29,7 @@ def test_it_is_what_breaches_count() -> None:
     assert compared == 6
 
 
+@pytest.mark.slow
 def test_its_error_is_the_spread_over_repetitions() -> None:
     """The same records randomized 400 times; an error of two thirds or one and a half as much would be caught."""
     raw = simulate(MAILORDER_STAND, 4_000, seed=9)

@@ -241,6 +241,7 @@ def test_a_real_sigint_in_the_middle_of_mining(study: Study) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_standard_output_that_is_full_or_closed(study: Study) -> None:
     command = [sys.executable, "-m", "bosket.cli", "mine", str(study.baskets), "--min-support", "0.1"]
@@ -270,7 +271,7 @@ def test_progress_and_logs_go_to_standard_error_when_asked(run: Run, study: Stud
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize("columns", [60, 80, 120, 250])
+@pytest.mark.parametrize("columns", [60, *(pytest.param(n, marks=pytest.mark.slow) for n in (80, 120, 250))])
 def test_narrow_terminals_lose_whole_columns_and_no_digit(study: Study, columns: int) -> None:
     """Items and the first number stay; what does not fit is left out, and that is said."""
     import pty

@@ -96,6 +96,7 @@ def test_no_itemsets_no_counts(engine: str) -> None:
     assert counter.supports(np.empty((0, 2), np.int32)).shape == (1, 0)
 
 
+@pytest.mark.slow
 def test_large_blocks_and_many_items() -> None:
     """More words than a block and more items than a tile: the cache blocking itself, against a dense product."""
     rng = np.random.default_rng(5)

@@ -80,6 +80,7 @@ def test_a_bound_is_near_a_loss_that_is_known() -> None:
     assert distinguish(coin, 1.0, 0.1, lambda answer: not answer, trials=1000).epsilon > 3
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_the_local_model() -> None:
     """A bit kept with 3/4 tells ln 3 at most; whoever is told by the first bit that it is 7/8 is found out."""
     one, other = (of([record], n_items=1) for record in ([0], []))
@@ -175,6 +176,7 @@ def audit_lengths(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("added", [3, 500])
 def test_lengths(added: int) -> None:
     """A record that moves the cut, and one longer than any that is told apart."""
@@ -219,6 +221,7 @@ def audit_first(
 FEW = [[0, 1], [1], [2, 3], []]
 
 
+@pytest.mark.slow
 def test_first_level() -> None:
     """A record of as many items as are kept, which is the worst: all of them go up by one."""
     fewer = of(FEW, n_items=6)
@@ -226,6 +229,7 @@ def test_first_level() -> None:
     assert 0.7 < found.epsilon <= 2
 
 
+@pytest.mark.slow
 def test_first_level_of_long_records() -> None:
     """A record of six items where one is kept; were it not cut, its loss would be six times the claim."""
     records, fewer = of([*FEW, list(range(6))], n_items=6), of(FEW, n_items=6)
@@ -234,6 +238,7 @@ def test_first_level_of_long_records() -> None:
     assert found.epsilon > 1
 
 
+@pytest.mark.slow
 def test_a_forgotten_sensitivity_is_found() -> None:
     """Six counts move, and the noise is that of one."""
     records, fewer = of([*FEW, list(range(6))], n_items=6), of(FEW, n_items=6)
@@ -274,6 +279,7 @@ def audit_next(
     return distinguish_by(run, records, fewer, ratio, trials=trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", [[1, 2, 3], [0, 1, 2, 3, 4]])
 def test_next_level(record: list[int]) -> None:
     """A record that holds all the candidates that a record can, of as many items as are kept and of more."""
@@ -314,6 +320,7 @@ def largest_up_to(cap: int) -> Callable[[Baskets], list[int]]:
 FIRST_PAIR = [[0]] * 80 + [[0, 1]] * 24  # one pair more reaches the floor, 25
 
 
+@pytest.mark.slow
 def test_cardinality() -> None:
     """A record that holds every itemset at the limit: all comparisons are as close as can be, and all of them move."""
     fewer = of([[0, 1, 2, 3]] * 9, n_items=4)
@@ -384,6 +391,7 @@ def evidence(
 SMALL = [[0, 1], [0, 1], [0], [1], [2], [0, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_the_miner(trials: int) -> None:
     """One more record, with the commonest pair in it, by everything that comes out."""
@@ -400,6 +408,7 @@ def test_the_miner(trials: int) -> None:
     assert trials < 10_000 or found.epsilon > 1  # few runs show little
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", [[], [0, 1, 2, 3, 4, 5]])
 def test_the_miner_on_strange_records(record: list[int]) -> None:
     """A record without items, and one longer than any that is told apart, beside nothing at all."""
@@ -416,6 +425,7 @@ def test_the_miner_on_strange_records(record: list[int]) -> None:
     assert found.epsilon <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mistake, event",
     [
@@ -435,6 +445,7 @@ def test_lengths_and_totals_that_nobody_paid_for_are_found(
     assert distinguish(mine, *both, event, trials=200).epsilon > 1
 
 
+@pytest.mark.slow
 def test_items_that_only_one_person_has_are_found() -> None:
     """The domain must be declared.  This mistake is the caller's: `Baskets` without ``items`` holds what occurs."""
     records, fewer = of([*SMALL, [3]], n_items=4), of(SMALL, n_items=4)
@@ -485,6 +496,7 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
     return distinguish_by(released(call), records, fewer, all_of_it, trials=trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "added, trials",
     [([0, 1], 200), *(pytest.param(one, 10_000, marks=pytest.mark.slow) for one in ([0, 1], [0, 1, 2]))],
@@ -495,6 +507,7 @@ def test_mine(added: list[int], trials: int) -> None:
     assert found.epsilon <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_top_k(trials: int) -> None:
     """The second support is that of an item the added record has."""
@@ -504,6 +517,7 @@ def test_top_k(trials: int) -> None:
     assert found.epsilon <= 1
 
 
+@pytest.mark.slow
 def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """top_k with the exact k-th support: it is in the release for all to see."""
 

@@ -94,6 +94,7 @@ class TestWithoutNoise:
 
 
 class TestBudget:
+    @pytest.mark.slow
     def test_it_is_paid_in_full_and_no_more(self) -> None:
         for epsilon in (1.0, 0.7, 1 / 3, 0.123456789):
             budget = bk.Budget.in_memory(epsilon)
@@ -183,6 +184,7 @@ class TestBudget:
 class TestNoise:
     """What noise alone must not bring about."""
 
+    @pytest.mark.slow
     def test_items_that_nobody_has(self) -> None:
         """Ten thousand of them, at a limit of some four times the scale of the noise: a hundred would pass it."""
         baskets = bk.Baskets([[0]] * 5000 + [[1]] * 5000, items=range(10_000))
@@ -438,6 +440,7 @@ class TestRelease:
                 seen += [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
                 seen += list(getattr(value, "__dict__", {}).values()) if not isinstance(value, type) else []
 
+    @pytest.mark.slow
     def test_intervals_cover_what_truncation_took(self) -> None:
         """Records of six items on average cut to five, and chosen among many candidates: at least 95%."""
         baskets = bk.quest(records=20_000, mean_size=6, mean_pattern=3, items=200, patterns=100, seed=3)
@@ -453,6 +456,7 @@ class TestRelease:
         assert len(held) > 300
         assert np.mean(held) > 0.95
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("longest", [5, 10])
     def test_intervals_cover_records_longer_than_those_told_apart(self, longest: int) -> None:
         """Records of eighteen items on average: 19% of the intervals held where ten were the longest told apart."""

@@ -88,6 +88,7 @@ def test_a_stage_that_takes_more_than_its_share_is_stopped(monkeypatch: pytest.M
         bk.curator.mine(baskets, epsilon=1.0, min_support=0.5)
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_answered_while_noise_is_drawn() -> None:
     """Ten million draws take a minute; the signal comes after half a second."""
     program = """
@@ -160,6 +161,7 @@ def test_threads_do_not_take_features_from_each_other(features: set[str]) -> Non
     assert features == set()
 
 
+@pytest.mark.slow
 def test_importing_and_asking_switches_nothing_on() -> None:
     program = (
         "import bosket, bosket.curator\n"

@@ -194,6 +194,7 @@ def test_candidates_move_no_more_than_paid_for(limit: int, size: int) -> None:
     assert most == (1 if limit >= size else 0)  # it is reached, but where nothing fits
 
 
+@pytest.mark.slow
 def test_all_counts_move_no_more_than_paid_for() -> None:
     """Items, pairs and lengths of neighbours, data sets enumerated."""
     rng = np.random.default_rng(5)

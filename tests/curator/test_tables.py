@@ -107,6 +107,7 @@ def test_one_record_moves_no_more_than_paid_for() -> None:
         assert moved == [sensitivity(3, 1, 7, 1), comb(3, 2)]
 
 
+@pytest.mark.slow
 def test_the_number_of_records_is_as_noisy_as_paid() -> None:
     """An audit of the number, which is all that is measured of the lengths."""
 

@@ -26,8 +26,9 @@ from bosket.errors import BosketError
 Example = TypeVar("Example")
 Result = TypeVar("Result")
 
-QUICK, SLOW = 150, 20_000
-"""Numbers of examples."""
+QUICK, SLOW = 150, 1000
+"""Numbers of examples: once, and again and again for `MINUTES`."""
+MINUTES = 1.5
 
 EXAMPLES = [pytest.param(QUICK, id="quick"), pytest.param(SLOW, id="slow", marks=pytest.mark.slow)]
 
@@ -64,8 +65,11 @@ def fuzz(
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
+    end = time.monotonic() + (60 * MINUTES if examples == SLOW else 0)
     with memory_within(memory):
         options(given(inputs)(check))()
+        while time.monotonic() < end:
+            options(given(inputs)(check))()
 
 
 def only_refused(call: Callable[[], Result]) -> Result | None:

@@ -70,6 +70,7 @@ def test_summed_variances_are_those_of_all_outcomes(mechanism: Mechanism) -> Non
     assert expected(mechanism, FOUR, truth, said) == pytest.approx(expected(mechanism, FOUR, truth, squares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_a_randomized_label_is_reconstructed_with_the_rest(mechanism: Mechanism) -> None:
     truth = (0, 3)  # young and no, old and yes

@@ -103,6 +103,7 @@ class TestPaper:
         two_raised = channel_of([0.7, 0.9, 0.9], [0.3, 0.1, 0.1])
         assert two_raised.variance((0, 1, 2), self.CELLS) == pytest.approx(5_382.2, abs=0.05)
 
+    @pytest.mark.slow
     @given(st.lists(st.tuples(keeps, keeps), min_size=1, max_size=8), st.integers(0, 2**32 - 1), st.booleans())
     def test_recursion_matrix_inversion_and_weights_agree(
         self, parameters: list[tuple[float, float]], seed: int, symmetric: bool

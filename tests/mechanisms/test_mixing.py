@@ -84,6 +84,7 @@ def test_reports_follow_the_law() -> None:
         assert_rejected(chi_square(cells, wrong))
 
 
+@pytest.mark.slow
 def test_errors_are_the_spread_over_repetitions() -> None:
     """The same records mixed 1500 times: stated variances are the observed ones, and half as much again is not."""
     baskets = bk.Baskets([[0, 1, 2]] * 200 + [[0]] * 300 + [[1, 2]] * 200 + [[]] * 300, items=range(3))

@@ -46,6 +46,7 @@ def test_numbers_are_those_of_the_rules_table(reports: bk.Reports, sampling: boo
         assert found.radius(0.9) == pytest.approx((high - low) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sampling", "seed"), [(False, 21), pytest.param(True, 22, marks=pytest.mark.slow)])
 def test_intervals_cover(sampling: bool, seed: int) -> None:
     """90% intervals hold the true confidence 90 times in 100: a binomial test at 1e-9 on 1700 rule-repetitions.
@@ -85,6 +86,7 @@ def _without_covariance(ratio: Ratio) -> float:
     return math.sqrt(ratio.variance_numerator + ratio.value**2 * ratio.variance_denominator) / ratio.denominator
 
 
+@pytest.mark.slow
 def test_a_rare_antecedent_has_wide_intervals_that_cover_more_often() -> None:
     """Three standard errors above 0: at 90% they hold the truth some 95 times in 100, and are never too narrow."""
     baskets = bk.Baskets([["a", "b"]] * 20 + [["a"]] * 30 + [["b"]] * 200 + [[]] * 1750, items=["a", "b"])

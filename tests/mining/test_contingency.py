@@ -80,6 +80,7 @@ def _sides(reports: bk.Reports, rng: np.random.Generator) -> tuple[set[object], 
             return set(labels[:1]), set(labels[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "sampling"),
     [

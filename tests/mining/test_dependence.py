@@ -166,6 +166,7 @@ class TestNumbers:
 
 
 class TestValidity:
+    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["one keep for each item", "1s and 0s differently", "rare items"])
     def test_p_values_of_independent_items_are_uniform_or_larger(self, how: str) -> None:
         """4000 pairs of independent items in 50 data sets, no item in two pairs.
@@ -196,6 +197,7 @@ class TestValidity:
             assert_plausible(stats.binom.sf(count - 1, total, alpha))
         assert_rejected(stats.binom.sf(halved - 1, total, 0.05))
 
+    @pytest.mark.slow
     def test_the_limit_holds_for_the_original_correlation(self) -> None:
         """3600 pairs in 60 data sets with correlations of -0.5 to 0.5; reports have 36% of them, by the identity.
 

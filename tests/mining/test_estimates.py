@@ -33,7 +33,9 @@ def reports_of(plan: bk.Plan, patterns: tuple[Pattern, ...]) -> Reports:
 
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 @pytest.mark.parametrize("truth", TRUTHS, ids=str)
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@pytest.mark.parametrize(
+    "mechanism", [MECHANISMS[-1], *(pytest.param(one, marks=pytest.mark.slow) for one in MECHANISMS[:-1])], ids=str
+)
 def test_every_outcome_of_a_small_data_set(mechanism: bk.Mechanism, truth: tuple[Pattern, ...]) -> None:
     """All 64 reports of two records on three items, through the whole pipeline, each with its probability.
 
@@ -77,6 +79,7 @@ SIZED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [({0, 1}, {1}), ({0, 2}, {0, 1}), ({3}, set())], ids=str)
 @pytest.mark.parametrize(("mechanism", "law"), SIZED, ids=[str(mechanism) for mechanism, _ in SIZED])
 def test_every_outcome_where_sizes_are_strata(
@@ -112,6 +115,7 @@ def test_every_outcome_where_sizes_are_strata(
         assert predicted == pytest.approx(spread[place, place], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=str)
 def test_variance_with_sampling_is_that_of_drawn_people(mechanism: bk.Mechanism) -> None:
@@ -138,6 +142,7 @@ def test_variance_with_sampling_is_that_of_drawn_people(mechanism: bk.Mechanism)
     np.testing.assert_allclose(claimed, spread / 2, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "sampling", "seed"),
     [
@@ -189,6 +194,7 @@ def _pack(dense: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> np.ndarray[
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
+@pytest.mark.slow
 def test_intervals_of_a_handful_of_reports_do_not_cover() -> None:
     """The stated limit is real: EMASK 0.5 / 0.99 on a pair of support 0.002 in 1000 records, half a report a run.
 

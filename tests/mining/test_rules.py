@@ -216,6 +216,7 @@ def test_conviction_of_a_rule_that_may_be_certain() -> None:
     assert unbounded > infinite > 0
 
 
+@pytest.mark.slow
 def test_stated_errors_are_the_spread_of_repetitions(baskets: bk.Baskets) -> None:
     """300 randomizations of one data set: the spread of confidence and lift against their mean stated errors.
 
@@ -359,6 +360,7 @@ class TestSelection:
 class TestSignificance:
     """Two independent items, 250 groups of people, each randomized anew."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "mechanism",
         [bk.Flip(keep=0.97), pytest.param(bk.CutAndPaste(cutoff=5, insert=0.2), marks=pytest.mark.slow)],
@@ -379,6 +381,7 @@ class TestSignificance:
             assert_plausible(float(stats.kstest(p_values, "uniform").pvalue))
             assert_rejected(float(stats.kstest(too_small, "uniform", alternative="greater").pvalue))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("max_size", [2, 3])
     @pytest.mark.parametrize("keep", [0.999, 0.95, 0.2])
     def test_rare_and_common_items_are_not_called_dependent(self, keep: float, max_size: int) -> None:
@@ -466,6 +469,7 @@ class TestSignificance:
         assert (frame[frame["lift"] < 1]["p_value"] > 0.5).all()
 
 
+@pytest.mark.slow
 def test_bias_is_that_of_repetitions() -> None:
     """The mean of chi-square over 1500 randomizations exceeds its truth by the stated bias; six standard errors."""
     truth = np.array([[0.26, 0.24], [0.24, 0.26]])
@@ -514,6 +518,7 @@ def test_cautions_name_what_is_not_sure(found: bk.FrequentItemsets) -> None:
     assert all(Scale(word) for word in frame.attrs["about"]["intervals"].values())
 
 
+@pytest.mark.slow
 def test_intervals_widened_for_selection_hold_of_the_best() -> None:
     """The best of 380 rules between independent items, all with lift 1: plain intervals miss, widened ones do not.
 

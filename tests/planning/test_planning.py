@@ -69,6 +69,7 @@ def problems(draw: st.DrawFn) -> tuple[int, int, list[float], float]:
 
 
 class TestSmallestInsert:
+    @pytest.mark.slow
     @given(problems())
     @settings(max_examples=60)
     def test_never_rejected_and_nothing_smaller_passes(self, problem: tuple[int, int, list[float], float]) -> None:

@@ -31,7 +31,7 @@ def found(request: pytest.FixtureRequest) -> Found:
     """With low limits and much noise, so that some estimates lie outside [0, 1]."""
     baskets = bk.quest(records=2000, mean_size=5, items=20, patterns=10, seed=7)
     reports = bk.Flip(keep=0.9).randomize(baskets, rng=bk.Seeded(7))
-    result = bk.mine(reports if request.param == "reports" else baskets, min_support=0.05)
+    result = bk.mine(reports if request.param == "reports" else baskets, min_support=0.05, max_size=3)
     return Found(result.rules(min_threshold=0.3), result.to_frame())
 
 

@@ -22,6 +22,7 @@ def test_bars_hold_on_the_right_side() -> None:
     }
 
 
+@pytest.mark.slow
 def test_calls_are_taken_in_turns_after_a_warm_up() -> None:
     calls: list[str] = []
     took = medians({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3)

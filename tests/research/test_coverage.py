@@ -17,6 +17,7 @@ def rows() -> dict[str, dict[str, object]]:
     return {row["measure"]: row for row in coverage.run(repetitions=120).rows()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.gradient is not None])
 def test_intervals_without_caution_hold_the_truth(name: str, rows: dict[str, dict[str, float]]) -> None:
     """At least 93% of them over all settings, and not because nearly all rows carry a caution."""
@@ -31,6 +32,7 @@ def test_cautions_are_needed(rows: dict[str, dict[str, float]]) -> None:
     assert sum(row["coverage_of_all"] < coverage.ENOUGH for row in rows.values()) > 20
 
 
+@pytest.mark.slow
 def test_errors_that_are_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fifth off every standard error: no measure would pass, but for one that is nearly always 0 or far from it."""
 

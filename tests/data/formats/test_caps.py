@@ -120,6 +120,7 @@ def test_memory_follows_the_records_and_not_the_text(
     follow_memory(tmp_path, name, layout, head, block, is_declared, n_blocks=192, limit=96 * MIB)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, layout, head, block", [LARGE[0], LARGE[2]], ids=["dat", "long"])
 @pytest.mark.parametrize("is_declared", [False, True], ids=["seen", "declared"])
 def test_memory_of_a_small_bomb(
@@ -379,6 +380,7 @@ RARE = ["long", "lists of text", "one list", "fixed"]
 KINDS = ["text", "lists", *(pytest.param(kind, marks=pytest.mark.slow) for kind in RARE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["baskets", "table"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_of_a_parquet_bomb(tmp_path: Path, kind: str, what: str) -> None:

@@ -25,6 +25,7 @@ TEXTS: dict[str, tuple[str, bytes, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"items": [1, 2], "unknown": "drop"}, {"items": [1, 2]}])
 @pytest.mark.parametrize("text", TEXTS)
 def test_records_without_items_count_for_what_they_take(tmp_path: Path, text: str, options: dict[str, Any]) -> None:
@@ -71,6 +72,7 @@ def test_bits_of_a_file_count_for_what_they_become(tmp_path: Path, name: str, is
         Baskets.read(path, max_bytes=4 * MIB, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_declared", [False, True], ids=["seen", "declared"])
 def test_one_hot_cells_take_little_more_than_the_records(tmp_path: Path, is_declared: bool) -> None:
     """Four bytes for each item of a record, where it was twenty and more."""
@@ -99,6 +101,7 @@ LISTS: dict[str, tuple[str, dict[str, Any], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [None, range(10)], ids=["seen", "declared"])
 @pytest.mark.parametrize("kind", LISTS)
 def test_items_count_for_what_they_take(tmp_path: Path, kind: str, items: Any) -> None:

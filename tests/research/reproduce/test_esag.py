@@ -29,6 +29,7 @@ def drawn() -> dict[int, Figure]:
 
 
 class TestFigures:
+    @pytest.mark.slow
     def test_all_nine(self, drawn: dict[int, Figure]) -> None:
         assert sorted(drawn) == list(range(1, 10))
         for figure in drawn.values():
@@ -83,6 +84,7 @@ class TestFigures:
 class TestSection54:
     """The paper's parameters on simulated data with its sizes of records."""
 
+    @pytest.mark.slow
     @STANDS
     def test_predicted_sigmas_are_the_spread(self, stand: Stand) -> None:
         """The same 10 000 records randomized 300 times: chi-square of the squared errors over the predicted variances.
@@ -122,6 +124,7 @@ class TestSection54:
         assert len(true & found) > 0.9 * len(true)
         assert len(found - true) < 0.2 * len(true)
 
+    @pytest.mark.slow
     @STANDS
     def test_breaches_stay_below_half_where_planned_so(self, stand: Stand) -> None:
         """The formula says that all itemsets stay below 50% for these data; so do those counted.

@@ -65,6 +65,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_figure_has_its_methods(folder: Path) -> None:
     said: list[str] = []
     result = zeng.run(data=folder, times=1, tell=said.append)
@@ -88,6 +89,7 @@ def test_every_figure_has_its_methods(folder: Path) -> None:
     assert {f"bms_webview1 at 5%: {method}" for method in zeng.THRESHOLD} <= set(said)
 
 
+@pytest.mark.slow
 def test_no_f_of_nothing_without_a_word(folder: Path) -> None:
     """Where DiffPart gives nothing it is said why; where it gives something it is given as many as there are."""
     rows = {(row["data"], row["limit"], row["method"]): row for row in zeng.run(data=folder, times=1)["thresholds"]}
@@ -104,6 +106,7 @@ def test_no_f_of_nothing_without_a_word(folder: Path) -> None:
     assert "sanitized records, which are fewer" in answer.note
 
 
+@pytest.mark.slow
 def test_the_command_says_what_was_tuned(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
