@@ -128,6 +128,20 @@ def check_choice(name: str, value: Any, choices: Iterable[str], *, of: str | Non
     return str(value)
 
 
+def check_text(name: str, value: Any, *, of: str | None = None) -> str:
+    """A string, which may be empty."""
+    if not isinstance(value, str):
+        raise _fail(name, of, "be text", value)
+    return value
+
+
+def check_different(name: str, value: Any, other: str, its_value: Any, *, of: str | None = None) -> Any:
+    """A value that another parameter does not have."""
+    if value == its_value:
+        raise _fail(name, of, f"differ from '{other}'", value)
+    return value
+
+
 def check_not_text(itemset: Any) -> Any:
     """An itemset as it is; a string, each letter of which would be an item, is refused."""
     if isinstance(itemset, str):

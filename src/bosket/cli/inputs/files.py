@@ -33,7 +33,13 @@ def read_baskets(
 
     suffix = input_suffix(path, options, default="dat")
     return Baskets.read_from(
-        content_of(path, options), suffix=suffix, layout=options.layout, items=items, unknown=unknown
+        content_of(path, options),
+        suffix=suffix,
+        layout=options.layout,
+        record=options.record,
+        item=options.item,
+        items=items,
+        unknown=unknown,
     )
 
 

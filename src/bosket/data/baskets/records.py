@@ -30,6 +30,7 @@ from bosket.data.baskets.rows import (
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats import basket_files as files
 from bosket.data.formats import declared_frames, declared_records
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.frames import columns_of
 from bosket.data.formats.layouts import Layout, to_csr
@@ -205,12 +206,18 @@ class Baskets:
         path: str | os.PathLike[str],
         *,
         layout: Layout | None = None,
+        record: str | None = None,
+        item: str | None = None,
         items: Iterable[Hashable] | Domain | None = None,
         unknown: Unknown = "refuse",
         max_bytes: int | None = MAX_BYTES,
     ) -> Self:
         """Read a ``.dat`` (FIMI), ``.csv`` or ``.parquet`` file, each also with ``.gz``; see
         ``bosket.data.formats.basket_files``.
+
+        ``record`` and ``item`` name the columns of a long CSV or Parquet file, as in ``from_frame``; without them they
+        must be called so, or be the only two.  ``item`` alone names a column of lists in Parquet.  Other columns of the
+        file are not looked at, and may hold anything.
 
         ``items`` declares the domain, and the result has just that one.  Reading then follows the declaration and
         never the data.  A cell stands for the item that is written as it is: 3 for 3 and "3", and in Parquet 3.0 too;
@@ -225,8 +232,8 @@ class Baskets:
 
         ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
         """
-        content = Content(Path(path), max_bytes)
-        return cls._of(files.read(content, layout=layout, vocabulary=_vocabulary(items, unknown)))
+        content, told = Content(Path(path), max_bytes), Arrangement(layout, record, item)
+        return cls._of(files.read(content, told=told, vocabulary=_vocabulary(items, unknown)))
 
     @classmethod
     def read_from(
@@ -235,11 +242,14 @@ class Baskets:
         *,
         suffix: str | None = None,
         layout: Layout | None = None,
+        record: str | None = None,
+        item: str | None = None,
         items: Iterable[Hashable] | Domain | None = None,
         unknown: Unknown = "refuse",
     ) -> Self:
         """The same of an open file such as standard input, or of one whose name does not tell its format."""
-        return cls._of(files.read(content, layout=layout, vocabulary=_vocabulary(items, unknown), suffix=suffix))
+        told = Arrangement(layout, record, item)
+        return cls._of(files.read(content, told=told, vocabulary=_vocabulary(items, unknown), suffix=suffix))
 
     def write(
         self, path: str | os.PathLike[str], *, layout: Layout | None = None, formulas: Formulas = "refuse"

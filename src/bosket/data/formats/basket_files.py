@@ -5,9 +5,13 @@
                that occur, sorted, so items that no record holds are lost, as is any other kind of label.
 ``.csv``       with a header.  ``"long"`` (the default to write): columns ``record`` and ``item``, an empty item for
                an empty record.  ``"one-hot"``: a column of 0 and 1 per item.  ``"list"``, only when asked for: a record
-               a line, no header.  Labels that are all whole numbers are read as such.
+               a line, no header.  Labels that are all whole numbers are read as such.  Columns of a long file that have
+               other names are named with ``record`` and ``item``; then there may be more columns, which are not looked
+               at: they may hold any bytes, and have any names.
 ``.parquet``   ``"list"`` (the default to write): a column ``items`` of lists; also ``"long"`` and ``"one-hot"``.
                The domain travels in the metadata, so labels keep their types, and items that no record holds remain.
+               Columns of other names are named as in ``.csv``, a column of lists with ``item`` alone; no other column
+               is read, or counts towards the cap.
 =============  ====================================================================================================
 
 Where the items are declared, all this follows from the declaration and the names of the columns, and never from what
@@ -28,6 +32,7 @@ from typing import IO, NamedTuple
 from bosket.checks import check_choice
 from bosket.data.baskets.rows import Csr
 from bosket.data.formats import csv_files, csv_writing, declared_lines, declared_parquet, fimi, parquet_files
+from bosket.data.formats.arrangements import UNTOLD, Arrangement, Names
 from bosket.data.formats.atomic import atomic_path
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.layouts import Layout
@@ -38,37 +43,40 @@ from bosket.data.formats.vocabulary import Vocabulary
 class Format(NamedTuple):
     layouts: tuple[Layout, ...]
     """The first is the one to write by default."""
-    read: Callable[[Content, Layout | None], Csr]
-    read_declared: Callable[[Content, Layout | None, Vocabulary], Csr]
+    names: Names
+    read: Callable[[Content, Arrangement], Csr]
+    read_declared: Callable[[Content, Arrangement, Vocabulary], Csr]
     write: Callable[[Csr, IO[bytes], Path, Layout, Formulas], None]
 
 
 FORMATS = {
-    ".dat": Format(("list",), fimi.read, declared_lines.read_fimi, fimi.write),
-    ".csv": Format(("long", "one-hot", "list"), csv_files.read, declared_lines.read_csv, csv_writing.write),
-    ".parquet": Format(("list", "long", "one-hot"), parquet_files.read, declared_parquet.read, parquet_files.write),
+    ".dat": Format(("list",), "none", fimi.read, declared_lines.read_fimi, fimi.write),
+    ".csv": Format(("long", "one-hot", "list"), "both", csv_files.read, declared_lines.read_csv, csv_writing.write),
+    ".parquet": Format(
+        ("list", "long", "one-hot"), "both or item", parquet_files.read, declared_parquet.read, parquet_files.write
+    ),
 }
 
 
 def read(
     content: Content,
     *,
-    layout: Layout | None = None,
+    told: Arrangement = UNTOLD,
     vocabulary: Vocabulary | None = None,
     suffix: str | None = None,
 ) -> Csr:
-    """The records of a file; ``layout`` settles what the columns alone leave open, ``suffix`` overrides its own."""
-    known = _format(content.path) if suffix is None else FORMATS[suffix]
-    if layout is not None:
-        check_choice("layout", layout, known.layouts)
-    return known.read(content, layout) if vocabulary is None else known.read_declared(content, layout, vocabulary)
+    """The records of a file; what is ``told`` settles what the columns leave open, ``suffix`` overrides its own."""
+    suffix = suffix or _suffix(content.path)
+    known = FORMATS[suffix]
+    told = told.settled(known.layouts, known.names, suffix=suffix)
+    return known.read(content, told) if vocabulary is None else known.read_declared(content, told, vocabulary)
 
 
 def write(
     csr: Csr, path: str | os.PathLike[str], *, layout: Layout | None = None, formulas: Formulas = "refuse"
 ) -> None:
     """Write the records; an existing file is replaced whole, or left alone if anything fails."""
-    known = _format(path)
+    known = FORMATS[_suffix(path)]
     layout = layout or known.layouts[0]
     check_choice("layout", layout, known.layouts)
     check_choice("formulas", formulas, ("refuse", "allow"))
@@ -92,10 +100,10 @@ def _suffixes(path: str | os.PathLike[str]) -> list[str]:
     return [suffix.lower() for suffix in Path(path).suffixes[-2:]] or [""]
 
 
-def _format(path: str | os.PathLike[str]) -> Format:
+def _suffix(path: str | os.PathLike[str]) -> str:
     suffixes = _suffixes(path)
     suffix = suffixes[-2] if suffixes[-1] == ".gz" and len(suffixes) > 1 else suffixes[-1]
     if suffix not in FORMATS:
         fault = f"has no suffix that bosket knows; known are {', '.join(FORMATS)}, each also with .gz"
         raise file_source(Path(path)).error(fault)
-    return FORMATS[suffix]
+    return suffix

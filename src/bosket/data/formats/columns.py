@@ -28,6 +28,7 @@ class Columns:
 
     names: tuple[Hashable, ...]
     values: tuple[Column, ...]
+    """None for a column that was not read."""
     source: Source
     categories: dict[int, tuple[Hashable, ...]] = field(default_factory=dict)
     """What columns of declared categories may hold, in order, by place."""

@@ -25,9 +25,10 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, domain_of, from_pairs, joined, taken
-from bosket.data.domain import Domain
+from bosket.data.domain import Domain, is_text
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns, is_sign
-from bosket.data.formats.layouts import LONG_NAMES, Layout, long_columns, not_one_hot, two_of_signs
+from bosket.data.formats.layouts import LONG_NAMES, long_columns, not_one_hot, two_of_signs
 from bosket.data.formats.line_kernels import end_of_rows
 from bosket.data.formats.lines import Lines, whole_rows
 from bosket.data.formats.presence_signs import PRESENT, presence_index
@@ -40,15 +41,15 @@ _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 _OTHER = "A file of that many items is better written long, with columns record and item."
 
 
-def read(content: Content, layout: Layout | None) -> Csr:
+def read(content: Content, told: Arrangement) -> Csr:
     """The records of a CSV file: with a header, unless it is asked for as lists."""
     blocks = whole_rows(content)
-    if layout == "list":
+    if told.layout == "list":
         return _read_lists(blocks, content)
-    names, rows = header_and_rows(blocks, content.source)
-    if layout == "one-hot" or (layout is None and len(names) != 2):
+    names, rows = header_and_rows(blocks, content.source, are_all_read=not told.columns)
+    if told.layout == "one-hot" or (told.layout is None and len(names) != 2):
         return _read_one_hot(rows, names, content)
-    return _read_long(rows, names, content, is_told=layout is not None)
+    return _read_long(rows, names, content, told)
 
 
 class Rows(NamedTuple):
@@ -61,18 +62,23 @@ class Rows(NamedTuple):
     source: Source
 
 
-def header_and_rows(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...], Iterator[Rows]]:
-    """The names in the first row, and the text in blocks of whole rows, that one among them."""
+def header_and_rows(
+    blocks: Iterator[Lines], source: Source, *, are_all_read: bool = True
+) -> tuple[tuple[str, ...], Iterator[Rows]]:
+    """The names in the first row, and the text in blocks of whole rows, that one among them.
+
+    Unless all columns are read, those that are not may share a name, and need not be text in UTF-8.
+    """
     first = next((block for block in blocks if block.text.strip(b"\r\n")), Lines(b"", 0))
     bare = first.text.lstrip(b"\r\n")  # Arrow takes the first line for the header, even a blank one
     first = Lines(bare, first.before + len(_LINE_END.findall(first.text, 0, len(first.text) - len(bare))))
-    return _header(first, source), _rows_of(first, blocks, source)
+    return _header(first, source, are_all_read), _rows_of(first, blocks, source, are_all_read)
 
 
-def _rows_of(first: Lines, others: Iterator[Lines], source: Source) -> Iterator[Rows]:
+def _rows_of(first: Lines, others: Iterator[Lines], source: Source, are_all_read: bool) -> Iterator[Rows]:
     for at, block in enumerate(itertools.chain([first], others)):
         if at:
-            _check_text(block.text, source, block.before)
+            _check_text(block.text, source, block.before, is_utf8=are_all_read)
         n_headers = 0 if at else 1
         here = replace(source, line_of=partial(_line_of, block.text, before=block.before, n_headers=n_headers))
         yield Rows(block.text, block.before, n_headers, here)
@@ -119,9 +125,9 @@ class _Coder:
         return np.concatenate(parts)
 
 
-def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, *, is_told: bool) -> Csr:
+def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> Csr:
     source, n_rows = content.source, 0
-    at_record, at_item = long_columns(Columns(names, (), source), None, None)
+    at_record, at_item = long_columns(Columns(names, (), source), told.record, told.item)
     keys, labels = _Coder(), _Coder()
     records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for block in blocks:
@@ -134,9 +140,10 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
             raise block.source.row_error(must, int(np.argmin(codes)))
         records.append(codes)
         items.append(labels.codes(item).astype(np.int32))
-    if not is_told and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
+    if told.layout is None and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
         raise two_of_signs(source)
-    _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
+    if not told.columns:  # names that are given are those of a header
+        _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
     domain, rank = domain_of(_whole_labels(list(labels.index)))
     ids = np.append(rank, np.int32(-1))[np.concatenate(items)]  # code -1 picks the last entry
     return from_pairs(np.concatenate(records), ids, len(keys.index), domain)
@@ -169,13 +176,16 @@ def _check_is_header(*columns: tuple[str, dict[str, int]], source: Source) -> No
         raise source.error("looks like a record, not a header", line=1, hint=hint)
 
 
-def _check_text(content: bytes, source: Source, before: int = 0) -> None:
-    """Make sure that all of it is text and every quote is closed; ``before`` are the lines before it."""
+def _check_text(content: bytes, source: Source, before: int = 0, *, is_utf8: bool = True) -> None:
+    """Make sure that all of it is text and every quote is closed; ``before`` are the lines before it.
+
+    Unless ``is_utf8`` it need not be in UTF-8.
+    """
     if b"\0" in content:
         raise source.error("is not text", line=before + content.count(b"\n", 0, content.index(b"\0")) + 1)
     bad = None
     try:
-        _ = content.isascii() or content.decode()
+        _ = not is_utf8 or content.isascii() or content.decode()
     except UnicodeDecodeError as error:
         bad = before + content.count(b"\n", 0, error.start) + 1
     if bad is not None:
@@ -186,17 +196,17 @@ def _check_text(content: bytes, source: Source, before: int = 0) -> None:
             raise source.error("has a quote that is not closed as it should be", line=before + bad)
 
 
-def _header(block: Lines, source: Source) -> tuple[str, ...]:
+def _header(block: Lines, source: Source, are_all_read: bool) -> tuple[str, ...]:
     """The names in the first row."""
-    _check_text(block.text, source, block.before)
+    _check_text(block.text, source, block.before, is_utf8=are_all_read)
     names: tuple[str, ...] = ()
     with contextlib.suppress(csv.Error):  # a name of more than 100 kB
         names = tuple(next(_rows(block.text), (0, []))[1])
-    if not names:
+    if not names or not all(map(is_text, names)):
         raise source.error("has no header that can be read")
     if len(names) > MOST_COLUMNS:
         raise source.error(f"must have at most {MOST_COLUMNS:,} columns, and has more", hint=_OTHER)
-    if len(set(names)) != len(names):
+    if are_all_read and len(set(names)) != len(names):
         raise source.error("must not give two columns the same name", line=1)
     return names
 
@@ -208,7 +218,8 @@ def _rows(content: bytes, *, strict: bool = False) -> Iterator[tuple[int, list[s
 
 
 def _reader(content: bytes, *, strict: bool = False) -> Any:
-    return csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""), strict=strict)
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", "surrogateescape", newline="")
+    return csv.reader(text, strict=strict)
 
 
 def _line_of(content: bytes, row: int, *, before: int = 0, n_headers: int = 1) -> int | None:
@@ -246,7 +257,10 @@ def _columns(rows: Rows, n_columns: int, chosen: tuple[int, ...]) -> list[Any]:
         "read_options": arrow_csv.ReadOptions(
             use_threads=False, block_size=len(content) + 1, column_names=names, skip_rows_after_names=rows.n_headers
         ),
-        "parse_options": arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note),
+        # Arrow hands a row over as text, and where it is none, says so on standard error.
+        "parse_options": arrow_csv.ParseOptions(
+            newlines_in_values=True, invalid_row_handler=note if _is_utf8(content) else None
+        ),
         "convert_options": arrow_csv.ConvertOptions(
             include_columns=wanted,
             column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string())),
@@ -261,8 +275,26 @@ def _columns(rows: Rows, n_columns: int, chosen: tuple[int, ...]) -> list[Any]:
     if bad:  # Arrow counts from 1, the header too
         raise _miscounted(n_columns, bad[0] - 1 - rows.n_headers, rows.source)
     if table is None:
-        raise rows.source.error("cannot be read as CSV")
+        raise _fault(rows, n_columns, chosen)
     return list(table.columns)
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        return content.isascii() or content.decode() != ""
+    except UnicodeDecodeError:
+        return False
+
+
+def _fault(rows: Rows, n_columns: int, chosen: tuple[int, ...]) -> DataError:
+    """What is wrong with rows that Arrow cannot read: too few cells or too many, or none of text where it must be."""
+    with contextlib.suppress(csv.Error):
+        for at, (line, row) in enumerate(_rows(rows.text), -rows.n_headers):
+            if len(row) != n_columns:
+                return _miscounted(n_columns, at, rows.source)
+            if not all(is_text(row[column]) for column in chosen):
+                return rows.source.error("is not text in UTF-8", line=rows.before + line)
+    return rows.source.error("cannot be read as CSV")
 
 
 def is_whole_number(text: str) -> bool:

@@ -28,7 +28,7 @@ from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_records import kept, refused
 from bosket.data.formats.frames import FRAME, collected
-from bosket.data.formats.layouts import LAYOUTS, Layout, check_named, long_columns, position
+from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns, position
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
 
@@ -254,8 +254,7 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
     if item is not None:
         places = [position(data.columns, "item", item)]
     if len(places) != 1:
-        hint = "Baskets.from_frame takes the name of the column, as item=."
-        raise FRAME.error(f"must have one column of lists, got {len(places)}", hint=hint)
+        raise FRAME.error(f"must have one column of lists, got {len(places)}", hint=NAME_LISTS)
     at = places[0]
     if data.kinds[at] == "objects":
         return _objects(data, at)

@@ -20,10 +20,11 @@ import numpy as np
 
 from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, joined, taken
 from bosket.data.domain import ItemIds
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.fimi_kernels import Text
-from bosket.data.formats.layouts import Layout, long_columns
+from bosket.data.formats.layouts import long_columns
 from bosket.data.formats.line_kernels import UNKNOWN, cells, first_in_row, tokens
 from bosket.data.formats.lines import Lines, whole_lines
 from bosket.data.formats.presence_signs import PRESENT, presence_index
@@ -32,11 +33,12 @@ from bosket.data.formats.vocabulary import Index, Vocabulary
 
 UNDECLARED = "holds an item that is not among those declared"
 MISPLACED = "must hold 0 or 1, false or true, or nothing in each column"
+_NO_TEXT = "is not text in UTF-8"
 _COUNT = "must have {} values, as the header has"
 _ENDS = "\n\r"
 
 
-def read_fimi(content: Content, _layout: Layout | None, vocabulary: Vocabulary) -> Csr:
+def read_fimi(content: Content, _told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """A record a line, items with blanks between; ``007`` is 7 here, unless ``007`` is an item too."""
     index = vocabulary.index(no=f"{_ENDS} \t", of="a .dat file")
     last = np.zeros(vocabulary.domain.n_items, np.int64)
@@ -83,18 +85,18 @@ _Part: TypeAlias = tuple[Offsets | ItemIds, ItemIds, int, str]
 """Lines, rising, and an item of each; the first line that is wrong, or -1, and what is wrong with it."""
 
 
-def read_csv(content: Content, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
+def read_csv(content: Content, told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """CSV in any layout; a blank line is an empty record, but in a long file it says nothing."""
     index = vocabulary.index(no=_ENDS, of="a CSV file")
     blocks = whole_lines(content, is_strict=vocabulary.is_strict)
-    if layout == "list":
+    if told.layout == "list":
         return _line_by_line(blocks, index, _list_of(vocabulary), vocabulary, content, None)
     names, blocks = header_of(blocks, content.source)
     if not names and not vocabulary.is_strict:
         return canonical(np.zeros(1, np.int64), np.empty(0, np.int32), vocabulary.domain)
-    layout = layout or declared_layout(names, vocabulary.among(names), content.source)
+    layout = told.layout or declared_layout(names, vocabulary.among(names), content.source)
     if layout == "long":
-        return _long(blocks, index, names, vocabulary, content)
+        return _long(blocks, index, names, told, vocabulary, content)
     part = _one_hot_of(item_columns(names, vocabulary, content.source))
     return _line_by_line(blocks, presence_index(), part, vocabulary, content, len(names))
 
@@ -181,10 +183,15 @@ def _one_hot_of(items: ItemIds) -> Callable[[_Rows], _Part]:
 
 
 def _long(
-    blocks: Iterator[Lines], index: Index, names: tuple[str, ...], vocabulary: Vocabulary, content: Content
+    blocks: Iterator[Lines],
+    index: Index,
+    names: tuple[str, ...],
+    told: Arrangement,
+    vocabulary: Vocabulary,
+    content: Content,
 ) -> Csr:
     """A row per record and item; a row without a record, or with cells too few or too many, says nothing."""
-    record, item = long_columns(Columns(names, (), content.source), None, None)
+    record, item = long_columns(Columns(names, (), content.source), told.record, told.item)
     keys: dict[bytes, int] = {}
     records, items, n_rows = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
     for block in blocks:
@@ -201,7 +208,11 @@ def _long(
                 (_first(sound[~is_named]), "must say which record the item belongs to"),
                 (_first(sound[labels == UNKNOWN]), UNDECLARED),
             ]
-            _refuse(rows, *min((fault for fault in faults if fault[0] >= 0), default=(-1, "")), content.source)
+            is_utf8 = not told.columns  # else only what is read must be, and an item that is declared is text
+            if not is_utf8:
+                faults.append((_first(sound[[at for at, text in enumerate(texts) if not _is_text(text)]]), _NO_TEXT))
+            fault = min((fault for fault in faults if fault[0] >= 0), default=(-1, ""))
+            _refuse(rows, *fault, content.source, is_utf8=is_utf8)
         n_rows += sound.size
         content.check_size(taken(n_records=n_rows, n_items=n_rows))
         records.append(np.fromiter((keys.setdefault(key, len(keys)) for key in texts if key), np.int64))
@@ -213,19 +224,27 @@ def _first(lines: Offsets | ItemIds) -> int:
     return int(lines[0]) if lines.size else -1
 
 
-def _refuse(rows: _Rows, line: int, fault: str, source: Source) -> None:
-    """Refuse the first line that is wrong, if one is."""
-    faults = [(line, fault), (rows.open_quote, "has a quote that is not closed as it should be"), _not_text(rows.block)]
+def _refuse(rows: _Rows, line: int, fault: str, source: Source, *, is_utf8: bool = True) -> None:
+    """Refuse the first line that is wrong, if one is; unless ``is_utf8``, its cells need not be in UTF-8."""
+    faults = [(line, fault), (rows.open_quote, "has a quote that is not closed as it should be")]
+    faults.append(_not_text(rows.block, is_utf8=is_utf8))
     first = min((known for known in faults if known[0] >= 0), default=None)
     if first is not None:
         raise source.error(first[1], line=rows.block.before + first[0] + 1)
 
 
-def _not_text(block: Lines) -> tuple[int, str]:
-    """The first line that is not text, or -1."""
+def _is_text(letters: bytes) -> bool:
+    try:
+        return letters.isascii() or letters.decode() != ""
+    except UnicodeDecodeError:
+        return False
+
+
+def _not_text(block: Lines, *, is_utf8: bool) -> tuple[int, str]:
+    """The first line that is not text, or -1; without ``is_utf8`` only zero bytes make it none."""
     bad = block.text.find(b"\0")
     try:
-        _ = block.text.isascii() or block.text.decode()
+        _ = not is_utf8 or block.text.isascii() or block.text.decode()
     except UnicodeDecodeError as error:
         bad = error.start if bad < 0 else min(bad, error.start)
-    return (-1, "") if bad < 0 else (block.text.count(b"\n", 0, bad), "is not text in UTF-8")
+    return (-1, "") if bad < 0 else (block.text.count(b"\n", 0, bad), _NO_TEXT)

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 from bosket.data.baskets.kernels import once_in_list
 from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, frozen, taken
 from bosket.data.domain import ItemIds
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
-from bosket.data.formats.layouts import Layout, long_columns
+from bosket.data.formats.layouts import NAME_LISTS, NAME_RECORDS, long_columns
 from bosket.data.formats.one_hot import Marks, OneHotRows
 from bosket.data.formats.parquet_long_words import Long, shortened
 from bosket.data.formats.parquet_opening import Opened, opened, sound
@@ -34,30 +35,39 @@ from bosket.threads import slices
 _CELLS_A_PIECE = 1 << 20
 
 
-def read(content: Content, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
+def read(content: Content, told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """The records of a Parquet file over the declared domain."""
-    with opened(content, is_claim_held=vocabulary.is_strict) as file:
-        csr: Csr = sound(content, lambda: _read(file, layout, vocabulary))
+    with opened(content, is_claim_held=vocabulary.is_strict and not told.columns) as file:
+        csr: Csr = sound(content, lambda: _read(file, told, vocabulary))
         return csr
 
 
-def _read(file: Opened, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
+def _read(file: Opened, told: Arrangement, vocabulary: Vocabulary) -> Csr:
     source = file.content.source
     names, kinds = tuple(file.schema.names), tuple(file.schema.types)
-    if len(set(names)) != len(names):
+    if not told.columns and len(set(names)) != len(names):
         raise source.error("must not give two columns the same name")
-    lists = [at for at, kind in enumerate(kinds) if _element(kind) is not None]
+    layout, lists = told.layout, [at for at, kind in enumerate(kinds) if _element(kind) is not None]
     if layout is None:
         layout = "list" if lists else declared_layout(names, vocabulary.among(names), source)
     if layout == "list":
-        if len(lists) != 1:
-            raise source.error(f"must have one column of lists, got {len(lists)}")
+        lists = _named_lists(names, lists, told, source)
         return _lists(file, names[lists[0]], _Cells.of(_element(kinds[lists[0]]), vocabulary, source))
     if layout == "one-hot":
         return _one_hot(file, item_columns(names, vocabulary, source), vocabulary)
-    record, item = long_columns(Columns(names, (), source), None, None)
+    record, item = long_columns(Columns(names, (), source), told.record, told.item)
     cells = _Cells.of(kinds[item], vocabulary, source)
     return _long(file, names[record], names[item], _key(kinds[record], source), cells)
+
+
+def _named_lists(names: tuple[str, ...], lists: list[int], told: Arrangement, source: Source) -> list[int]:
+    """The place of the one column of lists to read, by its name or because there is no other."""
+    places = told.places(Columns(names, (), source))
+    if places and places[0] not in lists:
+        raise source.error(f"must hold lists in column {places[0] + 1}", hint=NAME_RECORDS)
+    if len(places or lists) != 1:
+        raise source.error(f"must have one column of lists, got {len(lists)}", hint=NAME_LISTS)
+    return places or lists
 
 
 class _Coded(NamedTuple):

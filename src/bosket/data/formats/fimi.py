@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bosket.data.baskets.kernels import canonicalize, is_canonical
 from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, joined
 from bosket.data.domain import Domain, ItemIds
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.fimi_kernels import count, parse, render
 from bosket.data.formats.layouts import Layout
@@ -24,7 +25,7 @@ _LARGEST = 2**63 - 1
 _VALUES_A_PART = 1 << 20
 
 
-def read(content: Content, _layout: Layout | None) -> Csr:
+def read(content: Content, _told: Arrangement) -> Csr:
     """The records of a FIMI file; the domain is the numbers that occur, sorted."""
     sizes, parts = Sizes(content.check_size), [np.empty(0, np.int32)]
     for block in whole_lines(content, is_strict=True):

@@ -5,6 +5,8 @@ Rows are counted from 0 here and from 1 in messages.  Messages name columns, nev
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Hashable, Iterator
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.checks import check_choice
+from bosket.checks import check_choice, check_different, shown
 from bosket.data.baskets.rows import Csr, Offsets, domain_of, from_pairs, from_records, taken
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.columns import (
@@ -33,8 +35,13 @@ Layout: TypeAlias = Literal["one-hot", "long", "list"]
 LAYOUTS: tuple[Layout, ...] = ("one-hot", "long", "list")
 _OTHER_LAYOUTS = (
     "Read as one-hot. Columns record and item are layout='long', a record a line is layout='list' (--layout on the "
-    "command line); cells are parted by commas."
+    "command line); columns of other names are named by record= and item= (--record and --item); cells are parted by "
+    "commas."
 )
+NAME_LISTS = "Name the column, by item= (--item on the command line)."
+NAME_RECORDS = "Where a row has one item, name the column of records too, by record= (--record on the command line)."
+_NUMBER = re.compile(r"[-+.:/ 0-9]*[0-9][-+.:/ 0-9]*")
+_MOST_SHOWN, _MOST_LOOKED_AT = 12, 1000
 LONG_NAMES = ("record", "item")
 """The column names our own long files have; they settle the layout."""
 
@@ -60,6 +67,8 @@ def check_named(layout: Layout, record: Hashable | None, item: Hashable | None) 
         if column is not None and (layout == "one-hot" or (layout == "list" and name == "record")):
             must = f"The '{name}' parameter must be left out for the {layout} layout, got {column!r}."
             raise ParameterError(must, parameter=name, value=column)
+    if record is not None:
+        check_different("item", item, "record", record)
 
 
 def _implied(columns: Columns, record: Hashable | None, item: Hashable | None) -> Layout | None:
@@ -164,7 +173,7 @@ def long_columns(columns: Columns, record: Hashable | None, item: Hashable | Non
     if (record is None or item is None) and len(names) != 2:
         raise columns.source.error(
             f"must have two columns to be read as long, got {len(names)}",
-            hint="Call them record and item; Baskets.from_frame also takes their names, as record= and item=.",
+            hint="Name those of records and items, by record= and item= (--record and --item on the command line).",
         )
     if record is None:
         record = names[0] if item is None or item == names[1] else names[1]
@@ -177,26 +186,52 @@ def long_columns(columns: Columns, record: Hashable | None, item: Hashable | Non
 def position(columns: Columns, parameter: str, name: Hashable) -> int:
     """The place of the column that a parameter names."""
     if name not in columns.names:
-        must = f"The '{parameter}' parameter must name a column of {columns.source.name}, got {name!r}."
-        raise ParameterError(must, parameter=parameter, value=name)
+        words = [known for known in columns.names if isinstance(known, str)] if _can_be_shown(columns) else []
+        guess = difflib.get_close_matches(str(name), words[:_MOST_LOOKED_AT], 1)
+        raise ParameterError(
+            f"The '{parameter}' parameter must name a column of {columns.source.name}, which has {_names_of(columns)}, "
+            f"got {shown(name)}.",
+            parameter=parameter,
+            value=name,
+            hint=f"Did you mean {shown(guess[0])}?" if guess else "Cells of CSV are parted by commas.",
+        )
+    if columns.names.count(name) > 1:
+        raise columns.source.error("must not give two columns the same name")
     return columns.names.index(name)
+
+
+def _names_of(columns: Columns) -> str:
+    """The names of columns, or how many there are."""
+    names = columns.names
+    if not _can_be_shown(columns):
+        return f"{len(names):,} columns, with numbers for names"
+    told = list(map(shown, names[:_MOST_SHOWN]))
+    if len(names) > len(told):
+        return f"{', '.join(told)} and {len(names) - len(told):,} more"
+    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]])) if told else "no columns"
+
+
+def _can_be_shown(columns: Columns) -> bool:
+    """Whether names may be told; not those of a file with a number among them, which may be a record by mistake."""
+    return columns.source.path is None or not any(map(_NUMBER.fullmatch, map(str, columns.names)))
 
 
 def from_lists(columns: Columns, item: Hashable | None) -> Csr:
     """A list of items in each row; a missing list is an empty record."""
-    places = [at for at, column in enumerate(columns.values) if is_list(column)]
-    if item is not None:
+    if item is None:
+        places = [at for at, column in enumerate(columns.values) if is_list(column)]
+    else:
         places = [position(columns, "item", item)]
     if len(places) != 1:
         raise columns.source.error(
             f"must have one column of lists, got {len(places)}",
-            hint="Baskets.from_frame takes the name of the column, as item=.",
+            hint=NAME_LISTS,
         )
     column, name = columns.values[places[0]], columns.called(places[0])
     if isinstance(column, list):
         return from_records([() if is_absent(record) else record for record in column])
     if not is_list(column):
-        raise columns.source.error(f"must hold lists in {name}")
+        raise columns.source.error(f"must hold lists in {name}", hint=NAME_RECORDS)
     columns.check_size(taken(n_records=len(column), n_items=0))
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     columns.check_size(taken(n_records=len(column), n_items=int(sizes.sum(dtype=np.int64))))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bosket.data.formats import lines
-from bosket.data.formats.parquet_footers import numbers_of_values
+from bosket.data.formats.parquet_footers import numbers_of_bytes, numbers_of_values
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import Source
 
@@ -38,19 +38,37 @@ class _Width(NamedTuple):
         return _Width(self.by_row + other.by_row, self.by_value + other.by_value)
 
 
-def n_bytes(file: Opened) -> int:
-    """The bytes of all cells, without words, by how many rows and values the footer says there are."""
+def n_bytes(file: Opened, columns: Iterable[str] | None = None) -> int:
+    """The bytes of all cells, without words, by how many rows and values the footer says there are.
+
+    Of all columns, or of those of these names.
+    """
     metadata = file.file.metadata
-    widths = [width for column in _widths(file, file.schema.names) for width in column]
+    wanted = file.schema.names if columns is None else list(columns)
+    widths = [width for column in _widths(file, wanted) for width in column]
     n_rows = [max(0, metadata.row_group(at).num_rows) for at in range(metadata.num_row_groups)]
     total = sum(width.by_row for width in widths) * sum(n_rows)
     if any(width.by_value for width in widths):
-        numbers = numbers_of_values(file.handle)
-        if [len(group) for group in numbers] != [len(widths)] * len(n_rows):
-            raise ValueError("the footer must give the number of values of each column")
-        for rows, group in zip(n_rows, numbers, strict=True):
+        for rows, group in zip(n_rows, _of_leaves(file, wanted, numbers_of_values(file.handle)), strict=True):
             total += sum(width.by_value * max(rows, values) for width, values in zip(widths, group, strict=True))
     return int(total // 8)
+
+
+def n_claimed(file: Opened, columns: Iterable[str]) -> int:
+    """The size of these columns, uncompressed, by what the footer says."""
+    return sum(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
+
+
+def _of_leaves(file: Opened, columns: Iterable[str], numbers: list[list[int]]) -> list[list[int]]:
+    """The numbers of these columns, from those of all columns of each row group."""
+    places, at, wanted = [], 0, set(columns)
+    for field in file.schema:
+        end = at + _n_leaves(field.type, 0)
+        places += range(at, end) if field.name in wanted else ()
+        at = end
+    if [len(group) for group in numbers] != [at] * file.file.metadata.num_row_groups:
+        raise ValueError("the footer must give the numbers of each column")
+    return [[group[place] for place in places] for group in numbers]
 
 
 def bits_of_a_row(file: Opened, columns: Iterable[str]) -> int:

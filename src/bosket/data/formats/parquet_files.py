@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from bosket.data.baskets.rows import Csr, canonical, over
 from bosket.data.domain import Domain
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.layouts import LONG_NAMES, Layout, long_rows, to_csr
@@ -29,15 +30,19 @@ _RECORDS_A_GROUP = 1 << 17
 _CELLS_A_GROUP = 1 << 26
 
 
-def read(content: Content, layout: Layout | None) -> Csr:
+def read(content: Content, told: Arrangement) -> Csr:
     """The records of a Parquet file, over the domain in its metadata if it has one."""
-    with opened(content) as file:
+    with opened(content, is_claim_held=not told.columns) as file:
         names = tuple(file.schema.names)
-        if len(set(names)) != len(names):
+        if not told.columns and len(set(names)) != len(names):
             raise content.source.error("must not give two columns the same name")
+        places = told.places(Columns(names, (), content.source)) or list(range(len(names)))
         stored = (file.schema.metadata or {}).get(DOMAIN_KEY)
-        table = sound(content, lambda: coded_table(file))
-    csr = to_csr(Columns(names, tuple(table.columns), content.source, check_size=content.check_size), layout)
+        table = sound(content, lambda: coded_table(file, [names[at] for at in places] if told.columns else None))
+    read = dict(zip(places, table.columns, strict=True))
+    values = tuple(read.get(at) for at in range(len(names)))
+    columns = Columns(names, values, content.source, check_size=content.check_size)
+    csr = to_csr(columns, told.layout, record=told.record, item=told.item)
     return csr if stored is None else _restored(csr, stored, content.source)
 
 

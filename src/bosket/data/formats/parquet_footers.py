@@ -1,4 +1,4 @@
-"""How many values each column of a Parquet file has, by its footer.
+"""How many values each column of a Parquet file has, and how many bytes, by its footer.
 
 A list may have millions of values in a few bytes, and nothing but this number says so before they are read.  Arrow
 knows it too, but asking Arrow for the metadata of a column ends the process where its statistics are damaged.  So the
@@ -13,21 +13,32 @@ from typing import Any
 _DEEPEST = 64
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
-_GROUPS, _COLUMNS, _META, _NUM_VALUES = 4, 1, 3, 5  # of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData
+_GROUPS, _COLUMNS, _META = 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
+_NUM_VALUES, _UNCOMPRESSED = 5, 6  # of ColumnMetaData
 
 
 def numbers_of_values(handle: Any) -> list[list[int]]:
     """The number of values of each column of each row group; ``ValueError`` where the footer does not say."""
+    return _numbers(handle, _NUM_VALUES)
+
+
+def numbers_of_bytes(handle: Any) -> list[list[int]]:
+    """The size of each column of each row group, uncompressed; ``ValueError`` where the footer does not say."""
+    return _numbers(handle, _UNCOMPRESSED)
+
+
+def _numbers(handle: Any, field: int) -> list[list[int]]:
     end = handle.size() - 8
     size = int.from_bytes(handle.read_at(4, end), "little")
-    return _Footer(handle.read_at(size, end - size)).groups()
+    return _Footer(handle.read_at(size, end - size), field).groups()
 
 
 class _Footer:
-    """A footer, and the place up to which it was read."""
+    """A footer, the number that is wanted of each column, and the place up to which it was read."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, wanted: int) -> None:
         self._content = content
+        self._wanted = wanted
         self._at = 0
 
     def groups(self) -> list[list[int]]:
@@ -40,9 +51,9 @@ class _Footer:
         return [self._column() for _ in self._elements_of(_COLUMNS)]
 
     def _column(self) -> int:
-        found = [self._number() for _ in self._field(_META, _STRUCT) for _ in self._field(_NUM_VALUES, _LONG)]
+        found = [self._number() for _ in self._field(_META, _STRUCT) for _ in self._field(self._wanted, _LONG)]
         if len(found) != 1 or found[0] < 0:
-            raise ValueError("a column does not say how many values it has")
+            raise ValueError("a column does not say how many values or bytes it has")
         return found[0]
 
     def _field(self, wanted: int, kind: int) -> Iterator[int]:

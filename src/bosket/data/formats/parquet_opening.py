@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from bosket.data.formats.sources import MOST_COLUMNS, Content
+from bosket.errors import ParameterError
 
 PLAN_KEY = b"bosket.plan"
 _EXTENSIONS = "arrow_extensions_enabled"  # JSON would come as a type that has no codes; older Arrow has no such option
@@ -46,6 +47,8 @@ def sound(content: Content, step: Callable[[], Any]) -> Any:
     """Do a step with a Parquet file; what is wrong with it is told in our words, but a want of memory as such."""
     try:
         return step()
+    except ParameterError:  # it is a ValueError too
+        raise
     except pa.ArrowMemoryError:
         is_short_of_memory = True  # what Arrow says tells how much was asked for
     except (pa.ArrowException, OSError, ValueError, OverflowError):

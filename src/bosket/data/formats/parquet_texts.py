@@ -48,24 +48,28 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
         total += words
 
 
-def coded_table(file: Opened) -> Any:
+def coded_table(file: Opened, columns: list[str] | None = None) -> Any:
     """All rows, counted towards the cap twice: cells by what the footer says, before any is read, and all that comes.
 
-    Errors are Arrow's, for the caller to turn.  A row group is read at once, so that its words are held once.
+    Of all columns, or of those of these names.  Errors are Arrow's, for the caller to turn.  A row group is read at
+    once, so that its words are held once.
     """
     metadata = file.file.metadata
-    reader = _with_codes(file, file.schema.names)
-    file.content.check_size(parquet_cells.n_bytes(file))
+    reader = _with_codes(file, file.schema.names if columns is None else columns)
+    if columns is not None:
+        file.content.check_size(parquet_cells.n_claimed(file, columns))
+    file.content.check_size(parquet_cells.n_bytes(file, columns))
+    schema = reader.schema_arrow if columns is None else pa.schema(map(reader.schema_arrow.field, columns))
     batches: list[Any] = []
     total = 0
     for group in range(metadata.num_row_groups):
         size = max(1, min(metadata.row_group(group).num_rows, _ROWS_OF_A_TABLE))
-        for batch in _group(file, reader, group, None, size):
-            columns = list(map(_as_codes, batch.columns, reader.schema_arrow.types))
-            batches.append(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+        for batch in _group(file, reader, group, columns, size):
+            coded = list(map(_as_codes, batch.columns, schema.types))
+            batches.append(pa.RecordBatch.from_arrays(coded, names=batch.schema.names))
             total += batches[-1].nbytes
             file.content.check_size(total)
-    return pa.Table.from_batches(batches, batches[0].schema if batches else reader.schema_arrow)
+    return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
 
 
 def _as_codes(column: Any, kind: Any) -> Any:
@@ -104,7 +108,7 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
     done = 0
     try:
         for batch in reader.iter_batches(size, row_groups=[group], columns=columns):
-            yield batch
+            yield _only(batch, columns)
             done += batch.num_rows
     except pa.lib.ArrowCapacityError:
         pass
@@ -113,7 +117,13 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
             raise
     else:
         return
-    yield from _as_it_is(file, group, columns, done)
+    for batch in _as_it_is(file, group, columns, done):
+        yield _only(batch, columns)
+
+
+def _only(batch: Any, columns: list[str] | None) -> Any:
+    """The columns that were asked for: Arrow takes the name ``a.b`` for the values ``b`` within ``a`` too."""
+    return batch if columns is None else batch.select(columns)
 
 
 def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) -> Iterator[Any]:
