@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from bosket.data import Baskets, Table
-from bosket.data.formats.parquet_footers import numbers_of_values
+from bosket.data.formats.parquet_footers import numbers_of_bytes, numbers_of_values
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
 from tests.fuzz.budget import memory_within
@@ -425,6 +425,8 @@ def test_the_footer_is_read_as_arrow_reads_it(n_rows: int) -> None:
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     truth = [[group.column(at).num_values for at in range(metadata.num_columns)] for group in groups]
     assert numbers_of_values(pa.BufferReader(file.getvalue())) == truth
+    sizes = [[group.column(at).total_uncompressed_size for at in range(metadata.num_columns)] for group in groups]
+    assert numbers_of_bytes(pa.BufferReader(file.getvalue())) == sizes
 
 
 def test_a_footer_that_cannot_be_walked() -> None:

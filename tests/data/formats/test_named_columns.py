@@ -27,7 +27,7 @@ from tests.data.leaks import said
 from tests.strategies import Records, records, texts
 
 ITEMS = ["beer", "bread", "milk"]
-SALES = {
+SALES: dict[str, list[Any]] = {
     "Description": ["white", "two, sliced", 'a "pint"', "", "again"],
     "StockCode": ["milk", "bread", "beer", None, "milk"],
     "Quantity": [1, 2, 3, 4, 5],
@@ -88,7 +88,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(rows=records(texts), name=st.sampled_from(["x", "a.b", "record", "", "0", "x,y", 'q"', "länge"]))
 def test_as_of_a_file_that_was_renamed(place: Path, suffix: str, rows: Records, name: str) -> None:
     """Names that mean something elsewhere mean nothing here: records are called items, and items anything."""
-    pairs = [(at, label) for at, row in enumerate(rows) for label in sorted(row) or [None]]
+    pairs = [(at, label) for at, row in enumerate(rows) for label in [*sorted(map(str, row)), *([] if row else [None])]]
     assume(any(label for _, label in pairs))
     keys, labels = [f"r{at}" for at, _ in pairs], [label for _, label in pairs]
     plain = written({"record": keys, "item": labels}, place / f"plain.{suffix}")
@@ -132,6 +132,33 @@ def test_a_first_line_that_may_be_a_record_is_not_shown(tmp_path: Path, options:
     with pytest.raises(ParameterError) as caught:
         Baskets.read(path, **NAMES, **options)
     assert not any(cell and cell in said(caught.value) for cell in first.split(","))
+
+
+@declared
+def test_cells_that_are_parted_by_another_sign(tmp_path: Path, options: dict[str, Any]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("InvoiceNo;StockCode\nA1;milk\n")
+    with pytest.raises(ParameterError, match="'InvoiceNo;StockCode'") as caught:
+        Baskets.read(path, **NAMES, **options)
+    assert "commas" in str(caught.value.hint)
+
+
+@declared
+def test_what_a_spreadsheet_writes(tmp_path: Path, options: dict[str, Any]) -> None:
+    """A byte-order mark, carriage returns, blank columns, and a last line without its end."""
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"\xef\xbb\xbfInvoiceNo,StockCode,,\r\nA1,milk,,\r\nA1,beer,,\r\nB2,,,")
+    assert list(Baskets.read(path, **NAMES, **options)) == [("beer", "milk"), ()]
+
+
+@declared
+def test_a_name_without_end_is_looked_at_once(tmp_path: Path, options: dict[str, Any]) -> None:
+    """A regular expression for numbers would take hours."""
+    path = tmp_path / "x.csv"
+    path.write_text("1" * 130_000 + "x,b\n")
+    with pytest.raises(ParameterError) as caught:
+        Baskets.read(path, **NAMES, **options)
+    assert len(str(caught.value)) < 1000
 
 
 @declared

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from bosket.checks import check_choice, check_text
+from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import Columns
-from bosket.data.formats.layouts import Layout, check_named, position
+from bosket.data.formats.layouts import Layout, check_named
 from bosket.errors import ParameterError
 
 Names: TypeAlias = Literal["none", "both", "both or item"]

@@ -23,12 +23,13 @@ from bosket.checks import check_choice
 from bosket.data.baskets.rows import Csr, Offsets, from_pairs
 from bosket.data.domain import ItemIds
 from bosket.data.formats import categories
+from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import MEANINGS, Columns, encoded, is_absent
 from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_records import kept, refused
 from bosket.data.formats.frames import FRAME, collected
-from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns, position
+from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
 

@@ -5,8 +5,6 @@ Rows are counted from 0 here and from 1 in messages.  Messages name columns, nev
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Hashable, Iterator
 from typing import Any, Literal, TypeAlias
 
@@ -14,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.checks import check_choice, check_different, shown
+from bosket.checks import check_choice, check_different
 from bosket.data.baskets.rows import Csr, Offsets, domain_of, from_pairs, from_records, taken
 from bosket.data.domain import Domain, ItemIds
+from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import (
     Columns,
     codes_in_order,
@@ -40,8 +39,6 @@ _OTHER_LAYOUTS = (
 )
 NAME_LISTS = "Name the column, by item= (--item on the command line)."
 NAME_RECORDS = "Where a row has one item, name the column of records too, by record= (--record on the command line)."
-_NUMBER = re.compile(r"[-+.:/ 0-9]*[0-9][-+.:/ 0-9]*")
-_MOST_SHOWN, _MOST_LOOKED_AT = 12, 1000
 LONG_NAMES = ("record", "item")
 """The column names our own long files have; they settle the layout."""
 
@@ -181,39 +178,6 @@ def long_columns(columns: Columns, record: Hashable | None, item: Hashable | Non
     if item is None:
         return at_record, 1 - at_record
     return at_record, position(columns, "item", item)
-
-
-def position(columns: Columns, parameter: str, name: Hashable) -> int:
-    """The place of the column that a parameter names."""
-    if name not in columns.names:
-        words = [known for known in columns.names if isinstance(known, str)] if _can_be_shown(columns) else []
-        guess = difflib.get_close_matches(str(name), words[:_MOST_LOOKED_AT], 1)
-        raise ParameterError(
-            f"The '{parameter}' parameter must name a column of {columns.source.name}, which has {_names_of(columns)}, "
-            f"got {shown(name)}.",
-            parameter=parameter,
-            value=name,
-            hint=f"Did you mean {shown(guess[0])}?" if guess else "Cells of CSV are parted by commas.",
-        )
-    if columns.names.count(name) > 1:
-        raise columns.source.error("must not give two columns the same name")
-    return columns.names.index(name)
-
-
-def _names_of(columns: Columns) -> str:
-    """The names of columns, or how many there are."""
-    names = columns.names
-    if not _can_be_shown(columns):
-        return f"{len(names):,} columns, with numbers for names"
-    told = list(map(shown, names[:_MOST_SHOWN]))
-    if len(names) > len(told):
-        return f"{', '.join(told)} and {len(names) - len(told):,} more"
-    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]])) if told else "no columns"
-
-
-def _can_be_shown(columns: Columns) -> bool:
-    """Whether names may be told; not those of a file with a number among them, which may be a record by mistake."""
-    return columns.source.path is None or not any(map(_NUMBER.fullmatch, map(str, columns.names)))
 
 
 def from_lists(columns: Columns, item: Hashable | None) -> Csr:

@@ -61,7 +61,8 @@ def n_claimed(file: Opened, columns: Iterable[str]) -> int:
 
 def _of_leaves(file: Opened, columns: Iterable[str], numbers: list[list[int]]) -> list[list[int]]:
     """The numbers of these columns, from those of all columns of each row group."""
-    places, at, wanted = [], 0, set(columns)
+    places: list[int] = []
+    at, wanted = 0, set(columns)
     for field in file.schema:
         end = at + _n_leaves(field.type, 0)
         places += range(at, end) if field.name in wanted else ()
