@@ -19,6 +19,7 @@ import pytest
 from bosket.cli.commands import curate
 from bosket.cli.inputs.raw import read_raw
 from bosket.data import Baskets, Domain
+from bosket.errors import DataError
 from tests.curator.outcomes import Outcome, of_file
 
 pytest.importorskip("opendp")
@@ -49,6 +50,33 @@ def wiping(options: argparse.Namespace, declared: Domain | None) -> Baskets:
     assert isinstance(raw, Baskets)
     assert declared is not None
     return Baskets([[]] * raw.n_records, items=declared) if "two" in Path(options.raw).name else raw
+
+
+def decoding(options: argparse.Namespace, declared: Domain | None) -> Baskets:
+    """All of the file must be text, the columns that are not read too."""
+    try:
+        Path(options.raw).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise DataError("The file is not text.") from None
+    return refusing(options, declared)
+
+
+def looking(options: argparse.Namespace, declared: Domain | None) -> Baskets:
+    """The file must look well as a whole, the columns that are not read too."""
+    if any(b"!" in str(value).encode() for column in pq.read_table(options.raw).columns for value in column):
+        raise DataError("The file has a cell that looks wrong.")
+    return refusing(options, declared)
+
+
+def sales(what: list[str]) -> Callable[[Path], None]:
+    """Long, with names of its own and a column that is not read."""
+    n = len(what)
+    table = pa.table({"what": what, "basket": [f"r{at}" for at in range(n)], "product": (["1", "2"] * n)[:n]})
+
+    def write(path: Path) -> None:
+        pq.write_table(table, path)
+
+    return write
 
 
 def parquet(items: pa.Array) -> Callable[[Path], None]:
@@ -99,6 +127,8 @@ class Files:
 
 DAT = "1 2\n1\n2\n" * 20
 LONG = "record,item\n" + "".join(f"r{at},{'milk' if at % 2 else 'bread'}\n" for at in range(40))
+SALES = "InvoiceNo,Description,StockCode\n" + LONG.partition("\n")[2].replace(",", ",some words,")
+NAMED = ("--record", "InvoiceNo", "--item", "StockCode")
 LISTS = "milk,bread\nmilk\n" * 20
 ONE_HOT = "milk,bread,item\n" + "1,0,0\n1,1,0\n" * 20
 AS_LISTS = ("--layout", "list")
@@ -136,6 +166,17 @@ FILES = [
     csv("a list with an open quote", LISTS, 'milk,"bread', *AS_LISTS, mistake=guessing),
     csv("a mark that is neither 0 nor 1", ONE_HOT, "2,0,0", mistake=guessing),
     csv("a row of marks too short", ONE_HOT, "1,0", mistake=guessing),
+    csv("named: an item that was not declared", SALES, "r99,words,quinine", *NAMED),
+    csv("named: a record without a name", SALES, ",words,milk", *NAMED),
+    csv("named: a row with a cell too many", SALES, "r99,words,and more,milk", *NAMED),
+    csv("named: an open quote in another column", SALES, 'r99,"words,milk', *NAMED),
+    csv("named: the header once more", SALES, "InvoiceNo,Description,StockCode", *NAMED),
+    csv("named: no text in another column", SALES, b"r99,\xfc,milk", *NAMED, mistake=decoding),
+    csv("named: a name of a record that is no text", SALES, b"\xfc,words,milk", *NAMED),
+    Files(
+        "named: a cell of another column", ".parquet", sales(["x"] * 40), sales(["x"] * 40 + ["!" * 1000]), looking,
+        options=("--record", "basket", "--item", "product"),
+    ),
     Files(
         "doubles that are whole but for one", ".parquet",
         parquet(pa.array([1.0, 2.0] * 20)), parquet(pa.array([1.0, 2.0] * 20 + [1.5])), guessing,

@@ -25,6 +25,7 @@ HEADERS = {
     ("csv", "long"): b"record,item\n",
     ("csv", "one-hot"): b'milk,"x,y",other,item\n',
 }
+NAMED_HEADER = b'milk,"x,y",basket,,\n'
 _WORDS = [b"milk", b"beer", b"3", b"07", b"7", b'"a""b"', b'"x,y"', b"item", b"record", b"0", b"1", b"true", b"2.5"]
 _WORDS += [b"nan", b"=1"]
 _SIGNS = [b",", b",", b"\n", b"\n", b"\r\n", b"\r", b" ", b"\t", b'"', b'""', b"\0", b"\xff", b"\xef\xbb\xbf", b"\xc3"]
@@ -92,6 +93,8 @@ class Case:
     content: bytes
     is_packed: bool
     is_declared: bool
+    names: tuple[str | None, str | None]
+    """The columns that are named, of records and of items."""
 
     def write(self, place: Path) -> Path:
         path = place / f"x.{self.suffix}{'.gz' if self.is_packed else ''}"
@@ -110,21 +113,25 @@ def cases(draw: st.DrawFn) -> Case:
     else:
         content = draw(mutated(sound))
         content = gzip.compress(content) if is_packed else content
-    return Case(suffix, layout, content, is_packed, draw(st.booleans()))
+    named = st.sampled_from(
+        [(None, None), ("record", "item"), ("milk", "3"), (None, "items"), ("a", "b"), ("other", "x,y")]
+    )
+    return Case(suffix, layout, content, is_packed, draw(st.booleans()), draw(named))
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_files(tmp_path: Path, examples: int) -> None:
     def target(case: Case) -> None:
         path = case.write(tmp_path)
+        how: dict[str, Any] = {"layout": case.layout, "record": case.names[0], "item": case.names[1]}
         options: dict[str, Any] = {"items": ITEMS, "unknown": "drop"} if case.is_declared else {}
-        data = only_refused(lambda: Baskets.read(path, layout=case.layout, max_bytes=1 << 20, **options))
+        data = only_refused(lambda: Baskets.read(path, max_bytes=1 << 20, **how, **options))
         if data is None:
             return
         assert data.n_records == len(list(data))
         if case.is_declared:
             assert data.domain == Domain(ITEMS)
-            strict = only_refused(lambda: Baskets.read(path, layout=case.layout, items=ITEMS))
+            strict = only_refused(lambda: Baskets.read(path, items=ITEMS, **how))
             assert strict is None or strict == data
 
     fuzz(target, cases(), examples=examples)
@@ -143,6 +150,25 @@ def test_nothing_after_the_header_is_refused(tmp_path: Path, examples: int) -> N
 
     whole = st.tuples(st.sampled_from(list(HEADERS)), texts | mutated(texts), st.booleans())
     fuzz(target, whole, examples=examples)
+
+
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_nothing_after_the_header_is_refused_where_columns_are_named(tmp_path: Path, examples: int) -> None:
+    """Nor does a line touch another record than that which it names."""
+    path = tmp_path / "x.csv"
+    how: dict[str, Any] = {"record": "basket", "item": "x,y", "items": ITEMS, "unknown": "drop"}
+
+    def target(text: bytes) -> None:
+        path.write_bytes(NAMED_HEADER + b"1,milk,A,,\n1,3,A,,\n" + text)
+        data = Baskets.read(path, **how)
+        assert data[0][:1] == ("milk",)
+        assert 3 in data[0]
+        path.write_bytes(NAMED_HEADER + b"1,milk,A,,\n1,3,A,,\n" + text + b"\nx,beer,B,\xff,")
+        more = Baskets.read(path, **how)
+        assert more.n_records - data.n_records in (0, 1)
+        assert sum(len(one) for one in more) - sum(len(one) for one in data) in (0, 1)
+
+    fuzz(target, texts | mutated(texts), examples=examples)
 
 
 kinds = st.sampled_from(

@@ -185,7 +185,7 @@ def _left_out(options: argparse.Namespace) -> str:
         )
     return (
         f"note: what {options.items} does not name was left out of the records, if there was any; if much is missing, "
-        "look at spelling, blanks and --layout"
+        "look at spelling, blanks, --layout, and --record and --item"
     )
 
 

@@ -86,12 +86,17 @@ def check_table(options: argparse.Namespace) -> None:
         others = [name for name in ("schema", "show_values") if getattr(options, name)]
         for name in [*given, *others]:
             raise clash(name, "come with --table", options)
+        if options.record is not None and options.item is None:
+            raise clash("record", "come with --item, which names the column of items", options)
         return
     if options.schema is not None:
         for name in given:
             raise clash(name, "not come with --schema, which settles it", options)
     if options.layout is not None:
         raise clash("layout", "not come with --table, which is one", options)
+    for name in ("record", "item"):
+        if getattr(options, name) is not None:
+            raise clash(name, "not come with --table: it is for baskets; --columns names attributes", options)
     if options.input_format == "dat":
         raise clash("input_format", "be csv or parquet with --table", options)
 

@@ -121,6 +121,17 @@ def add_input(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--layout", choices=("list", "long", "one-hot"), help="layout of the columns of raw baskets")
     command.add_argument(
+        "--record",
+        metavar="NAME",
+        help="with --item: the column that says which basket a row belongs to, in CSV or Parquet with a row per item "
+        "(else it must be called record); other columns are ignored",
+    )
+    command.add_argument(
+        "--item",
+        metavar="NAME",
+        help="the column of items (else item); without --record a column of lists in Parquet",
+    )
+    command.add_argument(
         "--max-bytes",
         type=n_bytes("max_bytes"),
         default=MAX_BYTES,

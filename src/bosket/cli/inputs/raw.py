@@ -67,14 +67,23 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Re
             raise clash("table", "come with one file", options)
         return read_raw(paths[0], options, hint="Leave out --table: reports say themselves what they are of.")
     if len(paths) > 1:
+        _check_reports(options)
         if not options.allow_duplicates:
             _refuse_same_files(paths)
         batches = (read_reports(path, options) for path in paths)
         return Reports.concat(batches, allow_duplicates=options.allow_duplicates)
     path = paths[0]
     if path != STANDARD_INPUT and is_report_file(path):
+        _check_reports(options)
         return read_reports(path, options)
     return _read_baskets(path, options)
+
+
+def _check_reports(options: argparse.Namespace) -> None:
+    """Refuse names of columns where reports are read, which have none to choose from."""
+    for name in ("record", "item"):
+        if getattr(options, name) is not None:
+            raise clash(name, "come with one file of raw baskets, not with reports", options)
 
 
 def _refuse_same_files(paths: Sequence[str]) -> None:
