@@ -397,3 +397,11 @@ def test_the_module_csv_agrees(sales: Path) -> None:
         for row in csv.DictReader(file):
             found.setdefault(row["InvoiceNo"], set()).update({row["StockCode"]} - {""})
     assert list(map(set, Baskets.read(sales, **NAMES))) == list(found.values())
+
+
+def test_a_column_of_marks_beside_a_structure(tmp_path: Path) -> None:
+    """Arrow takes a.b for the values b within a as well."""
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"a": pa.array([{"b": 1}, {"b": 1}]), "a.b": [0, 1], "c": [1, 0]}), path)
+    data = Baskets.read(path, items=["a.b", "c"], unknown="drop", layout="one-hot")
+    assert list(data) == [("c",), ("a.b",)]
