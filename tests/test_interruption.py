@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 PATIENCE = 3.0
 """Seconds: one is the promise, and usual is a tenth; a loaded machine takes longer."""
 
-QUICK = ("exact", "reports")
+QUICK = ("exact",)
 
 
 def interrupted_after(name: str, delay: float) -> tuple[float, str]:

@@ -146,6 +146,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @posix
 def test_what_was_told_survives_kill_9(path: Path) -> None:
     """A number is told after its spend returned; killed at any moment, all that were told are in the ledger."""

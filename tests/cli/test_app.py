@@ -231,6 +231,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_a_real_sigint_in_the_middle_of_mining(study: Study) -> None:
     command = [sys.executable, "-c", DRIVER, "mine", str(study.reports), "--min-support", "0.01", "--progress"]

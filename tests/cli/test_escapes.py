@@ -143,6 +143,7 @@ def test_progress(run: Run, tmp_path: Path, baskets: Path) -> None:
     assert "\x1b]0;" not in result.err
 
 
+@pytest.mark.slow
 def test_a_bug_shows_what_is_hidden_in_its_message() -> None:
     driver = (
         "import sys, bosket.mining\n"

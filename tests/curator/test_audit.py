@@ -287,6 +287,7 @@ def test_next_level(record: list[int]) -> None:
     assert 0.1 < found.epsilon <= 2
 
 
+@pytest.mark.slow
 def test_next_level_of_whole_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "count_candidates", broken.count_whole)
     found = audit_next([0, 1, 2, 3, 4], 2, epsilon=1.0, trials=800, count=broken.count_whole)
@@ -329,6 +330,7 @@ def test_cardinality() -> None:
     assert 0.7 < found.epsilon <= 2
 
 
+@pytest.mark.slow
 def test_the_first_itemset_of_a_size() -> None:
     """As the paper has it, y_2 is y_1 until a pair reaches the floor, and then falls to the floor."""
     records, fewer = of([*FIRST_PAIR, [0, 1]], n_items=2), of(FIRST_PAIR, n_items=2)

@@ -222,6 +222,7 @@ class TestNoise:
         assert release.sizes.keys() == {1}
         assert "size 2" in release.about["stopped"]
 
+    @pytest.mark.slow
     def test_short_records_are_not_thought_cut(self) -> None:
         """Nobody has more than two items; supports are right on average, not raised for long records of noise."""
         baskets = bk.Baskets([["milk", "bread"]] * 4000 + [["beer"]] * 1000, items=["beer", "bread", "milk", "tea"])
@@ -471,6 +472,7 @@ class TestRelease:
         assert len(held) > 100
         assert np.mean(held) > 0.93
 
+    @pytest.mark.slow
     def test_intervals_cover(self) -> None:
         """Of itemsets that truncation hardly touches, at least 95% over 40 releases; six standard deviations."""
         baskets = short_baskets(20_000)

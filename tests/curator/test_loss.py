@@ -151,6 +151,7 @@ def naive(counts: list[int], epsilon: float, rho: float) -> list[float]:
     return [float(weight @ mu / weight.sum()) for weight in weights]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.integers(-50, 200_000), min_size=1, max_size=6), st.sampled_from([0.002, 0.1, 1.0, 30.0]))
 def test_maximal_over_many_passes(counts: list[int], epsilon: float) -> None:

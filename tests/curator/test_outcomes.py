@@ -147,6 +147,10 @@ CONSTRUCTIONS = [
 ]  # fmt: skip
 
 
+EACH = [
+    pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.items == range(40_000) else [])
+    for one in CONSTRUCTIONS
+]
 READING = [one for one in CONSTRUCTIONS if one.is_of_reading and one.name != "no memory for the vocabulary"]
 
 
@@ -156,13 +160,13 @@ def compiled() -> None:
     curate._compiled()
 
 
-@pytest.mark.parametrize("one", CONSTRUCTIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", EACH)
 def test_neighbours_look_alike(one: Construction) -> None:
     without, with_it = one.outcomes()
     assert without.is_like(with_it), (without, with_it)
 
 
-@pytest.mark.parametrize("one", CONSTRUCTIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", EACH)
 def test_a_mistake_is_seen(one: Construction) -> None:
     without, with_it = one.outcomes(one.mistake)
     assert not without.is_like(with_it), (without, with_it)

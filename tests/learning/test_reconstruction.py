@@ -55,6 +55,7 @@ def test_cells_are_unbiased_over_all_outcomes(mechanism: Mechanism, truth: tuple
     np.testing.assert_allclose(mean, np.bincount(truth, minlength=4), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_summed_variances_are_those_of_all_outcomes(mechanism: Mechanism) -> None:
     """Both the estimate of the summed variance and the variance that it estimates are enumerated."""
@@ -99,6 +100,7 @@ def test_marginals_by_class_are_unbiased_over_all_outcomes(mechanism: Mechanism)
 cells_of_six = st.lists(st.integers(0, 5), min_size=1, max_size=40)
 
 
+@pytest.mark.slow
 @given(cells_of_six, st.floats(1.5, 100))
 def test_the_closed_form_is_the_inverse_matrix(cells: list[int], gamma: float) -> None:
     reports = GammaDiagonal(gamma).randomize(Table.from_cells(cells, SIX), rng=Seeded(3))

@@ -94,6 +94,7 @@ def test_the_limit_solves_its_equation(cells: list[int], level: float) -> None:
     assert 0 <= found < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "a, c, phi, n",
     [

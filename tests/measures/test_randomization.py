@@ -108,6 +108,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow
 @by_name(OTHERS)
 def test_false_claims_are_caught(record: Measure) -> None:
     """Lift, confidence and the rest would not pass, not even if 1s and 0s are kept alike more often than not."""

@@ -135,6 +135,7 @@ rhos = st.floats(2.0**-20, 1 - 2.0**-20).map(lambda rho: round(rho * 2**53) / 2*
 )
 
 
+@pytest.mark.slow
 @given(st.integers(1, 24), st.integers(1, 30) | st.sampled_from([100, 999]), rhos, st.integers(1, 24))
 @settings(max_examples=300)
 def test_the_fast_way_is_the_slow_one(size: int, cutoff: int, rho: float, more: int) -> None:

@@ -74,6 +74,7 @@ class TestChannel:
                 stated = channel.transition(itemset, len(t))[pattern(t, itemset)]
                 np.testing.assert_allclose(stated, row, atol=1e-14)
 
+    @pytest.mark.slow
     @operators
     def test_partial_transition_is_the_enumerated_one(
         self, mechanism: bk.Mechanism, law: Callable[[frozenset[int]], Law]
@@ -470,6 +471,7 @@ class TestSampledDown:
         assert guarantee.record.gamma >= amplification(records, laws) * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "cutoff", "rho"), [(900, 1000, 0.4), (25, 30, 2.0**-53), (702, 702, 0.35)])
 def test_huge_amplifications_are_exact(size: int, cutoff: int, rho: float) -> None:
     """phi(m) / phi(0) of cut-and-paste is a sum of powers of 1 / rho: here far beyond what a double holds."""

@@ -141,6 +141,7 @@ class TestDetGd:
         assert w[-1] == pytest.approx(inverse[0, 0], rel=1e-9)
         assert w[0] == pytest.approx(inverse[0, 1], rel=1e-9)
 
+    @pytest.mark.slow
     def test_candidates_never_hold_two_values_of_an_attribute(self) -> None:
         table = bk.Table.from_cells(np.arange(2000).repeat(20), CENSUS)
         for mechanism in (bk.GammaDiagonal(100), bk.Flip(keep=0.6)):

@@ -137,6 +137,7 @@ def test_items_that_are_not_randomized(keep: dict[str, float], antecedents: set[
         assert (found.radius(0.9) == 0) == all(keep[item] == 1 for item in consequents)
 
 
+@pytest.mark.slow
 def test_few_reports() -> None:
     """Errors that contradict each other are refused; an antecedent next to 0 is answered, and marked."""
     baskets = bk.Baskets([["a", "b"]] * 3 + [["a"]] * 3 + [["b", "c"]] * 6 + [[]] * 20, items=ITEMS)

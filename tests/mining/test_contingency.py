@@ -114,6 +114,7 @@ def test_delta_method_is_the_bootstraps(mechanism: bk.Mechanism, sampling: bool)
             compared[name] += 1
 
 
+@pytest.mark.slow
 def test_bootstrap_intervals_are_near_the_default_ones() -> None:
     found = bk.contingency(reports_of(MECHANISMS[0]), {0}, {1}, sampling=True)
     for name in ("lift", "confidence", "correlation", "odds_ratio", "chi_squared"):
@@ -185,6 +186,7 @@ class TestManyWay:
             step = record.value(cells + 1e-30j * direction, 100.0).imag / 1e-30
             assert record.gradient(cells, 100.0) @ direction == pytest.approx(float(step), rel=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
     def test_errors_are_the_bootstraps(self, mechanism: bk.Mechanism) -> None:
         reports = reports_of(mechanism)

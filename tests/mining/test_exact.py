@@ -194,6 +194,7 @@ def test_many_frequent_items_take_no_quadratic_time(monkeypatch: pytest.MonkeyPa
     np.testing.assert_array_equal(pairs[0], np.arange(100_000).reshape(-1, 2))
 
 
+@pytest.mark.slow
 def test_a_record_of_800_items(way: str) -> None:
     singles, pairs = mine([range(800)], 800, 1, max_size=2)
     assert len(singles[1]) == 800

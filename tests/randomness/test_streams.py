@@ -109,6 +109,7 @@ def flips_by_hand(
     return result, done, used
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eager", [EAGER, LEVELS])
 @pytest.mark.parametrize("n_lanes", [1, 70, 197, 64 * 100, 64 * RUN, 64 * RUN + 67])
 def test_kernel_is_the_layout_in_plain_integers(n_lanes: int, eager: int) -> None:

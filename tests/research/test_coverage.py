@@ -27,6 +27,7 @@ def test_intervals_without_caution_hold_the_truth(name: str, rows: dict[str, dic
     assert row["trusted"] > 0.15
 
 
+@pytest.mark.slow
 def test_cautions_are_needed(rows: dict[str, dict[str, float]]) -> None:
     """Rows with a caution are worse: without it some measures would fall below 93%."""
     assert sum(row["coverage_of_all"] < coverage.ENOUGH for row in rows.values()) > 20

@@ -229,6 +229,7 @@ def test_radius_far_from_zero_is_the_delta_method() -> None:
     assert ratio.delta_method_stderr == pytest.approx(math.sqrt(1e-8 - 2 * 0.4 * 1e-8 + 0.16 * 2e-8) / 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ratio",
     [

@@ -189,6 +189,7 @@ def long_words(n_rows: int, length: int) -> pa.Table:
     return pa.table({"record": np.arange(n_rows), "item": words})
 
 
+@pytest.mark.slow
 def test_one_long_cell_counts_once(tmp_path: Path) -> None:
     """The words of a row group come with each batch of it: one cell counted as often as there were batches."""
     n_rows, length = 20 << 16, 4 * MIB

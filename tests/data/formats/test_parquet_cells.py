@@ -150,6 +150,7 @@ def test_structures_within_each_other_without_end(tmp_path: Path) -> None:
             read(tmp_path / "x.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [["x"], None], ids=["declared", "seen"])
 def test_words_that_differ_by_nothing_under_a_footer_that_lies(tmp_path: Path, items: Any) -> None:
     """Arrow makes no codes of this encoding; a word is as long as its page, whatever the footer says of the group."""

@@ -57,6 +57,7 @@ def test_many_columns_take_no_time_for_each_block(tmp_path: Path, layout: Any, m
         assert data.sizes.tolist() == [0, WIDE] * 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row, limit", [(b"x,y\nz,w\n", 160), (b"x\ny\n", 160)], ids=["two", "one"])
 def test_a_long_table_is_not_held_as_text(tmp_path: Path, row: bytes, limit: int) -> None:
     """Fifty bytes a row: 96 MiB of text took 1.3 GB in two columns, and 20 s in one."""

@@ -53,6 +53,7 @@ BITS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BITS)
 @pytest.mark.parametrize("is_declared", [False, True], ids=["seen", "declared"])
 def test_bits_of_a_file_count_for_what_they_become(tmp_path: Path, name: str, is_declared: bool) -> None:

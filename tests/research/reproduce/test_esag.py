@@ -36,6 +36,7 @@ class TestFigures:
             assert all(len(y) == len(figure.x) for y in figure.curves.values())
             assert all(value is None or 0 < value <= 1 for y in figure.curves.values() for value in y)
 
+    @pytest.mark.slow
     def test_single_items_are_the_harder_ones_where_privacy_is_weak(self, drawn: dict[int, Figure]) -> None:
         """Section 5.1: at higher breach levels it gets harder to discover 1-itemsets than 3-itemsets."""
         ones, threes = (drawn[1].curves[f"{k}-itemsets"] for k in (1, 3))
@@ -109,6 +110,7 @@ class TestSection54:
             assert_rejected(2 * min(law.cdf(2 * value), law.sf(2 * value)))
             assert_rejected(2 * min(law.cdf(value / 2), law.sf(value / 2)))
 
+    @pytest.mark.slow
     @STANDS
     def test_mining_finds_what_is_discoverable(self, stand: Stand) -> None:
         """300 000 records at a support of four sigmas: nearly all single items, few others."""

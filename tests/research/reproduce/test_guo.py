@@ -120,6 +120,7 @@ class TestCoil:
             assert row.found == pytest.approx(row.expected, rel=0.1)
             assert row.adjusted_wrong <= 5
 
+    @pytest.mark.slow
     def test_from_the_command_line(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

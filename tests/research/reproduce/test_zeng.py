@@ -121,6 +121,7 @@ def test_the_command_says_what_was_tuned(
     assert {path.stem for path in pictures.iterdir()} >= {f"figure-{number}a" for number in "23456"}
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_diffpart_keeps_what_the_paper_says() -> None:
     """6734.5 records of bms_webview2 after sanitizing; with the setting that serves best, within 5 %.
@@ -132,6 +133,7 @@ def test_diffpart_keeps_what_the_paper_says() -> None:
     assert statistics.median(kept) == pytest.approx(6734.5, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_prototypes_scores() -> None:
     """As published: within 0.05 of an independent prototype's mean F, which was 0.81 here, in three runs; naive 0.74.
