@@ -55,7 +55,7 @@ lint: $(VENV)/.dev ## format and lint
 types: $(VENV)/.dev ## mypy --strict
 	$(BIN)/mypy
 
-check: lint types test ## what CI runs
+check: lint types test slow ## what CI runs
 
 bench: $(VENV)/.bench ## benchmarks against peers and the machine's limit; one JSON out
 	$(BIN)/bosket bench --output out/bench.json
