@@ -1,4 +1,4 @@
-"""A mechanism whose reports are no bits goes all the way, defined outside the package: see ``asking.py``."""
+"""A mechanism whose reports are no bits goes all the way, defined outside the package: see ``tests/outside/asking.py``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import bosket as bk
 from bosket.audit import breaches, implausible, poisoning, posterior
 from bosket.learning import ByClassReports, ReconstructedNaiveBayes, randomize_by_class
 from bosket.mechanisms import Batch, Bits, Numbers, PackedBits
-from tests.contracts.asking import AskChannel, AskItems, HashValue, all_reports, registered
+from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports, registered
 from tests.fuzz.budget import only_refused
 from tests.stats import assert_plausible, assert_rejected, chi_square
 

@@ -16,7 +16,7 @@ import bosket as bk
 from bosket.counting.distinct_rows import are_distinct
 from bosket.learning import ByClassReports
 from bosket.reports import is_report_file
-from tests.contracts.asking import AskItems, registered
+from tests.outside.asking import AskItems, registered
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.fuzz.test_plan_json import texts
 from tests.parquet_footers import joined, places, split, varint, with_count
