@@ -14,19 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket import report_files
+from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter
 from bosket.counting.distinct_rows import are_distinct, distinct
 from bosket.counting.shards import OneByOne, Shards
-from bosket.data import Domain
 from bosket.errors import DataError, PlanMismatchError
-from bosket.mechanisms.base import Channel
 from bosket.mechanisms.columns import Numbers, Rows
 from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
-from bosket.privacy import LocalGuarantee
 from bosket.report_files import MAX_BYTES, Layout
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, checked_batch, noted_guarantee, whole_batch
+from bosket.reports import Reports
 
 MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
@@ -35,7 +33,7 @@ _AT_ONCE = 8  # counters that are held together
 _LAYOUT = Layout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
 
 
-class Tally:
+class Tally(Collected):
     """Numbers of reports by distinct report, of one plan.
 
     >>> import bosket as bk
@@ -55,7 +53,6 @@ class Tally:
         check_plan(plan)
         self.plan = plan
         self.randomness = "secure"
-        """``secure``, or a sentence saying that reports of a simulation are, or were, among these."""
         self.rows: Rows = np.zeros((0, plan.channel.payload.width), np.uint8)
         """The bytes of the different reports, in their order."""
         self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
@@ -119,32 +116,10 @@ class Tally:
     def n_records(self) -> int:
         return int(self.counts.sum())
 
-    def __len__(self) -> int:
-        return self.n_records
-
     @property
     def n_distinct(self) -> int:
         """How many different reports there are."""
         return len(self.rows)
-
-    @property
-    def domain(self) -> Domain:
-        return self.plan.domain
-
-    @property
-    def channel(self) -> Channel:
-        return self.plan.channel
-
-    @property
-    def guarantee(self) -> LocalGuarantee:
-        return noted_guarantee(self.plan, self.randomness)
-
-    @property
-    def is_simulation(self) -> bool:
-        """Whether the chance of some was seeded: such reports protect nobody.  Not authenticated where it comes from a
-        file.
-        """
-        return self.randomness != "secure"
 
     @property
     def batch(self) -> Batch:
