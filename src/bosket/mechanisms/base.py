@@ -173,6 +173,14 @@ class Channel(ABC):
         """Whether itemsets of k items can be estimated from reports of these strata."""
         return True
 
+    def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_] | None:
+        """Which itemsets some reports tell of, all their items together; None where reports tell of all of them.
+
+        A question about a few items says nothing of the others.  A search leaves out what no report tells of, and to
+        estimate it is refused: its weights are 0 everywhere, and their sum is no estimate.
+        """
+        return None
+
     def check_batch(self, batch: Batch) -> None:
         """Refuse reports, sound by the payload, that this channel cannot have given."""
         if isinstance(self.payload, PackedBits):

@@ -102,6 +102,9 @@ def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
     notes: dict[str, Any] = {}
     if reached and reached != search.max_size and not evidence.sees(reached + 1):
         notes["stopped"] = f"itemsets of more than {reached} items cannot be estimated from these reports"
+    if kept.n_not_covered:
+        left = "1 itemset" if kept.n_not_covered == 1 else f"{kept.n_not_covered} itemsets"
+        notes["left_out"] = f"{left} of frequent items left out: no report tells of all the items together"
     return FrequentItemsets(evidence.without_reports(), kept, search, notes=notes)
 
 

@@ -43,8 +43,8 @@ def add_set(group: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="PARAMETER=VALUE",
-        help="with --mechanism: one of its parameters; @FILE, CSV or JSON, gives it by item or by record size; may be "
-        "repeated",
+        help="with --mechanism: one of its parameters; @FILE, CSV or JSON, gives it by item or by record size, or what "
+        "else it is; may be repeated",
     )
 
 
@@ -177,6 +177,8 @@ def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
     from bosket.mechanisms.mappings import Mapped
 
     if text.startswith("@"):
+        if one.kind.takes_json:
+            return _from_json(mechanism, one, Path(text[1:]))
         if not isinstance(one.kind, Mapped):
             raise _wrong(mechanism, one.name, f"must be {one.kind.must}, and cannot come from a file")
         return Path(text[1:])
@@ -187,6 +189,20 @@ def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
     except (ValueError, OverflowError):
         pass
     raise _wrong(mechanism, one.name, f"must be a {one.kind.noun}, got {text!r}")
+
+
+def _from_json(mechanism: type[Mechanism], one: Parameter, path: Path) -> Any:
+    """What a file of JSON says that a parameter is, read as strictly as a plan."""
+    from bosket import strict_json
+    from bosket.cli.inputs.rows import read_text
+
+    try:
+        value = strict_json.parse(read_text(path), what=f"the {one.name} in {path}", path=path)
+        return one.check(one.from_json(value, of=mechanism.name), of=mechanism.__name__)
+    except BosketError as error:
+        if isinstance(error, DataError) and error.path is not None:
+            raise
+        raise DataError(f"The {one.name} in {path} cannot be used: {error}", path=path, hint=error.hint) from None
 
 
 def _unknown(mechanism: type[Mechanism], name: str, known: list[str]) -> ParameterError:

@@ -86,8 +86,9 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
                 f"{found.min_support:g}: many of these itemsets are noise; four standard errors are "
                 f"{_round_up(4 * error):g}"
             )
-    if "stopped" in found.notes:
-        say(f"note: {found.notes['stopped']}")
+    for name in ("stopped", "left_out"):
+        if name in found.notes:
+            say(f"note: {found.notes[name]}")
     return found, guarantee
 
 

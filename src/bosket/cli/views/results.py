@@ -68,5 +68,5 @@ def parameters_of(reports: Reports) -> dict[str, Any]:
 
 
 def _about_line(about: dict[str, Any]) -> str:
-    left_out = ("guarantee", "stopped", "parameters")  # the first two were said above, the last may be long
+    left_out = ("guarantee", "stopped", "left_out", "parameters")  # the last may be long, the others were said above
     return ", ".join(f"{key} {value}" for key, value in about.items() if key not in left_out and value is not None)
