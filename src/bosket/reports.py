@@ -204,10 +204,14 @@ def refuse_duplicates(batches: Sequence[Compared]) -> None:
     """Refuse a batch that stands twice among these."""
     found = first_given_twice(batches)
     if found is not None:
-        earlier, number = found
-        raise DuplicateReportsError(
-            f"Batch {number} holds the same {len(batches[number - 1][0])} reports as batch {earlier}, which does not "
-            "happen by chance: it was given twice.",
-            parts=found,
-            hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
-        )
+        raise given_twice(*found, len(batches[found[1] - 1][0]))
+
+
+def given_twice(earlier: int, number: int, n_reports: int) -> DuplicateReportsError:
+    """The error for a batch that holds the reports of an earlier one."""
+    return DuplicateReportsError(
+        f"Batch {number} holds the same {n_reports} reports as batch {earlier}, which does not happen by chance: it "
+        "was given twice.",
+        parts=(earlier, number),
+        hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
+    )

@@ -7,7 +7,11 @@ themselves.  Equal reports stand in it once: it takes less room than the reports
 
 from __future__ import annotations
 
-from functools import partial
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +21,7 @@ from bosket import report_files
 from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter
 from bosket.counting.distinct_rows import are_distinct, distinct
+from bosket.counting.duplicates import BY_CHANCE, log_chance
 from bosket.counting.shards import OneByOne, Shards
 from bosket.errors import DataError, PlanMismatchError
 from bosket.mechanisms.columns import Numbers, Rows
@@ -24,7 +29,7 @@ from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.report_files import MAX_BYTES, Layout
 from bosket.report_notes import check_plan
-from bosket.reports import Reports
+from bosket.reports import Reports, given_twice
 
 MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
@@ -86,6 +91,20 @@ class Tally(Collected):
         together = self._with(other.rows, other.counts)
         simulated = next((part.randomness for part in (self, other) if part.is_simulation), "secure")
         return Tally._made(self.plan, *together, simulated)
+
+    @classmethod
+    def concat(cls, parts: Iterable[Tally | Reports], *, allow_duplicates: bool = False) -> Tally:
+        """The sum of tallies, and of reports, of one plan.
+
+        One that is given twice is refused, as by ``Reports.concat``; those that overlap in part are not noticed.
+        """
+        tallies = [part if isinstance(part, Tally) else cls.of(part) for part in parts]
+        if not tallies:
+            raise DataError("There are no reports to put together.")
+        together = reduce(add, tallies)
+        if not allow_duplicates:
+            _refuse_duplicates(tallies)
+        return together
 
     def __sub__(self, other: Tally) -> Tally:
         """The reports of this tally without those of the other, all of which must be among them."""
@@ -198,3 +217,22 @@ class Tally(Collected):
 
     def __repr__(self) -> str:
         return f"Tally({self.n_records} records, {self.n_distinct} different, {self.plan}, {self.randomness})"
+
+
+def read_collected(path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports | Tally:
+    """The reports, or the tally, that a file holds."""
+    with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
+        own = {column.name for column in file.plan.channel.payload.columns}
+        is_tally = "count" in set(file.names) - own
+    return (Tally if is_tally else Reports).read(path, plan=plan, max_bytes=max_bytes)
+
+
+def _refuse_duplicates(tallies: Sequence[Tally]) -> None:
+    """Refuse a tally that stands twice among these, where that does not happen by chance."""
+    seen: dict[bytes, int] = {}
+    for number, tally in enumerate(tallies, 1):
+        if log_chance(tally.counts) < math.log(BY_CHANCE):
+            content = hashlib.sha256(tally.rows.tobytes() + tally.counts.tobytes()).digest()
+            earlier = seen.setdefault(content, number)
+            if earlier != number:
+                raise given_twice(earlier, number, tally.n_records)

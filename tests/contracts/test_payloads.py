@@ -1,4 +1,4 @@
-"""A mechanism whose reports are no bits goes all the way, defined outside the package: see ``tests/outside/asking.py``."""
+"""A mechanism whose reports are no bits, defined outside the package, goes all the way: ``tests/outside/asking.py``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import bosket as bk
 from bosket.audit import breaches, implausible, poisoning, posterior
 from bosket.learning import ByClassReports, ReconstructedNaiveBayes, randomize_by_class
 from bosket.mechanisms import Batch, Bits, Numbers, PackedBits
-from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
 from tests.fuzz.budget import only_refused
+from tests.outside.asking import AskItems, HashValue, all_reports
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
 ITEMS = ["a", "b", "c", "d"]

@@ -16,9 +16,9 @@ import bosket as bk
 from bosket.counting.distinct_rows import are_distinct
 from bosket.learning import ByClassReports
 from bosket.reports import is_report_file
-from tests.outside.asking import AskItems
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.fuzz.test_plan_json import texts
+from tests.outside.asking import AskItems
 from tests.parquet_footers import joined, places, split, varint, with_count
 from tests.test_report_files import N, by_class, flipped, sized
 

@@ -107,9 +107,9 @@ class LinearEvidence(Evidence):
         covered = self.covers(rows)
         if covered is not None and not covered.all():
             labels = tuple(self.domain.labels[item] for item in rows[int(np.argmin(covered))].tolist())
-            names = ", ".join(map(repr, labels))
+            names, them = ", ".join(map(repr, labels)), "it" if len(labels) == 1 else "them all"
             raise SingularChannelError(
-                f"Nothing can be estimated about {names}: no report tells of {'it' if len(labels) == 1 else 'them all'}.",
+                f"Nothing can be estimated about {names}: no report tells of {them}.",
                 items=labels,
                 hint="A search leaves such itemsets out; reports that tell of them need another plan.",
             )

@@ -18,7 +18,7 @@ from bosket.reporting.text import count_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bosket.reports import Reports
+    from bosket.collected import Collected
 
 
 def check_result(options: argparse.Namespace, kind: Kind, *, inputs: Collection[str | Path]) -> None:
@@ -61,7 +61,7 @@ def write_result(frame: pd.DataFrame, kind: Kind, options: argparse.Namespace) -
         say(f"wrote what made them to {beside}")
 
 
-def parameters_of(reports: Reports) -> dict[str, Any]:
+def parameters_of(reports: Collected) -> dict[str, Any]:
     """The mechanism in full, for what is said about a result."""
     mechanism = reports.plan.mechanism
     return {"name": mechanism.name, **mechanism.to_json()}
