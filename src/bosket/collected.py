@@ -30,6 +30,11 @@ class Collected(ABC):
 
     @property
     @abstractmethod
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each report of the batch came: 1 where all stand there one by one."""
+
+    @property
+    @abstractmethod
     def n_records(self) -> int:
         """How many reports there are."""
 

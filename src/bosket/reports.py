@@ -83,6 +83,11 @@ class Reports(Collected):
         return self._batch
 
     @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """1 for each report: they stand one by one."""
+        return np.ones(len(self._batch), np.int64)
+
+    @property
     def n_records(self) -> int:
         return len(self._batch)
 

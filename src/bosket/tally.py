@@ -60,8 +60,7 @@ class Tally(Collected):
         self.randomness = "secure"
         self.rows: Rows = np.zeros((0, plan.channel.payload.width), np.uint8)
         """The bytes of the different reports, in their order."""
-        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        """How often each of them came."""
+        self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     @classmethod
     def of(cls, reports: Reports) -> Tally:
@@ -74,7 +73,7 @@ class Tally(Collected):
     @classmethod
     def _made(cls, plan: Plan, rows: Rows, counts: npt.NDArray[np.int64], randomness: str) -> Tally:
         result = cls(plan)
-        result.rows, result.counts, result.randomness = rows, counts, randomness
+        result.rows, result._counts, result.randomness = rows, counts, randomness
         for array in (rows, counts):
             array.flags.writeable = False
         return result
@@ -139,6 +138,11 @@ class Tally(Collected):
     def n_distinct(self) -> int:
         """How many different reports there are."""
         return len(self.rows)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each of the different reports came."""
+        return self._counts
 
     @property
     def batch(self) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bosket.evidence.base import Evidence
 from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
+from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.reports import Reports
 from bosket.tally import Tally
@@ -55,10 +57,25 @@ def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None, *, max
     if isinstance(found, Evidence):
         return found
     if isinstance(found, Reports | Tally):
-        _refuse_many_strata(found, items, max_counts)
-        return LinearEvidence(found.channel, found.counter(items), provenance=provenance_of(found))
+        return evidence_by(found.channel, found, items, max_counts)
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
+
+
+@singledispatch
+def evidence_by(
+    channel: Channel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
+) -> Evidence:
+    """What reports of a channel say: the sums of its weights, or what was registered for its class.
+
+    A channel whose reports are read together by a fitted model has evidence of its own::
+
+        @evidence_by.register(AskChannel)
+        def fitted(channel, reports, items, max_counts):
+            return FittedLaw(histograms(reports.batch, reports.counts), provenance=provenance_of(reports))
+    """
+    _refuse_many_strata(reports, items, max_counts)
+    return LinearEvidence(channel, reports.counter(items), provenance=provenance_of(reports))
 
 
 def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] | None, limit: int) -> None:
