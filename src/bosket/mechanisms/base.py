@@ -207,6 +207,13 @@ class RecordChannel(Channel):
         A row of zeros stands for a pattern that no record of the stratum can show.
         """
 
+    def stratum_of(self, size: int) -> int:
+        """The stratum of the reports of records of this size; 0 where there is but one.
+
+        The other way round than ``record_size``, for those who hold a record.
+        """
+        return 0
+
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """Solves M w = e_full, so that E[w | truth] = 1 if all items are there, else 0."""
         weights = np.empty((len(itemsets), 1 << itemsets.shape[1]))

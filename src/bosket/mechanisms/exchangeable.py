@@ -341,6 +341,9 @@ class ExchangeableChannel(RecordChannel):
         """A stratum is the true size of its records."""
         return stratum
 
+    def stratum_of(self, size: int) -> int:
+        return self._size(size)
+
     def check_strata(self, strata: Strata | None) -> None:
         if strata is None:
             raise DataError("These reports lack their strata: the true size of each record.")
