@@ -274,6 +274,8 @@ class HashCounter:
 class HashChannel(Channel):
     """A value of one's own is shown with ``keep``, any other with 1/2: w = (shown - 1/2) / (keep - 1/2)."""
 
+    items_apart = True
+
     def __init__(self, domain: bk.Domain, keep: float) -> None:
         self.domain = domain
         self.keep = round(keep * ONE) / ONE
