@@ -24,10 +24,10 @@ from bosket.counting.distinct_rows import are_distinct, distinct
 from bosket.counting.duplicates import BY_CHANCE, log_chance
 from bosket.counting.shards import OneByOne, Shards
 from bosket.errors import DataError, PlanMismatchError
-from bosket.mechanisms.columns import Numbers, Rows
+from bosket.mechanisms.columns import ByteRows, Numbers
 from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
-from bosket.report_files import MAX_BYTES, Layout
+from bosket.report_files import MAX_BYTES, FileLayout
 from bosket.report_notes import check_plan
 from bosket.reports import Reports, given_twice
 
@@ -35,7 +35,7 @@ MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
 
 _AT_ONCE = 8  # counters that are held together
-_LAYOUT = Layout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
+_LAYOUT = FileLayout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
 
 
 class Tally(Collected):
@@ -58,7 +58,7 @@ class Tally(Collected):
         check_plan(plan)
         self.plan = plan
         self.randomness = "secure"
-        self.rows: Rows = np.zeros((0, plan.channel.payload.width), np.uint8)
+        self.rows: ByteRows = np.zeros((0, plan.channel.payload.width), np.uint8)
         """The bytes of the different reports, in their order."""
         self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
@@ -71,7 +71,7 @@ class Tally(Collected):
         return cls._made(reports.plan, *distinct(rows), reports.randomness)
 
     @classmethod
-    def _made(cls, plan: Plan, rows: Rows, counts: npt.NDArray[np.int64], randomness: str) -> Tally:
+    def _made(cls, plan: Plan, rows: ByteRows, counts: npt.NDArray[np.int64], randomness: str) -> Tally:
         result = cls(plan)
         result.rows, result._counts, result.randomness = rows, counts, randomness
         for array in (rows, counts):
@@ -127,7 +127,7 @@ class Tally(Collected):
                 f"A tally of plan {other.plan.digest[:12]} cannot be {how} one of plan {self.plan.digest[:12]}."
             )
 
-    def _with(self, rows: Rows, counts: npt.NDArray[np.int64]) -> tuple[Rows, npt.NDArray[np.int64]]:
+    def _with(self, rows: ByteRows, counts: npt.NDArray[np.int64]) -> tuple[ByteRows, npt.NDArray[np.int64]]:
         return distinct(np.concatenate([self.rows, rows]), np.concatenate([self.counts, counts]))
 
     @property

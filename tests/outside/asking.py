@@ -25,7 +25,7 @@ from bosket.counting.base import Counts, ItemsetRows, Words
 from bosket.data.domain import label_to_json, labels_from_json
 from bosket.mechanisms import Batch, Channel, Numbers, Payload
 from bosket.mechanisms.base import Cells, Floats, Records, as_domain
-from bosket.mechanisms.columns import Column
+from bosket.mechanisms.columns import PayloadColumn
 from bosket.mechanisms.parameters import Kind, Probability, Whole, parameter
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.randomness import Randomness
@@ -62,7 +62,7 @@ class Answers(Payload):
     asked: tuple[tuple[int, ...], ...]
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[PayloadColumn, ...]:
         answers = (1 << len(self.asked[0])) - 1
         return (
             Numbers("question", len(self.asked) - 1, "one of the questions as its question"),
@@ -242,7 +242,7 @@ class Hashes(Payload):
     n_values: int
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[PayloadColumn, ...]:
         return (
             Numbers("seed", (1 << self.n_values) - 1, "a hash function as its seed", "uint64"),
             Numbers("value", 1, "a hash as its value", "uint8"),

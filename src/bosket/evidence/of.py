@@ -21,7 +21,7 @@ from bosket.mechanisms.identity import IdentityChannel
 from bosket.reports import Reports
 from bosket.tally import Tally
 
-Source = Any
+EvidenceSource = Any
 """What supports can be estimated from: Reports, a Tally, Baskets, a Table, a frame of baskets, or Evidence."""
 
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
@@ -46,7 +46,9 @@ def as_source(data: Any, *, to: str = "estimate from") -> Reports | Tally | Bask
     return data
 
 
-def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None, *, max_counts: int = MAX_COUNTS) -> Evidence:
+def evidence_of(
+    data: EvidenceSource, items: npt.NDArray[np.int32] | None = None, *, max_counts: int = MAX_COUNTS
+) -> Evidence:
     """What the data say about supports: of all items, or of those asked for, which takes less memory.
 
     Reports of so many strata that each item has its counts in them, more than ``max_counts`` in all, are refused before

@@ -23,12 +23,12 @@ import numpy.typing as npt
 from bosket import strict_json
 from bosket.checks import shown
 from bosket.counting.base import ItemsetRows, Words
+from bosket.counting.base import Strata as Strata
 from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
 from bosket.mechanisms.payload import Batch, PackedBits, Payload
-from bosket.mechanisms.payload import Strata as Strata
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness

@@ -11,7 +11,7 @@ from bosket.checks import check_fraction, check_integer, check_not_negative, che
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets
 from bosket.errors import ParameterError
-from bosket.evidence import Evidence, Family, Kept, Level, Source, as_source, evidence_of
+from bosket.evidence import Evidence, EvidenceSource, Family, Kept, Level, as_source, evidence_of
 from bosket.evidence.base import add_sampling
 from bosket.evidence.carried import Carried
 from bosket.evidence.cautions import FEW_REPORTS
@@ -29,7 +29,7 @@ _LARGEST_UNION = 16
 
 
 def mine(
-    data: Source,
+    data: EvidenceSource,
     min_support: float,
     *,
     max_size: int | None = None,
@@ -128,7 +128,7 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
     return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
 
 
-def estimate(data: Source, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+def estimate(data: EvidenceSource, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
     ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing

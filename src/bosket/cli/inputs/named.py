@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bosket.mechanisms import Mechanism
     from bosket.mechanisms.parameters import Parameter
 
-Setting = tuple[str, str]
+ParameterSetting = tuple[str, str]
 
 
 def add_named(group: argparse._ActionsContainer) -> None:
@@ -148,14 +148,14 @@ def describe(mechanism: type[Mechanism]) -> str:
     return f"Parameters of {mechanism.name}, by --set PARAMETER=VALUE: {'; '.join(parts) or 'none'}."
 
 
-def _setting(text: str) -> Setting:
+def _setting(text: str) -> ParameterSetting:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise argparse.ArgumentTypeError(f"must be PARAMETER=VALUE, got {text!r}")
     return name, value
 
 
-def settings_of(mechanism: type[Mechanism], settings: Iterable[Setting]) -> dict[str, Any]:
+def settings_of(mechanism: type[Mechanism], settings: Iterable[ParameterSetting]) -> dict[str, Any]:
     """The parameters that ``--set`` gives, checked by their kinds; a file's path stands for what it holds."""
     from bosket.mechanisms.parameters import declared_by
 
@@ -219,16 +219,16 @@ def _wrong(mechanism: type[Mechanism], name: str, fault: str) -> ParameterError:
     return ParameterError(f"The '{name}' parameter of {mechanism.__name__} {fault}.", parameter=name, value=name)
 
 
-def make_named(mechanism: type[Mechanism], settings: Sequence[Setting], domain: Domain) -> Mechanism:
+def make_named(mechanism: type[Mechanism], settings: Sequence[ParameterSetting], domain: Domain) -> Mechanism:
     """The mechanism with these parameters, for items of this domain."""
-    from bosket.cli.inputs.parameter_files import Columns, keys_of, read_values
+    from bosket.cli.inputs.parameter_files import ParameterColumns, keys_of, read_values
     from bosket.mechanisms.parameters import declared_by
 
     declared = {one.name: one for one in declared_by(mechanism)}
     values = settings_of(mechanism, settings)
     for name, path in values.items():
         if isinstance(path, Path):
-            columns = Columns((declared[name],))
+            columns = ParameterColumns((declared[name],))
             _, found = read_values(path, [columns], keys_of(columns, domain, path), option=f"file of {name}")
             values[name] = found[name]
     return mechanism(**values)

@@ -13,7 +13,7 @@ from bosket.cli.inputs.options import clash
 from bosket.cli.inputs.raw import read_data
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, parameters_of, write_result
-from bosket.reporting.export import Kind
+from bosket.reporting.export import ResultKind
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ROWS_OF_A_TABLE = 20
 _NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
-def check_options(options: argparse.Namespace, kind: Kind) -> None:
+def check_options(options: argparse.Namespace, kind: ResultKind) -> None:
     """Refuse what makes no sense, or could not be written, before any work is done."""
     check_table(options)
     inputs = [path for path in options.data if path != STANDARD_INPUT]
@@ -101,7 +101,7 @@ def _round_up(value: float) -> float:
 
 def deliver(
     frame: pd.DataFrame,
-    kind: Kind,
+    kind: ResultKind,
     options: argparse.Namespace,
     *,
     show: Callable[[pd.DataFrame], None],

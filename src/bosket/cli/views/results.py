@@ -12,7 +12,7 @@ from bosket.cli.inputs.options import clash
 from bosket.cli.views.console import say
 from bosket.cli.views.tables import print_text
 from bosket.errors import ParameterError
-from bosket.reporting.export import NAMED, Kind, write_beside, write_file
+from bosket.reporting.export import NAMED, ResultKind, write_beside, write_file
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bosket.collected import Collected
 
 
-def check_result(options: argparse.Namespace, kind: Kind, *, inputs: Collection[str | Path]) -> None:
+def check_result(options: argparse.Namespace, kind: ResultKind, *, inputs: Collection[str | Path]) -> None:
     """Refuse what could not be written before any work is done."""
     suffix = f".{options.format}" if options.output is None else options.output.suffix.lower()
     if kind.names != "bosket" and suffix not in NAMED:
@@ -43,7 +43,7 @@ def is_table(options: argparse.Namespace) -> bool:
     return options.output is None and options.format in (None, "table")
 
 
-def write_result(frame: pd.DataFrame, kind: Kind, options: argparse.Namespace) -> None:
+def write_result(frame: pd.DataFrame, kind: ResultKind, options: argparse.Namespace) -> None:
     """The rows in the file, or as text on standard output; CSV has no place for what made it, so that goes beside."""
     if options.output is None:
         print_text(frame, kind, options.format)
