@@ -3,8 +3,8 @@
 The variance of a support is made of squared weights.  A few reports carry it that have more than half of their sum and
 can move the support by a tenth of everybody.  A few are
 
-- all reports of some strata, together less than a hundredth of all reports: the estimate says what these few say, and
-  its interval may be narrow around it;
+- reports of strata that are small, less than a hundredth of all reports each and together, every report counted with
+  the mean square of its stratum: the estimate says what these few say, and its interval may be narrow around it;
 - at most three reports, one of which counts for ten people or more.  The standard error is then as large as the
   support, and says so; this says why.
 

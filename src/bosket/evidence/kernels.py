@@ -73,55 +73,76 @@ def sum_weights(
 
 
 @compiled
+def _fewest(each: Any, records: Any, order: Any, goal: float) -> int:
+    """The least number of reports, those of the first strata first, whose values add up to ``goal``; -1 if none do.
+
+    Each report of stratum s counts for each[s].
+    """
+    total = 0.0
+    taken = 0
+    for s in order:
+        if each[s] <= 0.0:
+            break
+        if total + records[s] * each[s] >= goal:
+            return taken + min(records[s], max(1, int(np.ceil((goal - total) / each[s]))))
+        total += records[s] * each[s]
+        taken += records[s]
+    return -1
+
+
+@compiled
 def few_strata(
     squares: Any, largest: Any, records: Any, limit: float, half: Any, shift: float, found: Any, numbers: Any
 ) -> None:
-    """Strata with fewer than ``limit`` reports together, more than half[r] of the squares, and a reach of ``shift``.
+    """Fewer than ``limit`` reports that have more than half[r] of the squares, and a reach of ``shift``.
 
-    The reach of a stratum is its number of reports times the largest |w| of them.  Tried are every stratum alone, and
-    strata by their mean square, the largest first, leaving out what does not fit, until they are enough.
-    numbers[r] becomes the number of reports, 0 where there are no such strata, and numbers[r, 1] their stratum, -1 for
+    Only strata with fewer reports than that take part.  In them every report counts for the mean square of its stratum,
+    and reaches as far as the largest |w| there; the reports that have most squares, and those that reach furthest, are
+    taken one by one.  All reports of one stratum come first, where they are enough: that names the stratum.
+    numbers[r] becomes the number of reports, 0 where these are too many, and numbers[r, 1] their stratum, -1 for
     several; found[r] their share of the squares, times 2 half[r], and the largest |w|.
     """
     n_strata, n = squares.shape
     mean = np.empty(n_strata)
+    reach = np.empty(n_strata)
     for r in range(n):
-        part = 0.0
-        reach = 0.0
+        numbers[r, 0] = 0
         alone = -1
+        part = 0.0
+        far = 0.0
         for s in range(n_strata):
-            mean[s] = -1.0
+            mean[s] = 0.0
+            reach[s] = 0.0
             if 0 < records[s] < limit:
                 mean[s] = squares[s, r] / records[s]
+                reach[s] = largest[s, r]
                 part += squares[s, r]
-                reach += records[s] * largest[s, r]
-                if squares[s, r] > half[r] and records[s] * largest[s, r] >= shift:
+                far += records[s] * reach[s]
+                if squares[s, r] > half[r] and records[s] * reach[s] >= shift:
                     alone = s
-        numbers[r, 0] = 0
         if alone >= 0:
             numbers[r, 0] = records[alone]
             numbers[r, 1] = alone
             found[r, 0] = squares[alone, r]
             found[r, 1] = largest[alone, r]
             continue
-        if part <= half[r] or reach < shift:
+        if part <= half[r] or far < shift:
             continue
-        part = 0.0
-        reach = 0.0
-        taken = 0
-        most = 0.0
-        for s in np.argsort(-mean):
-            if mean[s] < 0:
+        order = np.argsort(-mean)
+        goal = np.nextafter(half[r], np.inf)
+        by_squares = _fewest(mean, records, order, goal)
+        by_reach = _fewest(reach, records, np.argsort(-reach), shift)
+        number = max(by_squares, by_reach)
+        if min(by_squares, by_reach) < 0 or number >= limit:
+            continue
+        numbers[r, 0] = number
+        numbers[r, 1] = -1
+        found[r, 0] = 0.0
+        found[r, 1] = 0.0
+        left = number
+        for s in order:
+            if left == 0:
                 break
-            if taken + records[s] >= limit:
-                continue
-            taken += records[s]
-            part += squares[s, r]
-            reach += records[s] * largest[s, r]
-            most = max(most, largest[s, r])
-            if part > half[r] and reach >= shift:
-                numbers[r, 0] = taken
-                numbers[r, 1] = -1
-                found[r, 0] = part
-                found[r, 1] = most
-                break
+            found[r, 0] += min(left, records[s]) * mean[s]
+            found[r, 1] = max(found[r, 1], reach[s])
+            left -= min(left, records[s])

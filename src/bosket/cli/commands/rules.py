@@ -36,7 +36,12 @@ def add_parser(commands: Commands) -> None:
     command = add_command(commands, run)
     add_search(command, needs_support=False)
     add_table(command)
-    wanted = command.add_argument_group("which rules")
+    _add_wanted(command.add_argument_group("which rules"))
+    _add_told(command.add_argument_group("what is said of them"))
+    _add_tested(command.add_argument_group("are they more than chance"))
+
+
+def _add_wanted(wanted: argparse._ArgumentGroup) -> None:
     wanted.add_argument(
         "--metric", default="confidence", help="the measure to select and order by (default confidence)"
     )
@@ -66,7 +71,9 @@ def add_parser(commands: Commands) -> None:
         default="low",
         help="order by the low end of the interval, or not (default low)",
     )
-    told = command.add_argument_group("what is said of them")
+
+
+def _add_told(told: argparse._ArgumentGroup) -> None:
     told.add_argument("--measures", metavar="NAMES", help="measures to give, separated by commas, or 'all'")
     told.add_argument("--list-measures", action=_List, help="list the measures by all their names, and stop")
     told.add_argument(
@@ -82,7 +89,9 @@ def add_parser(commands: Commands) -> None:
     )
     told.add_argument("--bias", action="store_true", help="give the second-order bias of every measure")
     told.add_argument("--names", choices=NAMES, default="bosket", help="whose names the columns of CSV and JSON have")
-    tested = command.add_argument_group("are they more than chance")
+
+
+def _add_tested(tested: argparse._ArgumentGroup) -> None:
     tested.add_argument(
         "--adjust",
         choices=("by", "bh", "holm", "bonferroni", "none"),

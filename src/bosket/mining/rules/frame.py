@@ -7,6 +7,7 @@ reaches the threshold, with their covariance.  Then they are ordered, and every 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from bosket.data.domain import as_objects
 from bosket.errors import ParameterError
 from bosket.evidence import Errors, Selection
 from bosket.limits import keeps_to
-from bosket.mining.rules.passing import generate, tables_of
+from bosket.mining.rules.passing import Passed, generate, tables_of
 from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import check_testable, tests_in_family
 from bosket.mining.rules.splits import Families, Rules
-from bosket.mining.rules.template import RuleTemplate
+from bosket.mining.rules.template import RuleTemplate, Shape
 from bosket.progress import Meter, Progress
 from bosket.statistics.multiple import adjust as adjusted
 from bosket.threads import parallel_map, slices
@@ -112,9 +113,41 @@ def association_rules(  # what users of such functions expect to write
         max_rules=max_rules,
     )
     _check(found, query)
+    return _frame(found, query, on_progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The rules to show, of those that passed, and what multiple testing says of them."""
+
+    order: npt.NDArray[np.int64]
+    number: int
+    """Of rules that passed, significance included, before ``top``."""
+    family: int
+    """Of hypotheses; 0 where nothing asks for it."""
+    p_adjusted: npt.NDArray[np.float64]
+    level: float
+    """Of each interval."""
+
+
+def _frame(found: FrequentItemsets, query: Query, on_progress: Progress | None) -> pd.DataFrame:
+    """Generate, judge, then compute the columns of what is shown."""
     shape = query.template.on(found.domain)
     source = Families(found)
     passed = generate(source, query, shape, on_progress)
+    judged = _judge(found, query, shape, passed, on_progress)
+    order = judged.order
+    columns = _columns(source, query, passed.rules.take(order), judged.level, on_progress)
+    if passed.p_value is not None:
+        columns["p_value"], columns["p_adjusted"] = passed.p_value[order], judged.p_adjusted[order]
+    frame = pd.DataFrame(columns, copy=False)
+    frame.attrs["about"] = _about(found, query, passed.number, judged)
+    return frame
+
+
+def _judge(
+    found: FrequentItemsets, query: Query, shape: Shape, passed: Passed, on_progress: Progress | None
+) -> _Judged:
     family = 0
     p_adjusted = np.empty(0)
     if query.adjust is not None or query.fcr:
@@ -127,26 +160,27 @@ def association_rules(  # what users of such functions expect to write
         order = order[keeps_to(p_adjusted[order], query.alpha)]
     number = passed.number if query.alpha is None else len(order)
     order = order[: query.top]
-    each = 1 - (1 - level) * min(max(len(order), 1) / family, 1.0) if query.fcr else level
-    columns = _columns(source, query, passed.rules.take(order), each, on_progress)
-    if passed.p_value is not None:
-        columns["p_value"], columns["p_adjusted"] = passed.p_value[order], p_adjusted[order]
-    frame = pd.DataFrame(columns, copy=False)
-    frame.attrs["about"] = {
+    level = query.level
+    if query.fcr:
+        level = 1 - (1 - level) * min(max(len(order), 1) / family, 1.0)
+    return _Judged(order, number, family, p_adjusted, level)
+
+
+def _about(found: FrequentItemsets, query: Query, passed: int, judged: _Judged) -> dict[str, Any]:
+    return {
         **found.about,
         "metric": query.by.name,
         "min_threshold": query.min_threshold,
-        "passed": passed.number,
-        **({"alpha": query.alpha, "significant": number} if query.alpha is not None else {}),
+        "passed": passed,
+        **({"alpha": query.alpha, "significant": judged.number} if query.alpha is not None else {}),
         "level": query.level,
         "sort_by": query.sort_by,
         "stderr": found.errors(query.sampling).value,
         **_about_intervals(query),
-        **({"level_of_each": each, "selection": Selection.WIDENED.value} if query.fcr else {}),
-        **({"tests": family} if family else {}),
+        **({"level_of_each": judged.level, "selection": Selection.WIDENED.value} if query.fcr else {}),
+        **({"tests": judged.family} if judged.family else {}),
         **({"adjust": query.adjust, "alternative": query.alternative} if query.adjust else {}),
     }
-    return frame
 
 
 def _check(found: FrequentItemsets, query: Query) -> None:
