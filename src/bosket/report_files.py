@@ -233,7 +233,7 @@ class _Store:
             raise DataError(
                 f"The reports in {self.path} would take {needed} bytes of memory, more than the cap of {self.cap}.",
                 path=self.path,
-                hint="Raise it with max_bytes=... (--max-bytes), or take it away with max_bytes=None.",
+                hint="Raise it with max_bytes=..., or take it away with max_bytes=None.",
             )
 
     def add(self, batch: Any) -> None:

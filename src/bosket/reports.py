@@ -218,5 +218,5 @@ def given_twice(earlier: int, number: int, n_reports: int) -> DuplicateReportsEr
         f"Batch {number} holds the same {n_reports} reports as batch {earlier}, which does not happen by chance: it "
         "was given twice.",
         parts=(earlier, number),
-        hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
+        hint="Leave one of them out; allow_duplicates=True counts both.",
     )
