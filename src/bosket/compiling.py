@@ -78,7 +78,7 @@ def _forgiving(kernel: Any) -> Any:
 
     numba looks at the types before it looks whether the source is the same, and fails.
     """
-    kept = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    kept: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     load = getattr(kept, "_load_index", None)
     if load is None:
         return kernel
