@@ -151,6 +151,8 @@ class TestFittedToReports:
         assert {frozenset("a"), frozenset("b"), frozenset("ab")} <= set(dict(found))
         assert found.about["mechanism"] == "AskFitted(size=2, keep=0.8)"
         assert found.about["plan"] == self.REPORTS.plan.digest
+        assert found.about["model"] == "one law, 0.5 records of each kind before"
+        assert "model" not in bk.mine(AskItems(2, 0.8).randomize(self.RAW), min_support=0.5).about
         rules = found.rules(min_threshold=0.5)
         (rule,) = rules[rules["antecedents"] == frozenset("a")].to_dict("records")
         assert abs(rule["confidence"] - 1) < 6 * rule["confidence_stderr"] < 0.5

@@ -8,7 +8,7 @@ in the reports has evidence of its own, registered for the class of the channel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -98,5 +98,5 @@ def fitted(
     numbers = np.zeros((len(channel.asked), channel.n_answers))
     np.add.at(numbers, (reports.batch["question"], reports.batch["answer"]), reports.counts)
     law = FittedLaw(channel, numbers.ravel())
-    law.provenance = provenance_of(reports)
+    law.provenance = replace(provenance_of(reports), model=f"one law, {_PRIOR} records of each kind before")
     return law
