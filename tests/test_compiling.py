@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import pickle
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -31,6 +34,25 @@ def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyP
 
     assert double(21) == 42
     assert tried == [True, False]
+
+
+def test_kernels_compile_where_what_is_kept_names_types_that_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an upgrade that renames a type which kernels take: the folder still holds what they were before."""
+    (tmp_path / "kernels_of_a_test.py").write_text(
+        "from bosket.compiling import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    module = importlib.import_module("kernels_of_a_test")
+    assert module.double(21) == 42
+    (index,) = tmp_path.rglob("*.nbi")
+    gone = pickle.dumps(numba.__version__, protocol=-1) + b"cbosket.compiling\nGone\n."
+    index.write_bytes(gone)
+    again = importlib.reload(module)
+    assert again.double(21) == 42
+    assert index.read_bytes() != gone
 
 
 def test_long_compilation_is_announced_once(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.counting import duplicates
-from bosket.counting.base import Words
-from bosket.counting.duplicates import BY_CHANCE, Strata, digest, fingerprint, first_given_twice, log_chance
+from bosket.counting.base import Strata, Words
+from bosket.counting.duplicates import BY_CHANCE, digest, fingerprint, first_given_twice, log_chance
 
 PEOPLE = bk.Baskets([["a"], ["b", "c"], []], items=list("abcdefgh")).repeat(40)
 PLAN = bk.Plan(PEOPLE.domain, bk.Flip(keep=0.8))

@@ -126,6 +126,31 @@ def test_no_function_shadows_its_module() -> None:
                 assert node.name != path.stem, path
 
 
+def types_of(path: Path) -> Iterator[str]:
+    """Classes and names for types that a module defines for others: not type variables, nor what begins with _."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign) and not (
+            isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") == "TypeVar"
+        ):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names = [node.target.id]
+        else:
+            continue
+        yield from (name for name in names if name[0].isupper() and not name.isupper())
+
+
+def test_one_name_is_one_type() -> None:
+    """A reader who knows what Strata or Words are in one room knows it in all."""
+    where: dict[str, Path] = {}
+    for path in modules():
+        for name in types_of(path):
+            assert where.setdefault(name, path) == path, f"{name} is defined in {path} too"
+    assert len(where) > 200
+
+
 def test_miners_only_ever_see_evidence() -> None:
     """What mines, measures and shows knows no mechanism: a new one changes nothing there."""
     for path in modules():

@@ -84,7 +84,7 @@ def test_a_payload_may_not_take_the_name_of_a_column_beside_it(tmp_path: Path) -
             plan=reports.plan,
             batch=reports.batch,
             randomness="secure",
-            layout=report_files.Layout(beside),
+            layout=report_files.FileLayout(beside),
         )
 
 

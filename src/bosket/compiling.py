@@ -68,9 +68,29 @@ event.register("numba:compile", announcer)  # type: ignore[no-untyped-call]  # n
 def compiled(function: Kernel) -> Kernel:
     """A numba kernel; cached on disk, unless neither the package nor the user's cache folder can be written to."""
     try:
-        return cast(Kernel, njit(cache=True, nogil=True)(function))
+        return cast(Kernel, _forgiving(njit(cache=True, nogil=True)(function)))
     except RuntimeError:  # "no locator available": compile anew in each process rather than refuse to start
         return cast(Kernel, njit(nogil=True)(function))
+
+
+def _forgiving(kernel: Any) -> Any:
+    """The kernel, compiled anew where what is kept of it was written by another version and names types that are gone.
+
+    numba looks at the types before it looks whether the source is the same, and fails.
+    """
+    kept: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    load = getattr(kept, "_load_index", None)
+    if load is None:
+        return kernel
+
+    def load_index() -> Any:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    kept._load_index = load_index
+    return kernel
 
 
 @intrinsic

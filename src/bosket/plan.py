@@ -237,7 +237,7 @@ class Plan:
             first = int(np.argmax(data.sizes > limit)) + 1
             raise DataError(
                 f"Record {first} has more items than the {limit} that the plan allows for.",
-                hint="Leave such records out, or make the plan with longer='sample' (--longer sample).",
+                hint="Leave such records out, or make the plan with longer='sample'.",
             )
         if limit is not None and self.unit.longer == "sample":  # all alike: time does not tell which were longer
             rng.keep_subset(bits, np.minimum(data.sizes, limit).astype(np.int64))
@@ -259,7 +259,7 @@ def _mechanism(value: Any) -> Mechanism:
         raise DataError(
             f"The mechanism {shown(name)} of this plan is not known here.",
             hint=f"Known are {', '.join(sorted(Mechanism.registry))}. If it is from outside bosket, import its module "
-            "first; --mechanism module:Class does so on the command line. A plan never imports anything itself.",
+            "first. A plan never imports anything itself.",
         )
     return Mechanism.registry[name].from_json(parameters)
 

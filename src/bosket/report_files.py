@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from bosket.checks import shown
 from bosket.data.formats.atomic import atomic_path
 from bosket.errors import BosketError, DataError
-from bosket.mechanisms.columns import Bits, Column, Numbers, Values
+from bosket.mechanisms.columns import Bits, ColumnValues, Numbers, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
 from bosket.plan import Plan
 from bosket.report_notes import check_options, metadata_of, notes_of, plan_of, randomness_of
@@ -37,7 +37,7 @@ _FOREIGN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, Overflo
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """A kind of report file.
 
     beside     columns of numbers that stand beside those of the payload, after the first of them
@@ -51,21 +51,21 @@ class Layout:
     row_group: int = _BATCH_ROWS
     nullable: bool = False
 
-    def columns(self, payload: Payload) -> list[Column]:
+    def columns(self, payload: Payload) -> list[PayloadColumn]:
         """All columns, by their names in the file."""
         own = [replace(column, name=self.names.get(column.name, column.name)) for column in payload.columns]
-        result: list[Column] = [own[0], *self.beside, *own[1:]]
+        result: list[PayloadColumn] = [own[0], *self.beside, *own[1:]]
         names = [column.name for column in result]
         if len(set(names)) < len(names):
             raise DataError(f"Reports with the columns {', '.join(names)} cannot be written: a name stands twice.")
         return result
 
-    def batch(self, payload: Payload, found: Mapping[str, Values]) -> Batch:
+    def batch(self, payload: Payload, found: Mapping[str, ColumnValues]) -> Batch:
         """The columns of the payload, by their own names."""
         return Batch({column.name: found[self.names.get(column.name, column.name)] for column in payload.columns})
 
 
-PLAIN = Layout()
+PLAIN = FileLayout()
 
 
 def write(
@@ -74,8 +74,8 @@ def write(
     plan: Plan,
     batch: Batch,
     randomness: str,
-    layout: Layout = PLAIN,
-    beside: Mapping[str, Values] | None = None,
+    layout: FileLayout = PLAIN,
+    beside: Mapping[str, ColumnValues] | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> None:
     """Write reports as Parquet, whole or not at all; ``beside`` has the values of the layout's own columns."""
@@ -147,7 +147,7 @@ class ReportFile:
         """How the chance came about, as the file says."""
         return randomness_of(self.notes)
 
-    def read(self, layout: Layout = PLAIN) -> tuple[Batch, dict[str, Values]]:
+    def read(self, layout: FileLayout = PLAIN) -> tuple[Batch, dict[str, ColumnValues]]:
         """The reports, sound column by column, and the layout's own columns beside them."""
         payload = self.plan.channel.payload
         columns = layout.columns(payload)
@@ -166,7 +166,7 @@ class ReportFile:
         return DataError(f"The reports in {self.path} cannot be of their plan: {problem}", path=self.path)
 
 
-def _check_columns(schema: Any, path: Path, columns: Sequence[Column]) -> None:
+def _check_columns(schema: Any, path: Path, columns: Sequence[PayloadColumn]) -> None:
     """Refuse a file that lacks a column, or has one that does not belong there."""
     names = schema.names
     for column in columns:
@@ -191,7 +191,7 @@ def _check_columns(schema: Any, path: Path, columns: Sequence[Column]) -> None:
             raise DataError(f"The column '{column.name}' of {path} must hold whole numbers.", path=path)
 
 
-def _takes(column: Column, schema: Any) -> bool:
+def _takes(column: PayloadColumn, schema: Any) -> bool:
     return column.takes(schema.field(column.name).type)
 
 
@@ -221,7 +221,7 @@ def _miscounted(path: Path) -> DataError:
 class _Store:
     """Room for reports, which grows with those that have been read and not with those that are claimed."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], claimed: int, cap: int | None) -> None:
+    def __init__(self, path: Path, columns: Sequence[PayloadColumn], claimed: int, cap: int | None) -> None:
         self.path, self.columns, self.claimed, self.cap = path, columns, claimed, cap
         self._values = {column.name: column.room(0) for column in columns}
         self._n = self._room = 0
@@ -233,7 +233,7 @@ class _Store:
             raise DataError(
                 f"The reports in {self.path} would take {needed} bytes of memory, more than the cap of {self.cap}.",
                 path=self.path,
-                hint="Raise it with max_bytes=... (--max-bytes), or take it away with max_bytes=None.",
+                hint="Raise it with max_bytes=..., or take it away with max_bytes=None.",
             )
 
     def add(self, batch: Any) -> None:
@@ -260,7 +260,7 @@ class _Store:
         for values in self._values.values():  # in place where the system can: no second copy
             values.resize((self._room, *values.shape[1:]), refcheck=False)
 
-    def finished(self) -> dict[str, Values]:
+    def finished(self) -> dict[str, ColumnValues]:
         if self._n != self.claimed:
             raise _miscounted(self.path)
         return self._values

@@ -14,19 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket import report_bytes, report_files
+from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter, Words
 from bosket.counting.duplicates import first_given_twice
-from bosket.data import Domain
 from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError
-from bosket.mechanisms.base import Channel, Strata
+from bosket.mechanisms.base import Strata
 from bosket.mechanisms.payload import Batch, Chosen, PackedBits
 from bosket.plan import Plan
-from bosket.privacy import LocalGuarantee
 from bosket.report_files import MAX_BYTES
 from bosket.report_notes import check_plan
 
 
-class Reports:
+class Reports(Collected):
     """What the collector holds: randomized records, and the plan they were made under.
 
     ``randomness`` is ``secure``, or a sentence saying that this is a simulation.  Read from a file, it is a note of
@@ -39,10 +38,8 @@ class Reports:
             raise DataError("Strata are given beside packed bits; a batch has its own.")
         batch = reports if isinstance(reports, Batch) else PackedBits.batch(reports, strata)
         self.plan = plan
-        self.batch = checked_batch(plan, batch)
-        """The reports as columns of the mechanism's payload."""
+        self._batch = checked_batch(plan, batch)
         self.randomness = randomness
-        """``secure``, or a sentence saying that this is a simulation."""
 
     @classmethod
     def concat(cls, parts: Iterable[Reports], *, allow_duplicates: bool = False) -> Reports:
@@ -81,11 +78,18 @@ class Reports:
         return Reports(self.plan, self.batch.take(chosen), randomness=self.randomness)
 
     @property
-    def n_records(self) -> int:
-        return len(self.batch)
+    def batch(self) -> Batch:
+        """The reports as columns of the mechanism's payload."""
+        return self._batch
 
-    def __len__(self) -> int:
-        return len(self.batch)
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """1 for each report: they stand one by one."""
+        return np.ones(len(self._batch), np.int64)
+
+    @property
+    def n_records(self) -> int:
+        return len(self._batch)
 
     @property
     def bits(self) -> Words:
@@ -118,26 +122,6 @@ class Reports:
         if sizes and all(size is None for size in sizes):
             return None
         return np.array([-1 if size is None else size for size in sizes], np.int32)[places]
-
-    @property
-    def domain(self) -> Domain:
-        return self.plan.domain
-
-    @property
-    def channel(self) -> Channel:
-        return self.plan.channel
-
-    @property
-    def guarantee(self) -> LocalGuarantee:
-        return noted_guarantee(self.plan, self.randomness)
-
-    @property
-    def is_simulation(self) -> bool:
-        """Whether the chance was seeded: such reports protect nobody.
-
-        Read from a file, this is what the file says, which is not authenticated: its holder can rewrite it.
-        """
-        return self.randomness != "secure"
 
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show: of all items, or of those asked for."""
@@ -198,25 +182,6 @@ def is_report_file(path: str | Path) -> bool:
     return report_files.has_plan(path)
 
 
-def noted_guarantee(plan: Plan, randomness: str) -> LocalGuarantee:
-    """The promise of a plan, with a word on chance that was not secure."""
-    promise = plan.guarantee
-    return promise if randomness == "secure" else promise.noting(f"these reports are {randomness}")
-
-
-def checked_batch(plan: Plan, batch: Batch) -> Batch:
-    """The batch with its columns in their types; refused where no report of the plan looks so."""
-    channel = plan.channel
-    batch = channel.payload.checked(batch)
-    channel.check_batch(batch)
-    strata = channel.payload.strata(batch)
-    if strata is not None and plan.max_size is not None:
-        sizes = map(channel.record_size, np.unique(strata).tolist())
-        if max((size for size in sizes if size is not None), default=0) > plan.max_size:
-            raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
-    return batch
-
-
 def _refuse_other_kinds(file: report_files.ReportFile) -> None:
     """Say what else a file is, before its columns are refused."""
     kinds = {"randomized": "reports by class, with their labels in the clear", "count": "a tally of reports"}
@@ -224,14 +189,6 @@ def _refuse_other_kinds(file: report_files.ReportFile) -> None:
     own = {column.name for column in file.plan.channel.payload.columns}
     for name in kinds.keys() & set(file.names) - own:
         raise DataError(f"{file.path} holds {kinds[name]}.", path=file.path, hint=f"Read it with {readers[name]}.")
-
-
-def whole_batch(plan: Plan) -> DataError:
-    return DataError(
-        f"Reports of {plan.mechanism} can be estimated from only batch by batch: they cannot be put together or taken "
-        "apart.",
-        hint="Mix all records at once.",
-    )
 
 
 Compared = tuple[Words, Strata | None]
@@ -252,10 +209,14 @@ def refuse_duplicates(batches: Sequence[Compared]) -> None:
     """Refuse a batch that stands twice among these."""
     found = first_given_twice(batches)
     if found is not None:
-        earlier, number = found
-        raise DuplicateReportsError(
-            f"Batch {number} holds the same {len(batches[number - 1][0])} reports as batch {earlier}, which does not "
-            "happen by chance: it was given twice.",
-            parts=found,
-            hint="Leave one of them out; allow_duplicates=True (--allow-duplicates) counts both.",
-        )
+        raise given_twice(*found, len(batches[found[1] - 1][0]))
+
+
+def given_twice(earlier: int, number: int, n_reports: int) -> DuplicateReportsError:
+    """The error for a batch that holds the reports of an earlier one."""
+    return DuplicateReportsError(
+        f"Batch {number} holds the same {n_reports} reports as batch {earlier}, which does not happen by chance: it "
+        "was given twice.",
+        parts=(earlier, number),
+        hint="Leave one of them out; allow_duplicates=True counts both.",
+    )

@@ -7,35 +7,38 @@ themselves.  Equal reports stand in it once: it takes less room than the reports
 
 from __future__ import annotations
 
-from functools import partial
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket import report_files
+from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter
 from bosket.counting.distinct_rows import are_distinct, distinct
+from bosket.counting.duplicates import BY_CHANCE, log_chance
 from bosket.counting.shards import OneByOne, Shards
-from bosket.data import Domain
 from bosket.errors import DataError, PlanMismatchError
-from bosket.mechanisms.base import Channel
-from bosket.mechanisms.columns import Numbers, Rows
+from bosket.mechanisms.columns import ByteRows, Numbers
 from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
-from bosket.privacy import LocalGuarantee
-from bosket.report_files import MAX_BYTES, Layout
+from bosket.report_files import MAX_BYTES, FileLayout
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, checked_batch, noted_guarantee, whole_batch
+from bosket.reports import Reports, given_twice
 
 MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
 
 _AT_ONCE = 8  # counters that are held together
-_LAYOUT = Layout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
+_LAYOUT = FileLayout((Numbers("count", MOST_RECORDS, "how often it came as its count", "int64", least=1),))
 
 
-class Tally:
+class Tally(Collected):
     """Numbers of reports by distinct report, of one plan.
 
     >>> import bosket as bk
@@ -55,11 +58,9 @@ class Tally:
         check_plan(plan)
         self.plan = plan
         self.randomness = "secure"
-        """``secure``, or a sentence saying that reports of a simulation are, or were, among these."""
-        self.rows: Rows = np.zeros((0, plan.channel.payload.width), np.uint8)
+        self.rows: ByteRows = np.zeros((0, plan.channel.payload.width), np.uint8)
         """The bytes of the different reports, in their order."""
-        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        """How often each of them came."""
+        self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     @classmethod
     def of(cls, reports: Reports) -> Tally:
@@ -70,9 +71,9 @@ class Tally:
         return cls._made(reports.plan, *distinct(rows), reports.randomness)
 
     @classmethod
-    def _made(cls, plan: Plan, rows: Rows, counts: npt.NDArray[np.int64], randomness: str) -> Tally:
+    def _made(cls, plan: Plan, rows: ByteRows, counts: npt.NDArray[np.int64], randomness: str) -> Tally:
         result = cls(plan)
-        result.rows, result.counts, result.randomness = rows, counts, randomness
+        result.rows, result._counts, result.randomness = rows, counts, randomness
         for array in (rows, counts):
             array.flags.writeable = False
         return result
@@ -89,6 +90,20 @@ class Tally:
         together = self._with(other.rows, other.counts)
         simulated = next((part.randomness for part in (self, other) if part.is_simulation), "secure")
         return Tally._made(self.plan, *together, simulated)
+
+    @classmethod
+    def concat(cls, parts: Iterable[Tally | Reports], *, allow_duplicates: bool = False) -> Tally:
+        """The sum of tallies, and of reports, of one plan.
+
+        One that is given twice is refused, as by ``Reports.concat``; those that overlap in part are not noticed.
+        """
+        tallies = [part if isinstance(part, Tally) else cls.of(part) for part in parts]
+        if not tallies:
+            raise DataError("There are no reports to put together.")
+        together = reduce(add, tallies)
+        if not allow_duplicates:
+            _refuse_duplicates(tallies)
+        return together
 
     def __sub__(self, other: Tally) -> Tally:
         """The reports of this tally without those of the other, all of which must be among them."""
@@ -112,15 +127,12 @@ class Tally:
                 f"A tally of plan {other.plan.digest[:12]} cannot be {how} one of plan {self.plan.digest[:12]}."
             )
 
-    def _with(self, rows: Rows, counts: npt.NDArray[np.int64]) -> tuple[Rows, npt.NDArray[np.int64]]:
+    def _with(self, rows: ByteRows, counts: npt.NDArray[np.int64]) -> tuple[ByteRows, npt.NDArray[np.int64]]:
         return distinct(np.concatenate([self.rows, rows]), np.concatenate([self.counts, counts]))
 
     @property
     def n_records(self) -> int:
         return int(self.counts.sum())
-
-    def __len__(self) -> int:
-        return self.n_records
 
     @property
     def n_distinct(self) -> int:
@@ -128,23 +140,9 @@ class Tally:
         return len(self.rows)
 
     @property
-    def domain(self) -> Domain:
-        return self.plan.domain
-
-    @property
-    def channel(self) -> Channel:
-        return self.plan.channel
-
-    @property
-    def guarantee(self) -> LocalGuarantee:
-        return noted_guarantee(self.plan, self.randomness)
-
-    @property
-    def is_simulation(self) -> bool:
-        """Whether the chance of some was seeded: such reports protect nobody.  Not authenticated where it comes from a
-        file.
-        """
-        return self.randomness != "secure"
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each of the different reports came."""
+        return self._counts
 
     @property
     def batch(self) -> Batch:
@@ -223,3 +221,22 @@ class Tally:
 
     def __repr__(self) -> str:
         return f"Tally({self.n_records} records, {self.n_distinct} different, {self.plan}, {self.randomness})"
+
+
+def read_collected(path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports | Tally:
+    """The reports, or the tally, that a file holds."""
+    with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
+        own = {column.name for column in file.plan.channel.payload.columns}
+        is_tally = "count" in set(file.names) - own
+    return (Tally if is_tally else Reports).read(path, plan=plan, max_bytes=max_bytes)
+
+
+def _refuse_duplicates(tallies: Sequence[Tally]) -> None:
+    """Refuse a tally that stands twice among these, where that does not happen by chance."""
+    seen: dict[bytes, int] = {}
+    for number, tally in enumerate(tallies, 1):
+        if log_chance(tally.counts) < math.log(BY_CHANCE):
+            content = hashlib.sha256(tally.rows.tobytes() + tally.counts.tobytes()).digest()
+            earlier = seen.setdefault(content, number)
+            if earlier != number:
+                raise given_twice(earlier, number, tally.n_records)

@@ -324,7 +324,7 @@ def test_every_input_has_the_cap(
     monkeypatch.setattr(bk.Reports, "read", noted)
     for options in ((), ("--max-bytes", "1k")):
         assert run("mine", study.reports, "--min-support", 0.1, *options).code == 1
-    assert asked == [{}, {"max_bytes": 1000}]
+    assert [options["max_bytes"] for options in asked] == [8 << 30, 1000]
 
 
 def test_help_and_version_load_nothing_heavy() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import bosket as bk
@@ -35,6 +34,12 @@ class LabelledChannel(CutAndPasteChannel):
     def record_size(self, stratum: int | None) -> int | None:
         return None if stratum is None else (stratum - 1003) // 10
 
+    def stratum_of(self, size: int) -> int:
+        return 1003 + 10 * super().stratum_of(size)
+
+    def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
+        return super().transition(itemset, self.record_size(stratum))
+
     def check_strata(self, strata: Strata | None) -> None:
         assert strata is not None
         super().check_strata((strata - 1003) // 10)
@@ -49,9 +54,6 @@ class LabelledChannel(CutAndPasteChannel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         return super().least_variances(itemsets, self.record_size(stratum))
-
-    def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
-        return super().moves(items, self.record_size(stratum))
 
     def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
         return super().log_moment(tilt, self.record_size(stratum), max_size)
@@ -107,6 +109,12 @@ def test_the_largest_record_of_the_plan_is_held_against_sizes() -> None:
 )
 def test_what_reads_reports_does_not_see_the_names(look: Any) -> None:
     assert look(LABELLED) == look(PLAIN)
+
+
+def test_the_matrix_of_a_table_asks_for_the_stratum_of_its_records() -> None:
+    domain = bk.TableDomain([bk.Attribute("v", ["x", "y"]), bk.Attribute("w", [0, 1, 2])])
+    plain, labelled = (bk.Matrix.of(mechanism, domain) for mechanism in (bk.CutAndPaste(3, 0.1), Labelled(3, 0.1)))
+    np.testing.assert_array_equal(labelled.entries, plain.entries)
 
 
 def test_a_warning_names_the_size_and_not_the_stratum() -> None:

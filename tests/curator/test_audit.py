@@ -35,7 +35,7 @@ from bosket.curator.levels import Heuristics, NoisyLevel, first_level, next_leve
 from bosket.curator.limit import BELOW, KthSupport, Limit, ShareOfRecords
 from bosket.curator.miner import find_largest, look_first, mine_levels
 from bosket.curator.noise import Composition, noisy, scale_of
-from bosket.curator.paid import Parts
+from bosket.curator.paid import EpsilonParts
 from bosket.curator.pool import Pool
 from bosket.curator.prepared import Prepared
 from bosket.curator.release import Release
@@ -360,7 +360,7 @@ SETTINGS = Settings(share_of_lengths=0.3, share_of_cardinality=0.2, longest=3, c
 def measured(baskets: Baskets, limit: Limit, *, epsilon: float, settings: Settings) -> Mined:
     """All that is measured, hopeless or not."""
     declared = Declared(baskets, limit, epsilon, settings)
-    parts = Parts.of(declared)
+    parts = EpsilonParts.of(declared)
     granted = Uncounted(parts.first)
     prepared = find_largest(declared, look_first(declared, parts, granted), parts, granted)
     return Mined(prepared, mine_levels(declared, prepared, Uncounted(parts.counts)).levels)
@@ -556,7 +556,7 @@ def test_a_long_record_does_not_end_the_run() -> None:
     baskets = of([[0]] * 50 + [list(range(60))], n_items=60)
     settings = Settings(share_of_lengths=0.25, share_of_cardinality=0.25, longest=3, clear=0.0)
     declared = Declared(baskets, ShareOfRecords(1e-9), 2.0, settings)  # a limit of one record
-    parts = Parts.of(declared)
+    parts = EpsilonParts.of(declared)
     granted = Composition(parts.first)
     assert find_largest(declared, look_first(declared, parts, granted), parts, granted).min_count == 1
 

@@ -8,15 +8,19 @@ strata or counters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.cli import main
 from bosket.counting.base import ItemsetRows
 from bosket.evidence import Evidence, Family, Kept, Provenance
 from bosket.mining import ContingencyTable
 from bosket.statistics.estimates import Floats
+from tests.outside.asking import AskItems
+from tests.outside.fitted import AskFitted
 
 N = 20_000
 LABELS = ["a", "b", "c", "d"]
@@ -119,3 +123,49 @@ def test_what_it_cannot_say_is_refused() -> None:
         bk.dependent_pairs(Law())
     with pytest.raises(bk.ParameterError, match="drawn again"):
         bk.contingency(Law(), {"a"}, {"b"}).bootstrap("lift", replicates=10)
+
+
+class TestFittedToReports:
+    """Evidence that is not linear, registered for a channel from outside: ``tests/outside/fitted.py``."""
+
+    RAW = bk.Baskets([["a", "b"], ["a", "b", "c"], ["d"], ["a", "b", "d"], []], items=LABELS).repeat(4000)
+    REPORTS = AskFitted(size=2, keep=0.8).randomize(RAW, rng=bk.Seeded(5))
+
+    def test_supports_are_margins_of_one_law(self) -> None:
+        """Near the truth, beyond what single answers tell of too; consistent, and the same from a tally."""
+        wanted = [{"a"}, {"a", "b"}, {"a", "c"}, {"c", "d"}, {"a", "b", "c"}]
+        found, exact = bk.estimate(self.REPORTS, wanted), bk.estimate(self.RAW, wanted)
+        assert (np.abs(found.value - exact.value)[:4] < 6 * found.stderr[:4]).all()
+        assert (found.stderr[:4] < 0.03).all()
+        assert found.value[1] >= found.value[4] >= 0
+        assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+        tally = bk.estimate(bk.Tally.of(self.REPORTS), wanted)
+        np.testing.assert_allclose(tally.value, found.value)
+        np.testing.assert_allclose(tally.stderr, found.stderr)
+        plain = bk.Reports(bk.Plan(self.RAW.domain, AskItems(2, 0.8)), self.REPORTS.batch, randomness="secure")
+        with pytest.raises(bk.SingularChannelError):
+            bk.estimate(plain, wanted)
+
+    def test_all_that_reads_evidence_reads_it(self) -> None:
+        found = bk.mine(self.REPORTS, min_support=0.3, slack=0)
+        assert {frozenset("a"), frozenset("b"), frozenset("ab")} <= set(dict(found))
+        assert found.about["mechanism"] == "AskFitted(size=2, keep=0.8)"
+        assert found.about["plan"] == self.REPORTS.plan.digest
+        assert found.about["model"] == "one law, 0.5 records of each kind before"
+        assert "model" not in bk.mine(AskItems(2, 0.8).randomize(self.RAW), min_support=0.5).about
+        rules = found.rules(min_threshold=0.5)
+        (rule,) = rules[rules["antecedents"] == frozenset("a")].to_dict("records")
+        assert abs(rule["confidence"] - 1) < 6 * rule["confidence_stderr"] < 0.5
+        table = bk.contingency(self.REPORTS, {"a"}, {"b"})
+        assert abs(table.value[1, 1] - 0.6) < 6 * table.stderr[1, 1]
+
+    def test_files_and_the_command_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.REPORTS.write(tmp_path / "r.parquet")
+        bk.Tally.of(self.REPORTS).write(tmp_path / "t.parquet")
+        told = []
+        for name in ("r", "t"):
+            words = [str(tmp_path / f"{name}.parquet"), "--min-support", "0.3", "--format", "csv"]
+            assert main(["rules", *words, "--mechanism", "tests.outside.fitted:AskFitted"]) == 0
+            told.append(capsys.readouterr().out)
+        assert told[0].count("\n") > 1
+        assert told[0] == told[1]

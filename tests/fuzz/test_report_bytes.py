@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import bosket as bk
-from tests.contracts.test_mechanisms import ALL, records_for
+from tests.contracts.cases import CASES, Case
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.test_report_files import flipped, sized
 
@@ -64,15 +64,15 @@ def test_report_bytes(examples: int) -> None:
     fuzz(read, changed() | anything, examples=examples)
 
 
-@pytest.mark.parametrize("mechanism", ALL, ids=str)
-def test_bytes_are_the_reports(mechanism: bk.Mechanism) -> None:
-    reports = mechanism.randomize(records_for(mechanism, 50), rng=bk.Seeded(1))
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_bytes_are_the_reports(case: Case) -> None:
+    reports = case.reports(52)
     data = reports.to_bytes()
     for form in (data, bytearray(data), memoryview(data)):
         again = bk.Reports.from_bytes(reports.plan, form)
         assert again == reports
         assert again.randomness == reports.randomness
-    secure = mechanism.randomize(records_for(mechanism, 3))
+    secure = case.mechanism.randomize(case.records(case.population, 4))
     assert bk.Reports.from_bytes(secure.plan, secure.to_bytes()) == secure
     assert not bk.Reports.from_bytes(secure.plan, secure.to_bytes()).is_simulation
 

@@ -16,9 +16,9 @@ import bosket as bk
 from bosket.counting.distinct_rows import are_distinct
 from bosket.learning import ByClassReports
 from bosket.reports import is_report_file
-from tests.contracts.asking import AskItems, registered
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.fuzz.test_plan_json import texts
+from tests.outside.asking import AskItems
 from tests.parquet_footers import joined, places, split, varint, with_count
 from tests.test_report_files import N, by_class, flipped, sized
 
@@ -168,7 +168,7 @@ files = scratched() | cut() | recounted() | reshaped() | st.binary().map(lambda 
 
 def read(content: bytes) -> None:
     """A file is refused, or it holds as many reports as it says, whose strata are those of its plan."""
-    with registered(), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         path.write_bytes(content)
         assert is_report_file(path) in (True, False)
@@ -196,7 +196,7 @@ def test_report_files(examples: int) -> None:
 def test_sound_files_are_read() -> None:
     """Else the target would test nothing."""
     readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, bk.Reports.read)
-    with registered(), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         for kind, reader in zip(KINDS, readers, strict=True):
             for codec in ("zstd", "none", "snappy"):

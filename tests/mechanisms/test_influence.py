@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.mechanisms import ExchangeableChannel
+from bosket.mechanisms import ExchangeableChannel, PackedBits
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.matrix import marginal_cells
 from bosket.privacy import Influence
-from tests.contracts.test_mechanisms import ALL, KEPT, domain_for
+from tests.contracts.cases import CASES as EVERY
+from tests.contracts.cases import KEPT, TABLE
 
-LOCAL = [mechanism for mechanism in ALL if not mechanism.needs_curator]
 ATTRIBUTES = {"a": "wxyz", "b": "xyz", "c": "xy"}
 MORE = [
     (bk.Flip(keep={"a": 0.1, "b": 0.6}, default=0.8, keep_absent={"a": 0.7, "c": 0.4}), bk.Domain(list("abcd")), None),
@@ -27,15 +27,16 @@ MORE = [
     (bk.SelectASize(KEPT, 0.9), bk.Domain(list("abcd")), 2),
     (bk.Replace(probability=0.7), bk.Domain(list("abcdef")), 3),
     (bk.Replace(probability=0.5), bk.Domain(list("abcdef")), 3),
-    (bk.Flip(keep=0.7), domain_for(bk.GammaDiagonal(19)), None),
-    (bk.CutAndPaste(cutoff=2, insert=0.2), domain_for(bk.GammaDiagonal(19)), None),
+    (bk.Flip(keep=0.7), TABLE, None),
     (
         bk.GammaDiagonal(3),
         bk.TableDomain([bk.Attribute(name, list(values)) for name, values in ATTRIBUTES.items()]),
         None,
     ),
 ]
-CASES = [(mechanism, domain_for(mechanism), None) for mechanism in LOCAL] + MORE
+LOCAL = [case for case in EVERY if not case.mechanism.needs_curator and isinstance(case.channel.payload, PackedBits)]
+"""People who send a report of packed bits may pick any: all of them are looked at."""
+CASES: list[tuple[bk.Mechanism, bk.Domain, int | None]] = [(case.mechanism, case.domain, None) for case in LOCAL] + MORE
 
 
 @lru_cache(maxsize=64)
@@ -163,9 +164,7 @@ def test_with_one_pair_of_parameters_the_largest_record_is_the_worst(cutoff: int
 
 
 def test_matrix_has_the_influence_of_the_mechanism_that_it_is_of() -> None:
-    domain = domain_for(bk.GammaDiagonal(19))
-    assert isinstance(domain, bk.TableDomain)
-    mechanism = bk.GammaDiagonal(19)
+    domain, mechanism = TABLE, bk.GammaDiagonal(19)
     matrix = bk.Matrix.of(mechanism, domain)
     for itemset in [(0,), (0, 2)]:
         weights = mechanism.channel(domain).weights(np.array([itemset], np.int32))[0]

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import bosket.threads
 from bosket.errors import TooManyCandidatesError
 from bosket.mining import exact
-from bosket.mining.exact import Counts, Items, exact_itemsets
+from bosket.mining.exact import ItemIds, SupportCounts, exact_itemsets
 from tests.fuzz.budget import memory_within
 
 Records = Sequence[Iterable[int]]
-Levels = list[tuple[Items, Counts]]
+Levels = list[tuple[ItemIds, SupportCounts]]
 
 WAYS: dict[str, dict[str, Any]] = {
     "as decided": {},

@@ -21,6 +21,7 @@ from typing import NoReturn
 from bosket._version import __version__
 from bosket.cli.names import COMMANDS
 from bosket.cli.views.console import logged, say, say_lines, warned
+from bosket.cli.views.words import in_options
 from bosket.errors import BosketError, ParameterError
 
 _INTERRUPTED = 130
@@ -74,9 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             options.run(options)
         sys.stdout.flush()
     except ParameterError as error:
-        return _failed(error, 2)
+        return _failed(error, options, 2)
     except BosketError as error:
-        return _failed(error, 1)
+        return _failed(error, options, 1)
     except KeyboardInterrupt:
         say("bosket: interrupted")
         return _INTERRUPTED
@@ -93,8 +94,8 @@ def _tell_bug(kind: type[BaseException], error: BaseException, where: TracebackT
     say_lines("".join(traceback.format_exception(kind, error, where)).rstrip("\n"))
 
 
-def _failed(error: BosketError, code: int) -> int:
+def _failed(error: BosketError, options: argparse.Namespace, code: int) -> int:
     say(f"bosket: {error}")
     if error.hint:
-        say(f"hint: {error.hint}")
+        say(f"hint: {in_options(error.hint, options)}")
     return code

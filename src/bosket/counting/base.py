@@ -21,6 +21,9 @@ Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 """Packed bits: item or record i is bit i % 64 of word i // 64."""
 
+Strata = npt.NDArray[np.int32]
+"""The stratum of each record or report, a label that the channel understands."""
+
 
 @runtime_checkable
 class Counter(Protocol):

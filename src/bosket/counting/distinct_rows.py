@@ -9,14 +9,16 @@ import numpy.typing as npt
 
 from bosket.threads import slices
 
-Rows = npt.NDArray[np.uint8]
-Numbers = npt.NDArray[np.int64]
+ByteRows = npt.NDArray[np.uint8]
+"""The bytes of reports, a row each."""
+Multiplicities = npt.NDArray[np.int64]
+"""How often each row stands there."""
 
 _WORD = 8
 _AT_A_TIME = 1 << 15
 
 
-def distinct(rows: Rows, numbers: Numbers | None = None) -> tuple[Rows, Numbers]:
+def distinct(rows: ByteRows, numbers: Multiplicities | None = None) -> tuple[ByteRows, Multiplicities]:
     """The different rows in the order of their bytes, and the sum of the numbers of each (how often it stands there).
 
     Takes the memory of two copies of the rows at most: they are sorted by number, and copied once or twice.
@@ -31,7 +33,7 @@ def distinct(rows: Rows, numbers: Numbers | None = None) -> tuple[Rows, Numbers]
     return rows if len(first) == len(rows) else rows[first], sums.astype(np.int64)
 
 
-def are_distinct(rows: Rows) -> bool:
+def are_distinct(rows: ByteRows) -> bool:
     """Whether rows are all different and in the order of their bytes."""
     for start, stop in slices(max(0, len(rows) - 1), _AT_A_TIME):
         before, after = rows[start:stop], rows[start + 1 : stop + 1]
@@ -41,7 +43,7 @@ def are_distinct(rows: Rows) -> bool:
     return True
 
 
-def _keys(rows: Rows) -> npt.NDArray[Any]:
+def _keys(rows: ByteRows) -> npt.NDArray[Any]:
     """A value for each row, in the order of the bytes: a word where one holds it, else the bytes themselves."""
     n, width = rows.shape
     if width > _WORD:

@@ -19,14 +19,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import Words
+from bosket.counting.base import Strata, Words
 
 BY_CHANCE = 1e-9
 """A batch that comes twice with less than this probability did not come twice by chance."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-Strata = npt.NDArray[np.int32]
 
 
 def fingerprint(bits: Words, strata: Strata | None) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from bosket.curator.hopeless import check_hope
 from bosket.curator.limit import KthSupport, ShareOfRecords
 from bosket.curator.miner import find_largest, look_first, mine_levels
 from bosket.curator.noise import Composition
-from bosket.curator.paid import Parts, pay
+from bosket.curator.paid import EpsilonParts, pay
 from bosket.curator.release import Release
 from bosket.curator.released import release
 from bosket.curator.settings import Settings
@@ -125,7 +125,7 @@ def _compiled() -> None:
     few = Baskets([[0, 1, 2, 3, 4, 5], *[[0, 1, 2]] * 5], items=range(6))
     settings = Settings(share_of_lengths=0.3, share_of_cardinality=0.3, longest=3, clear=0.0, extra=0, cap=3)
     declared = Declared(few, KthSupport(9), 3e3, settings)
-    parts = Parts.of(declared)
+    parts = EpsilonParts.of(declared)
     granted = Composition(parts.first)
     prepared = find_largest(declared, look_first(declared, parts, granted), parts, granted)
     mine_levels(declared, prepared, Composition(parts.counts))

@@ -22,7 +22,7 @@ from bosket.curator.lengths import Lengths, noisy_lengths, noisy_number
 from bosket.curator.levels import NoisyLevel, first_level, next_level, sensitivity
 from bosket.curator.loss import kept_ratio
 from bosket.curator.noise import Composition, scale_of
-from bosket.curator.paid import Parts
+from bosket.curator.paid import EpsilonParts
 from bosket.curator.pool import Pool
 from bosket.curator.prepared import WITHIN, Prepared
 from bosket.curator.settings import Settings as Settings
@@ -57,7 +57,7 @@ def parts(cardinality: float) -> tuple[float, float]:
     return _OF_RANKING * cardinality, (1 - _OF_RANKING) * cardinality
 
 
-def look_first(declared: Declared, paid: Parts, granted: Composition) -> Known:
+def look_first(declared: Declared, paid: EpsilonParts, granted: Composition) -> Known:
     """The first looks: how long records are and how many, which items are likely frequent, the limit as a count.
 
     Work and memory follow from settings, vocabulary, records and what has been released.
@@ -86,7 +86,7 @@ def _lengths(declared: Declared, granted: Composition, epsilon: float) -> Length
     )
 
 
-def find_largest(declared: Declared, known: Known, paid: Parts, granted: Composition) -> Prepared:
+def find_largest(declared: Declared, known: Known, paid: EpsilonParts, granted: Composition) -> Prepared:
     """How large frequent itemsets get, up to the sizes that the noise of their counts would not drown."""
     prepared = known.prepared
     cap = cap_of(declared, prepared, epsilon=paid.counts)

@@ -16,7 +16,7 @@ from bosket.curator.noise import Composition
 
 
 @dataclass(frozen=True)
-class Parts:
+class EpsilonParts:
     """How an epsilon is divided.  The first entry pays for lengths, limit and cardinality, the second for counts."""
 
     first: float
@@ -28,7 +28,7 @@ class Parts:
     counts: float
 
     @classmethod
-    def of(cls, declared: Declared) -> Parts:
+    def of(cls, declared: Declared) -> EpsilonParts:
         settings, of_limit = declared.settings, declared.limit.share
         share = _written(settings.share_of_lengths + settings.share_of_cardinality + of_limit)
         first, rest = _split(declared.epsilon, share)
@@ -44,7 +44,7 @@ class Paid:
 
     budget: Budget
     entries: tuple[Entry, ...]
-    parts: Parts
+    parts: EpsilonParts
     first: Composition
     counts: Composition
 
@@ -62,7 +62,7 @@ def pay(declared: Declared, budget: Budget | None) -> Paid:
     """Write the entries, all of them or none, with one time: digests are published, and must not tell how long a look
     took.  Without a budget they are kept in memory, and forgotten.
     """
-    parts = Parts.of(declared)
+    parts = EpsilonParts.of(declared)
     first, counts = Composition(parts.first), Composition(parts.counts)  # whatever fails fails before it is paid
     budget = Budget.in_memory(declared.epsilon, neighbours=declared.neighbours) if budget is None else budget
     what = ", ".join(f"{name} {value:g}" for name, value in declared.limit.asked.items())

@@ -30,7 +30,7 @@ INTERVALS = (
 )
 _ORDERS = {"low": "the low end of the metric's interval, the surest first", "estimate": "the metric"}
 
-Places = npt.NDArray[np.int64]
+ReleasedPlaces = npt.NDArray[np.int64]
 """Of itemsets among all that were released."""
 
 
@@ -120,7 +120,7 @@ def _around(value: Floats, ends: Ends) -> Ends:
     return Ends(np.clip(np.minimum(ends.low, value), 0.0, 1.0), np.clip(np.maximum(ends.high, value), 0.0, 1.0))
 
 
-def _splits(release: Release, query: RuleQuery) -> list[Places]:
+def _splits(release: Release, query: RuleQuery) -> list[ReleasedPlaces]:
     """The places of both sides together, of the antecedent and of the consequent, a rule each.
 
     Sides that were not released are left out: of the most frequent itemsets a subset may be missing.

@@ -3,19 +3,21 @@
 from bosket.evidence.base import Evidence, Family
 from bosket.evidence.kept import Kept, Level
 from bosket.evidence.linear import LinearEvidence
-from bosket.evidence.of import Source, as_source, evidence_of
+from bosket.evidence.of import EvidenceSource, as_source, evidence_by, evidence_of, provenance_of
 from bosket.evidence.provenance import Errors, Provenance, Selection
 
 __all__ = [
     "Errors",
     "Evidence",
+    "EvidenceSource",
     "Family",
     "Kept",
     "Level",
     "LinearEvidence",
     "Provenance",
     "Selection",
-    "Source",
     "as_source",
+    "evidence_by",
     "evidence_of",
+    "provenance_of",
 ]

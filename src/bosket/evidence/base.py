@@ -55,6 +55,10 @@ class Evidence(ABC):
         """Whether itemsets of this size can be estimated."""
         return True
 
+    def covers(self, itemsets: ItemsetRows) -> Truths | None:
+        """Which of these itemsets, all of one size, can be estimated; None for all.  A search leaves out the others."""
+        return None
+
     def supports(
         self, itemsets: ItemsetRows, *, kept: Kept | None = None, on_progress: Progress | None = None
     ) -> Level:

@@ -94,6 +94,8 @@ class Kept:
         self.levels = list(levels)
         self.carried = NONE_LOOKED_AT
         """Which supports a few reports carry, of all that were estimated on the way."""
+        self.n_not_covered = 0
+        """How many itemsets were left out on the way since no report tells of them."""
 
     @property
     def n_records(self) -> int:

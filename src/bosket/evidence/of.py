@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from bosket.evidence.base import Evidence
 from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
+from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.reports import Reports
 from bosket.tally import Tally
 
-Source = Any
+EvidenceSource = Any
 """What supports can be estimated from: Reports, a Tally, Baskets, a Table, a frame of baskets, or Evidence."""
 
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
@@ -44,7 +46,9 @@ def as_source(data: Any, *, to: str = "estimate from") -> Reports | Tally | Bask
     return data
 
 
-def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None, *, max_counts: int = MAX_COUNTS) -> Evidence:
+def evidence_of(
+    data: EvidenceSource, items: npt.NDArray[np.int32] | None = None, *, max_counts: int = MAX_COUNTS
+) -> Evidence:
     """What the data say about supports: of all items, or of those asked for, which takes less memory.
 
     Reports of so many strata that each item has its counts in them, more than ``max_counts`` in all, are refused before
@@ -55,10 +59,25 @@ def evidence_of(data: Source, items: npt.NDArray[np.int32] | None = None, *, max
     if isinstance(found, Evidence):
         return found
     if isinstance(found, Reports | Tally):
-        _refuse_many_strata(found, items, max_counts)
-        return LinearEvidence(found.channel, found.counter(items), provenance=provenance_of(found))
+        return evidence_by(found.channel, found, items, max_counts)
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
+
+
+@singledispatch
+def evidence_by(
+    channel: Channel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
+) -> Evidence:
+    """What reports of a channel say: the sums of its weights, or what was registered for its class.
+
+    A channel whose reports are read together by a fitted model has evidence of its own::
+
+        @evidence_by.register(AskChannel)
+        def fitted(channel, reports, items, max_counts):
+            return FittedLaw(histograms(reports.batch, reports.counts), provenance=provenance_of(reports))
+    """
+    _refuse_many_strata(reports, items, max_counts)
+    return LinearEvidence(channel, reports.counter(items), provenance=provenance_of(reports))
 
 
 def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] | None, limit: int) -> None:

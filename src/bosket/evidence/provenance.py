@@ -44,6 +44,8 @@ class Provenance:
     """The digest of the plan."""
     guarantee: LocalGuarantee | CentralGuarantee | None = None
     randomness: str | None = None
+    model: str | None = None
+    """What was fitted to the reports, and what was thought before; None where their weights add up."""
 
     @property
     def is_simulation(self) -> bool:
@@ -61,4 +63,5 @@ class Provenance:
             "plan": self.plan,
             "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
             "randomness": self.randomness,
+            **({} if self.model is None else {"model": self.model}),
         }

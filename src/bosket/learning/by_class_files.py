@@ -32,10 +32,10 @@ MOST_CLASSES = 10_000
 _LABEL = "label"
 
 
-def _layout(label: Attribute) -> report_files.Layout:
+def _layout(label: Attribute) -> report_files.FileLayout:
     """The columns of a file, whose groups are larger than those of plain reports and whose schema allows nulls."""
     classes = Numbers(_LABEL, max(0, len(label) - 1), "the number of a class as its label")
-    return report_files.Layout((classes,), {"report": "randomized"}, row_group=1 << 20, nullable=True)
+    return report_files.FileLayout((classes,), {"report": "randomized"}, row_group=1 << 20, nullable=True)
 
 
 def write(reports: ByClassReports, path: str | Path) -> None:

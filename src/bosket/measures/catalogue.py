@@ -117,7 +117,7 @@ def measure(name: Any, *, parameter: str = "metric") -> Measure:
         hint = "The table of a rule does not decide it; it looks at other rules or limits too."
     else:
         meant = f"Did you mean {_BY_KEY[close[0]].name!r}? " if close else ""
-        hint = f"{meant}bosket.measures.CATALOGUE lists them all, and so does bosket rules --list-measures."
+        hint = f"{meant}bosket.measures.CATALOGUE lists them all."
     raise ParameterError(
         f"The '{parameter}' parameter must name a measure, got {name!r}.", parameter=parameter, value=name, hint=hint
     )

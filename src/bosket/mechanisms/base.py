@@ -23,12 +23,12 @@ import numpy.typing as npt
 from bosket import strict_json
 from bosket.checks import shown
 from bosket.counting.base import ItemsetRows, Words
+from bosket.counting.base import Strata as Strata
 from bosket.counting.table import marginal, members, restrict
 from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
 from bosket.mechanisms.payload import Batch, PackedBits, Payload
-from bosket.mechanisms.payload import Strata as Strata
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
@@ -173,6 +173,14 @@ class Channel(ABC):
         """Whether itemsets of k items can be estimated from reports of these strata."""
         return True
 
+    def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_] | None:
+        """Which itemsets some reports tell of, all their items together; None where reports tell of all of them.
+
+        A question about a few items says nothing of the others.  A search leaves out what no report tells of, and to
+        estimate it is refused: its weights are 0 everywhere, and their sum is no estimate.
+        """
+        return None
+
     def check_batch(self, batch: Batch) -> None:
         """Refuse reports, sound by the payload, that this channel cannot have given."""
         if isinstance(self.payload, PackedBits):
@@ -198,6 +206,13 @@ class RecordChannel(Channel):
 
         A row of zeros stands for a pattern that no record of the stratum can show.
         """
+
+    def stratum_of(self, size: int) -> int:
+        """The stratum of the reports of records of this size; 0 where there is but one.
+
+        The other way round than ``record_size``, for those who hold a record.
+        """
+        return 0
 
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """Solves M w = e_full, so that E[w | truth] = 1 if all items are there, else 0."""

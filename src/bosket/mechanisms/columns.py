@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Words
+from bosket.counting.distinct_rows import ByteRows as ByteRows
 from bosket.errors import DataError
 
-Values = npt.NDArray[Any]
+ColumnValues = npt.NDArray[Any]
 """The values of a column: a row, or a number, for each report."""
-Rows = npt.NDArray[np.uint8]
-"""The bytes of reports, a row each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Bits:
         """Values of no bits."""
         return np.zeros((n, self._words), np.uint64)
 
-    def checked(self, values: Values) -> Words:
+    def checked(self, values: ColumnValues) -> Words:
         """The values themselves; refused where they are not rows of this many bits."""
         if values.dtype != np.uint64 or values.ndim != 2 or values.shape[1] != self._words:
             raise DataError(f"Reports of {self.n_bits} bits must be rows of {self._words} words of 64 bits.")
@@ -59,11 +58,11 @@ class Bits:
             raise DataError(f"A report has more than the {self.n_bits} bits of its plan.")
         return values
 
-    def to_rows(self, values: Words) -> Rows:
+    def to_rows(self, values: Words) -> ByteRows:
         words = np.ascontiguousarray(values)
         return words.view(np.uint8).reshape(len(words), self.memory)[:, : self.width]
 
-    def from_rows(self, rows: Rows) -> Words:
+    def from_rows(self, rows: ByteRows) -> Words:
         values = self.room(len(rows))
         values.view(np.uint8).reshape(len(rows), self.memory)[:, : self.width] = rows
         return values
@@ -119,14 +118,14 @@ class Numbers:
         """Bytes of one value in memory."""
         return self.width
 
-    def room(self, n: int) -> Values:
+    def room(self, n: int) -> ColumnValues:
         return np.zeros(n, self.dtype)
 
-    def holds(self, values: Values) -> bool:
+    def holds(self, values: ColumnValues) -> bool:
         """Whether all values, of any type of whole numbers, are in the range."""
         return not len(values) or (int(values.min()) >= self.least and int(values.max()) <= self.most)
 
-    def checked(self, values: Values) -> Values:
+    def checked(self, values: ColumnValues) -> ColumnValues:
         """The values in the column's type; refused where they are no such numbers."""
         if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):
             raise DataError(f"The column '{self.name}' of reports must hold whole numbers, got {values.dtype}.")
@@ -134,11 +133,11 @@ class Numbers:
             raise DataError(f"A report must have {self.must}.")
         return values.astype(self.dtype, copy=False)
 
-    def to_rows(self, values: Values) -> Rows:
+    def to_rows(self, values: ColumnValues) -> ByteRows:
         numbers = np.ascontiguousarray(values, np.dtype(self.dtype).newbyteorder("<"))
         return numbers.view(np.uint8).reshape(len(numbers), self.width)
 
-    def from_rows(self, rows: Rows) -> Values:
+    def from_rows(self, rows: ByteRows) -> ColumnValues:
         numbers = np.ascontiguousarray(rows).view(np.dtype(self.dtype).newbyteorder("<"))
         return numbers.reshape(len(rows)).astype(self.dtype)
 
@@ -153,17 +152,17 @@ class Numbers:
 
         return bool(pa.types.is_integer(kind))
 
-    def to_arrow(self, values: Values) -> Any:
+    def to_arrow(self, values: ColumnValues) -> Any:
         import pyarrow as pa  # slow to import
 
         return pa.array(values)
 
-    def from_arrow(self, column: Any) -> Values | None:
+    def from_arrow(self, column: Any) -> ColumnValues | None:
         """The values of an Arrow column that is not empty; None where one is missing or out of range."""
         if column.null_count:
             return None
-        values: Values = column.to_numpy(zero_copy_only=False)
+        values: ColumnValues = column.to_numpy(zero_copy_only=False)
         return values if len(values) == len(column) and self.holds(values) else None
 
 
-Column = Bits | Numbers
+PayloadColumn = Bits | Numbers

@@ -37,7 +37,7 @@ from bosket.mechanisms.payload import PackedBits, Payload
 from bosket.privacy import Influence
 from bosket.randomness.kernels import row_sizes
 
-Matrix = list[list[Fraction]]
+ExactMatrix = list[list[Fraction]]
 
 ROUNDING = Fraction(1, 1 << 48)
 """A diagonal entry this small beside its terms is 0 but for the rounding of what was asked to doubles."""
@@ -52,7 +52,7 @@ class ExchangeableChannel(RecordChannel):
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self._inverses: dict[tuple[int, int], Matrix] = {}
+        self._inverses: dict[tuple[int, int], ExactMatrix] = {}
         self._by_size: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._traces: dict[tuple[int, int], bool] = {}
         self._outcomes: dict[tuple[int, int, int, int, int], float] = {}
@@ -81,7 +81,7 @@ class ExchangeableChannel(RecordChannel):
 
     # -- numbers of items ------------------------------------------------------------------------------------------
 
-    def exact_partial_transition(self, k: int, size: int) -> Matrix:
+    def exact_partial_transition(self, k: int, size: int) -> ExactMatrix:
         """P[l'][l] = p[l -> l'] for itemsets of k items; columns up to the largest l that the record can have."""
         k, size = int(k), self._size(size)  # whole numbers without end, not NumPy's
         return [
@@ -102,7 +102,7 @@ class ExchangeableChannel(RecordChannel):
         """Eq. (8) as a matrix: entry [l', l] is p[l -> l']."""
         return _rounded(self.exact_partial_transition(k, size))
 
-    def exact_partial_inverse(self, k: int, size: int) -> Matrix:
+    def exact_partial_inverse(self, k: int, size: int) -> ExactMatrix:
         """Q[l][l'] = q[l <- l'].  Where k > size there is no l beyond size, and Q is the left inverse through supports.
 
         s' -> cumulative supports of the reports -> those of the truth (triangular) -> s.
@@ -139,7 +139,7 @@ class ExchangeableChannel(RecordChannel):
         signed, scale = self._mixed(size, j, j)
         return signed if abs(signed) > self.rounding * scale else Fraction(0)
 
-    def _invert(self, k: int, size: int) -> Matrix:
+    def _invert(self, k: int, size: int) -> ExactMatrix:
         r = min(k, size)
         self._check_traces(k, size)
         # cumulative supports of reports (rows l') from those of the truth (columns j)
@@ -147,7 +147,7 @@ class ExchangeableChannel(RecordChannel):
             [comb(k - j, shown - j) * self._mixed(size, shown, j)[0] for j in range(shown + 1)]
             for shown in range(r + 1)
         ]
-        solved: Matrix = []  # row j: cumulative support j of the truth, from those of the reports
+        solved: ExactMatrix = []  # row j: cumulative support j of the truth, from those of the reports
         for j in range(r + 1):
             row = [Fraction(0)] * (r + 1)
             row[j] = Fraction(1)
@@ -341,6 +341,9 @@ class ExchangeableChannel(RecordChannel):
         """A stratum is the true size of its records."""
         return stratum
 
+    def stratum_of(self, size: int) -> int:
+        return self._size(size)
+
     def check_strata(self, strata: Strata | None) -> None:
         if strata is None:
             raise DataError("These reports lack their strata: the true size of each record.")
@@ -365,5 +368,5 @@ def _ones(k: int) -> npt.NDArray[np.int64]:
     return np.bitwise_count(np.arange(1 << k)).astype(np.int64)
 
 
-def _rounded(matrix: Matrix) -> Floats:
+def _rounded(matrix: ExactMatrix) -> Floats:
     return np.array([[float(entry) for entry in row] for row in matrix])

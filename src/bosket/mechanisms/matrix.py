@@ -123,7 +123,7 @@ class Matrix:
                 value=n_items,
             )
         legal = legal_patterns(domain)
-        full = channel.transition(tuple(range(n_items)), len(domain.attributes))
+        full = channel.transition(tuple(range(n_items)), channel.stratum_of(len(domain.attributes)))
         rows = full[legal]
         if np.allclose(rows[:, legal].sum(axis=1), 1.0, atol=1e-9):
             rows = rows[:, legal]  # reports are legal records

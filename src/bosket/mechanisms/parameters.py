@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from bosket import strict_json
 from bosket.checks import check_integer, check_limits, check_probability, limit_text, shown
@@ -33,6 +33,9 @@ REQUIRED = object()
 
 class Kind(ABC):
     """What a parameter may be: how it is checked, written, read and shown."""
+
+    takes_json: ClassVar[bool] = False
+    """Whether the command line may give it by a file of JSON, which holds what ``to_json`` writes."""
 
     @property
     def noun(self) -> str:

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import Counter, Words
+from bosket.counting.base import Counter, Strata, Words
 from bosket.counting.bitmaps import Bitmaps
 from bosket.errors import DataError
-from bosket.mechanisms.columns import Bits, Column, Numbers, Rows, Values
+from bosket.mechanisms.columns import Bits, ByteRows, ColumnValues, Numbers, PayloadColumn
 
-Strata = npt.NDArray[np.int32]
 Chosen = slice | npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]
 
 
@@ -32,7 +31,7 @@ Chosen = slice | npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]
 class Batch:
     """Reports as named columns of one length, which cannot be changed."""
 
-    columns: Mapping[str, Values]
+    columns: Mapping[str, ColumnValues]
 
     def __post_init__(self) -> None:
         columns = {name: np.asarray(values) for name, values in self.columns.items()}
@@ -60,7 +59,7 @@ class Batch:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def __getitem__(self, name: str) -> Values:
+    def __getitem__(self, name: str) -> ColumnValues:
         return self.columns[name]
 
     def __contains__(self, name: object) -> bool:
@@ -84,7 +83,7 @@ class Payload(ABC):
 
     @property
     @abstractmethod
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[PayloadColumn, ...]:
         """The columns of a report, in the order in which files and bytes have them."""
 
     @abstractmethod
@@ -115,7 +114,7 @@ class Payload(ABC):
             raise DataError(f"Reports of this mechanism must have the columns {', '.join(names)}, got {got}.")
         return Batch({column.name: column.checked(batch[column.name]) for column in self.columns})
 
-    def to_rows(self, batch: Batch) -> Rows:
+    def to_rows(self, batch: Batch) -> ByteRows:
         """The bytes of each report: shape (n, width)."""
         rows = np.empty((len(batch), self.width), np.uint8)
         start = 0
@@ -124,7 +123,7 @@ class Payload(ABC):
             start += column.width
         return rows
 
-    def from_rows(self, rows: Rows) -> Batch:
+    def from_rows(self, rows: ByteRows) -> Batch:
         """The reports with these bytes; refused where there are no such reports."""
         if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != self.width:
             raise DataError(f"The bytes of reports of this mechanism must be rows of {self.width}.")
@@ -159,7 +158,7 @@ class PackedBits(Payload):
     must: str = "a stratum of its mechanism"
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[PayloadColumn, ...]:
         bits = Bits("report", self.n_items)
         return (bits,) if self.most is None else (bits, Numbers("stratum", self.most, self.must))
 

@@ -57,7 +57,7 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
     limit = min(search.max_candidates, search.max_counts // evidence.n_strata)
     candidates: ItemsetRows = np.array(items, np.int32)[:, None]
     kept = evidence.nothing_kept()
-    while len(candidates):
+    while len(candidates := _covered(evidence, candidates, kept)):
         size = candidates.shape[1]
         level, typical = _extended(evidence, candidates, kept, search)
         kept.carried = Carried.together([kept.carried, level.carried])
@@ -79,6 +79,15 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
             raise problem from None
         joining.finish()
     return kept
+
+
+def _covered(evidence: Evidence, candidates: ItemsetRows, kept: Kept) -> ItemsetRows:
+    """The candidates that can be estimated; how many cannot is noted in ``kept``."""
+    covered = evidence.covers(candidates)
+    if covered is None or covered.all():
+        return candidates
+    kept.n_not_covered += int((~covered).sum())
+    return np.ascontiguousarray(candidates[covered])
 
 
 def _extended(evidence: Evidence, candidates: ItemsetRows, kept: Kept, search: Search) -> tuple[Level, float]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from bosket.counting.base import ItemsetRows
 from bosket.counting.kernels import group_starts
 from bosket.counting.table import ItemsetIndex
+from bosket.data.domain import ItemIds
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidate_kernels import join
 from bosket.threads import parallel_map, slices
@@ -24,8 +25,7 @@ _STEPS = 1 << 24  # of the walk through lists in one piece, at most; some tens o
 _LOOK_UP = 64  # steps that take as long as finding a list
 _ROUND = 16  # pieces counted until the total is looked at
 
-Items = npt.NDArray[np.int32]
-Groups = npt.NDArray[np.integer[Any]]
+ItemGroups = npt.NDArray[np.integer[Any]]
 Told = Callable[[float], None]
 """Hears which part of the work is done."""
 
@@ -36,7 +36,7 @@ def count_candidates(index: ItemsetIndex, *, on_done: Told | None = None) -> int
 
 
 def next_candidates(
-    index: ItemsetIndex, *, max_candidates: int, groups: Groups | None = None, on_done: Told | None = None
+    index: ItemsetIndex, *, max_candidates: int, groups: ItemGroups | None = None, on_done: Told | None = None
 ) -> ItemsetRows:
     """All itemsets one larger whose subsets are all in ``index``, sorted; its rows must be sorted too.
 
@@ -109,7 +109,7 @@ def _scaled(tell: Told, begin: float, end: float, done: float) -> None:
     tell(begin + (end - begin) * done)
 
 
-def number_of_pairs(items: Items, groups: Groups | None) -> int:
+def number_of_pairs(items: ItemIds, groups: ItemGroups | None) -> int:
     """How many pairs of these items there are; of a table, pairs of values of different attributes."""
     number = len(items) * (len(items) - 1) // 2
     if groups is not None:
@@ -118,7 +118,7 @@ def number_of_pairs(items: Items, groups: Groups | None) -> int:
     return number
 
 
-def pairs_of(items: Items, groups: Groups | None) -> tuple[Groups, Groups]:
+def pairs_of(items: ItemIds, groups: ItemGroups | None) -> tuple[ItemGroups, ItemGroups]:
     """The places of the two items of every such pair, in order; ``items`` increase, and so do their groups."""
     places = np.arange(len(items))
     first = places + 1 if groups is None else np.searchsorted(groups[items], groups[items], side="right")

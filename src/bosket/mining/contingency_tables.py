@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from bosket.checks import check_not_text
 from bosket.errors import ParameterError
-from bosket.evidence import Family, Source, as_source, evidence_of
+from bosket.evidence import EvidenceSource, Family, as_source, evidence_of
 from bosket.evidence.mobius import differences
 from bosket.measures import MLXTEND, Contingency, measure
 from bosket.measures.inference import TRUSTED, Covariance, Tables, on_scale, root
@@ -188,7 +188,7 @@ class ContingencyTable:
         )
 
 
-def contingency(data: Source, *sides: Iterable[Hashable], sampling: bool = False) -> ContingencyTable:
+def contingency(data: EvidenceSource, *sides: Iterable[Hashable], sampling: bool = False) -> ContingencyTable:
     """The estimated table of these itemsets, with its covariance, from reports or (exactly) from raw records.
 
     >>> import bosket as bk

@@ -32,7 +32,7 @@ import pandas as pd
 from bosket._version import __version__
 from bosket.checks import check_integer, check_not_text
 from bosket.errors import DataError
-from bosket.evidence import Evidence, Provenance, Source, as_source, evidence_of
+from bosket.evidence import Evidence, EvidenceSource, Provenance, as_source, evidence_of
 from bosket.mining.candidates import number_of_pairs, pairs_of, too_many
 from bosket.mining.pair_tests import MEASURES, Criteria, Pairs, frame_of
 from bosket.progress import Meter, Progress, counting_work
@@ -48,7 +48,7 @@ _VOUCHED = (
 
 
 def dependent_pairs(
-    data: Source,
+    data: EvidenceSource,
     *,
     items: Iterable[Hashable] | None = None,
     measures: Iterable[str] = MEASURES,
@@ -105,7 +105,7 @@ def dependent_pairs(
 
 
 def pairs_in(
-    data: Source,
+    data: EvidenceSource,
     *,
     items: Iterable[Hashable] | None = None,
     max_candidates: int = 10_000_000,
@@ -117,7 +117,7 @@ def pairs_in(
 
 
 def _looked_at(
-    data: Source, items: Iterable[Hashable] | None, max_candidates: int
+    data: EvidenceSource, items: Iterable[Hashable] | None, max_candidates: int
 ) -> tuple[Evidence, npt.NDArray[np.int32], int]:
     """The evidence about the items asked for, their ids, and the number of their pairs; refused where it has no say."""
     data = as_source(data, to="test")

@@ -16,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from bosket.compiling import compiled, popcount
-from bosket.mining.exact_structures import DONE, OVERFLOW, PAUSED, Array, Descent, Index, Limits, U
+from bosket.mining.exact_structures import DONE, OVERFLOW, PAUSED, Descent, KernelArray, Limits, RecordIndex, U
 from bosket.mining.record_kernels import padded
 
 
 @compiled
-def _gather(index: Index, a: int, buffer: Array) -> np.int64:
+def _gather(index: RecordIndex, a: int, buffer: KernelArray) -> np.int64:
     """Copy the tails of ``a`` one after the other, so that the loops to come run over a flat array in cache.
 
     Eight items are copied whatever the length: most tails are shorter, and need no loop whose end must be guessed.
@@ -42,7 +42,7 @@ def _gather(index: Index, a: int, buffer: Array) -> np.int64:
 
 
 @compiled
-def _sort(values: Array) -> None:
+def _sort(values: KernelArray) -> None:
     """Shell's sort: for the few, and compiled at once where numpy's takes seconds."""
     gap = 1
     while gap < len(values) // 3:
@@ -60,7 +60,13 @@ def _sort(values: Array) -> None:
 
 @compiled
 def _extend_by_tails(
-    index: Index, a: int, tails: Array, min_count: int, tally: Array, item: Array, count: Array
+    index: RecordIndex,
+    a: int,
+    tails: KernelArray,
+    min_count: int,
+    tally: KernelArray,
+    item: KernelArray,
+    count: KernelArray,
 ) -> int:
     """Count the items in the tails of ``a``; frequent ones go to ``item`` and ``count``.  ``tally`` is left zero."""
     n_frequent = len(index.counts)
@@ -91,7 +97,7 @@ def _extend_by_tails(
 
 
 @compiled
-def _extend_by_bitmaps(index: Index, a: int, min_count: int, item: Array, count: Array) -> int:
+def _extend_by_bitmaps(index: RecordIndex, a: int, min_count: int, item: KernelArray, count: KernelArray) -> int:
     """Count every pair with ``a`` by AND and popcount over all the records."""
     n_frequent, n_words = index.bitmaps.shape
     m = 0
@@ -107,7 +113,7 @@ def _extend_by_bitmaps(index: Index, a: int, min_count: int, item: Array, count:
 
 
 @compiled
-def _reserve(arena: Array, size: int) -> Array:
+def _reserve(arena: KernelArray, size: int) -> KernelArray:
     if size <= len(arena):
         return arena
     larger = np.empty(2 * size, np.uint64)
@@ -126,7 +132,9 @@ def _is_worth_compressing(count: int, n_extensions: int, n_words: int) -> bool:
 
 
 @compiled
-def _compress(source: Array, node: int, n_words: int, at: Array, count: int, target: Array, begin: int) -> None:
+def _compress(
+    source: KernelArray, node: int, n_words: int, at: KernelArray, count: int, target: KernelArray, begin: int
+) -> None:
     """Keep the records of the node alone: its bit and those at ``at`` become bitmaps one after the other."""
     records = np.empty(count, np.uint64)
     t = 0
@@ -149,7 +157,7 @@ def _compress(source: Array, node: int, n_words: int, at: Array, count: int, tar
 
 
 @compiled
-def _project_bitmaps(index: Index, descent: Descent, arena: Array) -> Array:
+def _project_bitmaps(index: RecordIndex, descent: Descent, arena: KernelArray) -> KernelArray:
     """Bitmaps of frame 0 from those of all the records: those of the prefix alone if that is worth it."""
     a, m, n_words = descent.job[0], descent.stop[0], index.bitmaps.shape[1]
     source = index.bitmaps.reshape(-1)
@@ -173,7 +181,9 @@ def _project_bitmaps(index: Index, descent: Descent, arena: Array) -> Array:
 
 
 @compiled
-def _project_tails(index: Index, descent: Descent, tails: Array, offset: Array, arena: Array) -> Array:
+def _project_tails(
+    index: RecordIndex, descent: Descent, tails: KernelArray, offset: KernelArray, arena: KernelArray
+) -> KernelArray:
     """The same from the tails of the prefix.  No branch depends on the data until the hits are together."""
     m, n_frequent = descent.stop[0], len(index.counts)
     n_words = padded(index.counts[descent.job[0]])
@@ -197,7 +207,7 @@ def _project_tails(index: Index, descent: Descent, tails: Array, offset: Array, 
 
 
 @compiled
-def _settle(descent: Descent, depth: int, n_words: int, begin: int, arena: Array) -> None:
+def _settle(descent: Descent, depth: int, n_words: int, begin: int, arena: KernelArray) -> None:
     """The bitmaps of a frame lie from ``begin``: its extensions', then the node's, which has all of the records."""
     node = begin + (descent.stop[depth] - descent.turn[depth]) * n_words
     arena[node : node + n_words] = ~U(0)
@@ -205,7 +215,7 @@ def _settle(descent: Descent, depth: int, n_words: int, begin: int, arena: Array
 
 
 @compiled
-def _note(trace: Array, used: int, size: int, rank: int, count: int, perfect: Array) -> int:
+def _note(trace: KernelArray, used: int, size: int, rank: int, count: int, perfect: KernelArray) -> int:
     trace[used] = size
     trace[used + 1] = rank
     trace[used + 2] = count
@@ -216,7 +226,7 @@ def _note(trace: Array, used: int, size: int, rank: int, count: int, perfect: Ar
 
 
 @compiled
-def _admit(found: Array, room: Array, size: int, n_perfect: int, limits: Limits) -> bool:
+def _admit(found: KernelArray, room: KernelArray, size: int, n_perfect: int, limits: Limits) -> bool:
     """Count a node with every choice among its perfect extensions; False if there is no room for them."""
     ways = 1
     for j in range(min(n_perfect, limits.cap - size) + 1):
@@ -228,7 +238,7 @@ def _admit(found: Array, room: Array, size: int, n_perfect: int, limits: Limits)
 
 
 @compiled
-def _open(index: Index, descent: Descent, m: int) -> None:
+def _open(index: RecordIndex, descent: Descent, m: int) -> None:
     """Frame 0 from the m frequent extensions of the prefix; those in all of its records are perfect."""
     item, count = descent.item, descent.counts
     top = n_perfect = 0
@@ -244,7 +254,7 @@ def _open(index: Index, descent: Descent, m: int) -> None:
 
 
 @compiled
-def _restore(descent: Descent, trace: Array) -> int:
+def _restore(descent: Descent, trace: KernelArray) -> int:
     """Note the path down to the open frame, so that every trace can be read on its own."""
     used = known = 0
     rank = descent.job[0]
@@ -258,8 +268,14 @@ def _restore(descent: Descent, trace: Array) -> int:
 
 @compiled
 def _grow(
-    descent: Descent, arena: Array, limits: Limits, room: Array, trace: Array, used: int, found: Array
-) -> tuple[int, int, int, Array]:
+    descent: Descent,
+    arena: KernelArray,
+    limits: Limits,
+    room: KernelArray,
+    trace: KernelArray,
+    used: int,
+    found: KernelArray,
+) -> tuple[int, int, int, KernelArray]:
     """Depth first below the open frame until done, paused or overflowing: status, length of the trace, work, arena."""
     job, item, count, at, turn, stop = descent[:6]
     work = 0
@@ -316,8 +332,14 @@ def _grow(
 
 @compiled
 def advance(
-    index: Index, limits: Limits, room: Array, descent: Descent, arena: Array, trace: Array, found: Array
-) -> tuple[int, int, Array]:
+    index: RecordIndex,
+    limits: Limits,
+    room: KernelArray,
+    descent: Descent,
+    arena: KernelArray,
+    trace: KernelArray,
+    found: KernelArray,
+) -> tuple[int, int, KernelArray]:
     """Go on with a descent until done, paused or overflowing: status, length of the trace, the arena."""
     n_frequent, n_words = len(index.counts), index.bitmaps.shape[1]
     tally = np.zeros(n_frequent + 1, np.int32)

@@ -34,13 +34,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bosket.data.domain import ItemIds as ItemIds
 from bosket.errors import DataError, TooManyCandidatesError
 from bosket.mining import descent_kernels, record_kernels, trace_kernels
-from bosket.mining.exact_structures import PAUSED, Descent, Index, Limits
+from bosket.mining.exact_structures import PAUSED, Descent, Limits, RecordIndex
 from bosket.threads import parallel_map, slices
 
-Counts: TypeAlias = NDArray[np.int64]
-Items: TypeAlias = NDArray[np.int32]
+SupportCounts: TypeAlias = NDArray[np.int64]
 Ranks: TypeAlias = NDArray[np.uint32]
 
 _CHUNK = 1 << 16  # entries of the data indexed together: what fits in the second cache
@@ -55,15 +55,15 @@ _LARGEST_LIMIT = 1 << 40  # keeps the kernels' binomial coefficients within 64 b
 
 
 def exact_itemsets(
-    indptr: Counts,
-    indices: Items,
+    indptr: SupportCounts,
+    indices: ItemIds,
     n_items: int,
     *,
     min_count: int,
     max_size: int | None = None,
     max_itemsets: int,
     on_done: Callable[[float], None] | None = None,
-) -> list[tuple[Items, Counts]]:
+) -> list[tuple[ItemIds, SupportCounts]]:
     """The itemsets in at least ``min_count`` records: (items, counts) for each size, 1 first, up to the last found.
 
     Record t is ``indices[indptr[t] : indptr[t + 1]]``, increasing.  Rows hold item ids in increasing order.  They are
@@ -104,7 +104,7 @@ def exact_itemsets(
     return found
 
 
-def pairs_by_bitmaps(indptr: Counts, indices: Items, rank_of: Ranks, n_frequent: int) -> bool:
+def pairs_by_bitmaps(indptr: SupportCounts, indices: ItemIds, rank_of: Ranks, n_frequent: int) -> bool:
     """Whether counting pairs over bitmaps takes fewer words than walking the records takes increments."""
     words = n_frequent * (n_frequent - 1) // 2 * ((len(indptr) + 62) // 64)
     lengths = np.diff(indptr)
@@ -112,10 +112,10 @@ def pairs_by_bitmaps(indptr: Counts, indices: Items, rank_of: Ranks, n_frequent:
     return at_most > words and int(record_kernels.count_pairs(indptr, indices, rank_of, n_frequent)) > words
 
 
-def _index(indptr: Counts, indices: Items, rank_of: Ranks, counts: Counts) -> Index:
+def _index(indptr: SupportCounts, indices: ItemIds, rank_of: Ranks, counts: SupportCounts) -> RecordIndex:
     n_records, n_frequent = len(indptr) - 1, len(counts)
     position = np.uint32 if len(indices) + len(indptr) + 8 < 1 << 32 else np.uint64
-    index = Index(
+    index = RecordIndex(
         counts=counts,
         first=np.empty((0, 0), np.int64),
         last=np.empty((0, 0), np.int64),
@@ -200,13 +200,13 @@ def _roomy(descent: Descent, used: int) -> Descent:
 @dataclass(frozen=True, slots=True)
 class _Trace:
     key: tuple[int, ...]
-    entries: Items
-    found: Counts
+    entries: ItemIds
+    found: SupportCounts
     status: int
 
 
 def _search(
-    index: Index, min_count: int, max_size: int | None, limit: int, on_done: Callable[[float], None] | None
+    index: RecordIndex, min_count: int, max_size: int | None, limit: int, on_done: Callable[[float], None] | None
 ) -> list[_Trace]:
     n_frequent = len(index.counts)
     widest = _widest(limit)
@@ -243,7 +243,7 @@ def _search(
     return sorted(traces, key=lambda trace: trace.key)
 
 
-def _advance(index: Index, limits: Limits, room: Counts, part: _Part) -> _Trace:
+def _advance(index: RecordIndex, limits: Limits, room: SupportCounts, part: _Part) -> _Trace:
     entries = np.empty(_TRACE + 8 * len(index.counts), np.int32)
     found = np.zeros(limits.cap + 1, np.int64)
     descent = part.begun(len(index.counts), limits.cap)
@@ -256,7 +256,7 @@ def _tell(on_done: Callable[[float], None], done: float, each: float, number: in
     on_done(0.9 * (done + each * number))
 
 
-def _balanced(index: Index) -> list[int]:
+def _balanced(index: RecordIndex) -> list[int]:
     """Cut the prefixes into parts of about equal work, as far as it can be told."""
     n_frequent = len(index.counts)
     if len(index.bitmaps) > 0:
@@ -271,7 +271,7 @@ def _balanced(index: Index) -> list[int]:
     return cuts
 
 
-def _write(traces: Iterable[_Trace], item_of: Items) -> list[tuple[Items, Counts]]:
+def _write(traces: Iterable[_Trace], item_of: ItemIds) -> list[tuple[ItemIds, SupportCounts]]:
     """Multiply the traces out, every one to its own rows."""
     traces = list(traces)
     before = np.cumsum([np.zeros_like(traces[0].found)] + [trace.found for trace in traces], axis=0)
@@ -303,7 +303,7 @@ def _widest(limit: int) -> int:
     return d
 
 
-def _overflow(total: Counts, width: int, limit: int) -> TooManyCandidatesError:
+def _overflow(total: SupportCounts, width: int, limit: int) -> TooManyCandidatesError:
     """Name the smallest size known to be too large, from what was found and from the subsets of the widest itemset."""
     at_least = [max(int(n), math.comb(width, k)) for k, n in enumerate(total)]
     level = next(k for k, n in enumerate(at_least) if n > limit)

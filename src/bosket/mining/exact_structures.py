@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+KernelArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 U = np.uint64
 """Hot loops index with unsigned integers: numba need not look for negative ones."""
 
@@ -14,7 +14,7 @@ DONE, PAUSED, OVERFLOW = 0, 1, 2
 """How a part of the search ended."""
 
 
-class Index(NamedTuple):
+class RecordIndex(NamedTuple):
     """The records as the search reads them: by tails (sparse) or by bitmaps (dense); the other arrays are empty.
 
     The *tail* of item r in a record is what follows r there, by rank, closed by ``n_frequent``.  The tails of r are
@@ -22,14 +22,14 @@ class Index(NamedTuple):
     empty ones are left out.  ``walk[r]`` sums their lengths.  ``bitmaps[r]`` has a bit for each record.
     """
 
-    counts: Array
-    first: Array
-    last: Array
-    tails: Array
-    lengths: Array
-    rows: Array
-    walk: Array
-    bitmaps: Array
+    counts: KernelArray
+    first: KernelArray
+    last: KernelArray
+    tails: KernelArray
+    lengths: KernelArray
+    rows: KernelArray
+    walk: KernelArray
+    bitmaps: KernelArray
 
 
 class Limits(NamedTuple):
@@ -51,14 +51,14 @@ class Descent(NamedTuple):
     lies at ``node[d]``, and ``free[d]`` is where the arena is free for the frames below.
     """
 
-    job: Array
-    item: Array
-    counts: Array
-    at: Array
-    turn: Array
-    stop: Array
-    perfect: Array
-    n_perfect: Array
-    n_words: Array
-    node: Array
-    free: Array
+    job: KernelArray
+    item: KernelArray
+    counts: KernelArray
+    at: KernelArray
+    turn: KernelArray
+    stop: KernelArray
+    perfect: KernelArray
+    n_perfect: KernelArray
+    n_words: KernelArray
+    node: KernelArray
+    free: KernelArray

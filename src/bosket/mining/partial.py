@@ -15,7 +15,7 @@ import numpy as np
 
 from bosket.checks import check_not_text
 from bosket.errors import ParameterError
-from bosket.evidence import Source, as_source, evidence_of
+from bosket.evidence import EvidenceSource, as_source, evidence_of
 from bosket.evidence.base import add_sampling
 from bosket.mining.influence import warn_of
 from bosket.statistics.estimates import Floats
@@ -56,7 +56,7 @@ class PartialSupports:
 
 
 def partial_supports(
-    data: Source,
+    data: EvidenceSource,
     itemset: Iterable[Hashable],
     other: Iterable[Hashable] | None = None,
     *,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bosket.compiling import compiled
-from bosket.mining.exact_structures import Array, Index, U
+from bosket.mining.exact_structures import KernelArray, RecordIndex, U
 
 
 @compiled
-def count_items(indices: Array, n_items: int) -> Array:
+def count_items(indices: KernelArray, n_items: int) -> KernelArray:
     counts = np.zeros(n_items, np.int64)
     for item in indices:
         counts[U(item)] += 1
@@ -17,7 +17,7 @@ def count_items(indices: Array, n_items: int) -> Array:
 
 
 @compiled
-def count_pairs(indptr: Array, indices: Array, rank_of: Array, n_frequent: int) -> int:
+def count_pairs(indptr: KernelArray, indices: KernelArray, rank_of: KernelArray, n_frequent: int) -> int:
     """Pairs of frequent items over all the records: what counting them horizontally would take."""
     total = 0
     for t in range(len(indptr) - 1):
@@ -30,7 +30,14 @@ def count_pairs(indptr: Array, indices: Array, rank_of: Array, n_frequent: int) 
 
 @compiled
 def index_chunk(
-    indptr: Array, indices: Array, rank_of: Array, begin: int, end: int, first: Array, last: Array, index: Index
+    indptr: KernelArray,
+    indices: KernelArray,
+    rank_of: KernelArray,
+    begin: int,
+    end: int,
+    first: KernelArray,
+    last: KernelArray,
+    index: RecordIndex,
 ) -> None:
     """Tails of the records begin:end; transposing twice sorts each record by rank in linear time."""
     n_frequent = U(len(first))
@@ -83,7 +90,9 @@ def index_chunk(
 
 
 @compiled
-def pack_chunk(indptr: Array, indices: Array, rank_of: Array, begin: int, end: int, bitmaps: Array) -> None:
+def pack_chunk(
+    indptr: KernelArray, indices: KernelArray, rank_of: KernelArray, begin: int, end: int, bitmaps: KernelArray
+) -> None:
     """Set the bits of the records begin:end, where begin is a multiple of 64."""
     for t in range(begin, end):
         for k in range(indptr[t], indptr[t + 1]):
@@ -93,7 +102,7 @@ def pack_chunk(indptr: Array, indices: Array, rank_of: Array, begin: int, end: i
 
 
 @compiled
-def measure_tails(index: Index) -> None:
+def measure_tails(index: RecordIndex) -> None:
     """Sum the lengths of the tails of each item."""
     for r in range(len(index.walk)):
         total = U(0)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bosket.errors import DataError, ParameterError
-from bosket.evidence import Source
+from bosket.evidence import EvidenceSource
 from bosket.measures.inference import SURE
 from bosket.mining.searching import estimate
 from bosket.statistics.estimates import Estimates
@@ -93,7 +93,7 @@ def _shown(side: frozenset[Hashable]) -> str:
 
 
 def confidence(
-    data: Source,
+    data: EvidenceSource,
     antecedents: Iterable[Hashable],
     consequents: Iterable[Hashable],
     *,

@@ -11,7 +11,7 @@ from bosket.checks import check_fraction, check_integer, check_not_negative, che
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets
 from bosket.errors import ParameterError
-from bosket.evidence import Evidence, Family, Kept, Level, Source, as_source, evidence_of
+from bosket.evidence import Evidence, EvidenceSource, Family, Kept, Level, as_source, evidence_of
 from bosket.evidence.base import add_sampling
 from bosket.evidence.carried import Carried
 from bosket.evidence.cautions import FEW_REPORTS
@@ -29,7 +29,7 @@ _LARGEST_UNION = 16
 
 
 def mine(
-    data: Source,
+    data: EvidenceSource,
     min_support: float,
     *,
     max_size: int | None = None,
@@ -102,6 +102,9 @@ def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
     notes: dict[str, Any] = {}
     if reached and reached != search.max_size and not evidence.sees(reached + 1):
         notes["stopped"] = f"itemsets of more than {reached} items cannot be estimated from these reports"
+    if kept.n_not_covered:
+        left = "1 itemset" if kept.n_not_covered == 1 else f"{kept.n_not_covered} itemsets"
+        notes["left_out"] = f"{left} of frequent items left out: no report tells of all the items together"
     return FrequentItemsets(evidence.without_reports(), kept, search, notes=notes)
 
 
@@ -125,7 +128,7 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
     return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
 
 
-def estimate(data: Source, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+def estimate(data: EvidenceSource, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
     ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bosket.compiling import compiled
-from bosket.mining.exact_structures import Array, U
+from bosket.mining.exact_structures import KernelArray, U
 
 
 @compiled
-def _insert(source: Array, begin: int, size: int, item: int, items: Array, at: int) -> None:
+def _insert(source: KernelArray, begin: int, size: int, item: int, items: KernelArray, at: int) -> None:
     """Copy ``source[begin : begin + size]``, which increases, to ``items[at:]`` with ``item`` put in its place."""
     n_below = U(0)
     for k in range(U(size)):
@@ -20,7 +20,15 @@ def _insert(source: Array, begin: int, size: int, item: int, items: Array, at: i
 
 
 @compiled
-def expand(trace: Array, item_of: Array, row: Array, block: Array, items: Array, first: Array, counts: Array) -> None:
+def expand(
+    trace: KernelArray,
+    item_of: KernelArray,
+    row: KernelArray,
+    block: KernelArray,
+    items: KernelArray,
+    first: KernelArray,
+    counts: KernelArray,
+) -> None:
     """Write the itemsets of a trace: those of size s from row ``row[s]`` on, of the rows from ``items[block[s]]``."""
     cap = len(row) - 1
     path = np.empty((cap + 1) * (cap + 1), np.int32)

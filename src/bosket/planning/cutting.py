@@ -20,11 +20,11 @@ from bosket.data.formats.atomic import atomic_path
 from bosket.errors import ParameterError
 from bosket.mechanisms import CutAndPaste
 from bosket.planning.discoverability import lowest_support
-from bosket.planning.maximal import Level, Maximal, check_maximal, planning_channel
+from bosket.planning.maximal import BreachLevel, Maximal, check_maximal, planning_channel
 from bosket.privacy.breaches import Floats, challenging_level, worst_level
 
 _GRID = 4096  # steps of rho that are looked at: the level need not fall with rho where maxima contradict each other
-_STEPS: dict[Level, int] = {worst_level: 48}  # fewer for a measure that solves a linear program each time
+_STEPS: dict[BreachLevel, int] = {worst_level: 48}  # fewer for a measure that solves a linear program each time
 _CLOSE = 1e-12
 
 
@@ -91,7 +91,7 @@ def smallest_insert(
     maximal: Iterable[float],
     *,
     level: float = 0.5,
-    measure: Level = challenging_level,
+    measure: BreachLevel = challenging_level,
 ) -> float:
     """The smallest rho at which no itemset up to the length of ``maximal`` reaches the breach level (Eq. 14).
 
@@ -135,13 +135,15 @@ def smallest_insert(
     return _settled(cutoff, size, values, level, measure, float(high))
 
 
-def exact_breach(cutoff: int, rho: float, size: int, values: tuple[float, ...], measure: Level) -> float:
+def exact_breach(cutoff: int, rho: float, size: int, values: tuple[float, ...], measure: BreachLevel) -> float:
     """The highest level over itemset sizes, by the channel that reports will have."""
     channel = planning_channel(CutAndPaste(cutoff, rho), size)
     return max(float(measure(values[:k], channel.shown_given(k, size))) for k in range(1, len(values) + 1))
 
 
-def _settled(cutoff: int, size: int, values: tuple[float, ...], level: float, measure: Level, rho: float) -> float:
+def _settled(
+    cutoff: int, size: int, values: tuple[float, ...], level: float, measure: BreachLevel, rho: float
+) -> float:
     """The same rho, or a hair more: by the channel that reports will have, the level must be below and not at it."""
     step = _CLOSE
     while rho < 1.0 and exact_breach(cutoff, rho, size, values, measure) >= level:
@@ -156,7 +158,7 @@ def cut_and_paste(
     level: float = 0.5,
     cutoffs: Iterable[int] | None = None,
     itemset_size: int = 3,
-    measure: Level = challenging_level,
+    measure: BreachLevel = challenging_level,
 ) -> CutAndPasteChoice:
     """Parameters for every record size m: the cutoff and the smallest insert that keep breaches below ``level``.
 

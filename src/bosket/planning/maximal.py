@@ -22,7 +22,7 @@ from bosket.mining import mine
 from bosket.privacy.breaches import Floats, challenging_level
 
 Maximal = Mapping[int, Sequence[float]]
-Level = Callable[[Sequence[float], Floats], "Floats | float"]
+BreachLevel = Callable[[Sequence[float], Floats], "Floats | float"]
 """The breach level of the worst itemset with such maximal supports, given p[l -> k] by l."""
 
 
@@ -99,7 +99,7 @@ def maximal_supports(
     return result
 
 
-def breach_levels(mechanism: Mechanism, maximal: Maximal, *, measure: Level = challenging_level) -> pd.DataFrame:
+def breach_levels(mechanism: Mechanism, maximal: Maximal, *, measure: BreachLevel = challenging_level) -> pd.DataFrame:
     """The breach level of the most challenging k-itemset for every record size and k: what planning keeps down.
 
     ``measure`` is :func:`~bosket.privacy.breaches.challenging_level`, the itemset of Eqs. (15) and (16), or

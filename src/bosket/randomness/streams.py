@@ -44,7 +44,7 @@ from bosket.threads import parallel_map, slices
 if TYPE_CHECKING:
     from typing import Self
 
-Words = npt.NDArray[np.uint64]
+Lanes = npt.NDArray[np.uint64]
 """Packed bits: lane i is bit i % 64 of word i // 64."""
 
 _ONE = 1 << PRECISION
@@ -81,7 +81,7 @@ class Stream:
         self._encryptor = Cipher(algorithms.AES256(key), modes.CTR(start)).encryptor()
         self._forks = forks
 
-    def fill(self, words: Words) -> None:
+    def fill(self, words: Lanes) -> None:
         """Overwrite ``words`` (contiguous) with the next words of the stream."""
         if self._forks is not None and self._forks != _Forks.number:
             raise RuntimeError("A secure keystream must not be used on both sides of a fork.")
@@ -89,7 +89,7 @@ class Stream:
         for start, stop in slices(len(view), len(_ZEROS)):
             self._encryptor.update_into(_ZEROS[: stop - start], view[start:stop])
 
-    def words(self, n: int) -> Words:
+    def words(self, n: int) -> Lanes:
         words = np.empty(n, np.uint64)
         self.fill(words)
         return words
@@ -108,13 +108,13 @@ class Randomness(ABC):
     def describe(self) -> str:
         """How this chance came about, for the files it produces."""
 
-    def bernoulli(self, thresholds: Thresholds, n_rows: int) -> Words:
+    def bernoulli(self, thresholds: Thresholds, n_rows: int) -> Lanes:
         """``n_rows`` rows of independent bits, lane i set with probability ``thresholds.probability[i]``."""
         bits = np.zeros((n_rows, thresholds.n_words), np.uint64)
         self.xor_bernoulli(bits, when_set=thresholds, when_clear=thresholds)
         return bits
 
-    def xor_bernoulli(self, bits: Words, *, when_set: Thresholds, when_clear: Thresholds) -> None:
+    def xor_bernoulli(self, bits: Lanes, *, when_set: Thresholds, when_clear: Thresholds) -> None:
         """Flip bits in place: a set bit with its probability in ``when_set``, a clear one with that in ``when_clear``.
 
         ``bits`` has one row of packed lanes per record; lanes past the last one are left alone.
@@ -181,14 +181,14 @@ class Randomness(ABC):
             done = multinomial_block(counts, total, conditional, done, stream.words(_BUFFER_WORDS // 16))
         return counts
 
-    def keep_subset(self, bits: Words, keep: npt.NDArray[np.int64]) -> None:
+    def keep_subset(self, bits: Lanes, keep: npt.NDArray[np.int64]) -> None:
         """Keep ``keep`` of the set bits of every row, each choice equally likely, and clear the rest, in place.
 
         The work depends on how many bits are set, not on how many are kept nor on which.
         """
         self.by_rows(bits, lambda part, stop, done, buffer: keep_subset_block(bits[:stop], keep, part + done, buffer))
 
-    def insert_lanes(self, bits: Words, avoid: Words, count: npt.NDArray[np.int64], n_lanes: int) -> None:
+    def insert_lanes(self, bits: Lanes, avoid: Lanes, count: npt.NDArray[np.int64], n_lanes: int) -> None:
         """Set count[row] more bits in every row, each choice of them outside ``avoid`` equally likely, in place.
 
         As many are drawn as ``avoid`` has and the first count[row] taken, so the work does not tell the count.
@@ -200,7 +200,7 @@ class Randomness(ABC):
             ),
         )
 
-    def by_rows(self, bits: Words, kernel: Callable[[int, int, int, Words], tuple[int, int]]) -> None:
+    def by_rows(self, bits: Lanes, kernel: Callable[[int, int, int, Lanes], tuple[int, int]]) -> None:
         """Run a kernel over blocks of rows, each with its own stream, feeding it random words until it is through.
 
         ``kernel(start, stop, done, buffer)`` goes on from row start + done and returns the row it came to and how many
@@ -310,12 +310,12 @@ class Thresholds:
         padded[: self.n_lanes] = threshold
         lanes = np.zeros(64 * self.n_words, bool)
         lanes[: self.n_lanes] = True
-        self.lanes: Words = pack_lanes(lanes)
-        self.always: Words = pack_lanes(padded == _ONE)
+        self.lanes: Lanes = pack_lanes(lanes)
+        self.always: Lanes = pack_lanes(padded == _ONE)
         levels = np.arange(PRECISION - 1, -1, -1, dtype=np.uint64)[:, None]
         planes = pack_lanes((padded >> levels) & np.uint64(1) != 0)
         blank = np.zeros((LEVELS - PRECISION, self.n_words), np.uint64)  # T below the last bit: no U is less there
-        self.planes: Words = np.concatenate([planes, blank])  # (LEVELS, n_words), top bit first
+        self.planes: Lanes = np.concatenate([planes, blank])  # (LEVELS, n_words), top bit first
         for array in (self.probability, self.lanes, self.always, self.planes):
             array.flags.writeable = False
 
@@ -328,7 +328,7 @@ class Thresholds:
         return wide
 
 
-def pack_lanes(lanes: npt.NDArray[np.bool_]) -> Words:
+def pack_lanes(lanes: npt.NDArray[np.bool_]) -> Lanes:
     """Booleans, a multiple of 64 in the last axis, as words; lane i is bit i % 64 of word i // 64."""
     return np.packbits(lanes, axis=-1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 

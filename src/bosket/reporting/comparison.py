@@ -19,7 +19,7 @@ from bosket.mining import FrequentItemsets, estimate
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
 
-Itemset = frozenset[Hashable]
+LabelSet = frozenset[Hashable]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def compare(
     return Comparison(frame[columns], found.min_support, level)
 
 
-def true_supports(itemsets: Iterable[Itemset], truth: FrequentItemsets, baskets: Baskets) -> Floats:
+def true_supports(itemsets: Iterable[LabelSet], truth: FrequentItemsets, baskets: Baskets) -> Floats:
     """The supports of any itemsets in the baskets: looked up where they were mined, counted where not."""
     known = dict(truth)
     wanted = list(itemsets)

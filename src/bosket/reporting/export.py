@@ -36,7 +36,7 @@ NAMED = (".csv", ".json")
 ESCAPE = "backslashreplace"  # half a surrogate pair comes out as JSON would write it
 
 
-class Kind(NamedTuple):
+class ResultKind(NamedTuple):
     """A kind of result: its name, which is also the key of its rows, and which columns hold itemsets, or labels.
 
     ``numbers`` are the columns that PMML cannot do without, where it knows this kind; ``names`` is the vocabulary that
@@ -59,9 +59,9 @@ class Kind(NamedTuple):
         return (".csv", ".json", ".parquet", *((".pmml",) if self.numbers else ()))
 
 
-ITEMSETS = Kind("itemsets", ("itemsets",), numbers=("support",))
-RULES = Kind("rules", ("antecedents", "consequents"), numbers=("support", "confidence"))
-BREACHES = Kind("breaches", ("itemsets",), ("item",))
+ITEMSETS = ResultKind("itemsets", ("itemsets",), numbers=("support",))
+RULES = ResultKind("rules", ("antecedents", "consequents"), numbers=("support", "confidence"))
+BREACHES = ResultKind("breaches", ("itemsets",), ("item",))
 
 
 def write_rules(
@@ -99,7 +99,7 @@ def write_itemsets(frame: pd.DataFrame, path: str | os.PathLike[str], *, about: 
     return _write(frame, ITEMSETS, Path(path), about)
 
 
-def _write(frame: pd.DataFrame, kind: Kind, path: Path, about: Mapping[str, Any] | None) -> int:
+def _write(frame: pd.DataFrame, kind: ResultKind, path: Path, about: Mapping[str, Any] | None) -> int:
     if path.suffix.lower() not in kind.suffixes:
         raise ParameterError(
             f"A file of {kind.name} must end in {', '.join(kind.suffixes)}, got '{path.name}'.",
@@ -114,7 +114,7 @@ def _write(frame: pd.DataFrame, kind: Kind, path: Path, about: Mapping[str, Any]
     return written
 
 
-def _check_frame(frame: pd.DataFrame, kind: Kind, numbers: tuple[str, ...]) -> None:
+def _check_frame(frame: pd.DataFrame, kind: ResultKind, numbers: tuple[str, ...]) -> None:
     for name in (*kind.itemset_columns, *numbers):
         if name not in frame:
             raise DataError(f"A frame of {kind.name} must have a column {name!r}, got one without.")
@@ -143,7 +143,7 @@ def _with_about(frame: pd.DataFrame, about: Mapping[str, Any] | None, *, needs_r
     return frame
 
 
-def write_file(frame: pd.DataFrame, kind: Kind, path: Path) -> int:
+def write_file(frame: pd.DataFrame, kind: ResultKind, path: Path) -> int:
     """Write by suffix, and give back how many rows; an existing file is replaced whole or not at all."""
     suffix = path.suffix.lower()
     with atomic_path(path) as temporary:
@@ -154,7 +154,7 @@ def write_file(frame: pd.DataFrame, kind: Kind, path: Path) -> int:
             return write_text(frame, kind, suffix.removeprefix("."), file)
 
 
-def write_text(frame: pd.DataFrame, kind: Kind, format: str, file: IO[str]) -> int:
+def write_text(frame: pd.DataFrame, kind: ResultKind, format: str, file: IO[str]) -> int:
     """Write CSV, JSON or PMML, and give back how many rows."""
     if format == "pmml":
         from bosket.reporting import pmml
@@ -203,7 +203,7 @@ def write_beside(frame: pd.DataFrame, path: Path) -> Path | None:
     return beside
 
 
-def _in_words(frame: pd.DataFrame, kind: Kind) -> tuple[pd.DataFrame, Kind, dict[str, Any]]:
+def _in_words(frame: pd.DataFrame, kind: ResultKind) -> tuple[pd.DataFrame, ResultKind, dict[str, Any]]:
     """The frame in the vocabulary asked for, and for rules what JSON says of it: names here to names in the other."""
     if kind.name != RULES.name:
         return frame, kind, {}
@@ -221,7 +221,7 @@ def _labels(itemset: frozenset[Hashable]) -> list[Any]:
     return [label_to_json(label) for label in in_order(itemset)]
 
 
-def _labelled(frame: pd.DataFrame, kind: Kind) -> dict[str, list[Any]]:
+def _labelled(frame: pd.DataFrame, kind: ResultKind) -> dict[str, list[Any]]:
     """The columns that have to do with labels, as JSON values."""
     return {
         **{name: [_labels(value) for value in frame[name]] for name in kind.itemset_columns},
@@ -229,7 +229,7 @@ def _labelled(frame: pd.DataFrame, kind: Kind) -> dict[str, list[Any]]:
     }
 
 
-def _json(frame: pd.DataFrame, kind: Kind, translation: dict[str, Any]) -> Iterator[str]:
+def _json(frame: pd.DataFrame, kind: ResultKind, translation: dict[str, Any]) -> Iterator[str]:
     """One row a line, so that a large file can be looked at with plain tools."""
     head = {"schema": kind.schema, "about": frame.attrs["about"], **translation}
     yield "{" + "".join(f"{_dump(key)}: {_dump(value)},\n" for key, value in head.items()) + f'"{kind.name}": ['
@@ -252,7 +252,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _write_parquet(frame: pd.DataFrame, kind: Kind, path: Path) -> None:
+def _write_parquet(frame: pd.DataFrame, kind: ResultKind, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

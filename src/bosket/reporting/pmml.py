@@ -48,7 +48,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _SIMPLE = re.compile(r"[][\w., -]*", re.ASCII)  # nothing to escape: most of a file
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-Itemsets = dict[frozenset[Hashable], float]
+SupportById = dict[frozenset[Hashable], float]
 """Supports of itemsets; their places are their ids."""
 
 
@@ -56,7 +56,7 @@ class _Model(NamedTuple):
     """What differs between rules and itemsets."""
 
     title: str
-    itemsets: Itemsets
+    itemsets: SupportById
     attributes: dict[str, str]
     columns: list[str]
     n_omitted: int
@@ -77,7 +77,7 @@ def write(frame: pd.DataFrame, file: IO[str]) -> int:
 
 
 def _rules_model(rules: pd.DataFrame, *, n_omitted: int) -> _Model:
-    sides: Itemsets = {}
+    sides: SupportById = {}
     for side, support in _SIDES.items():
         known = rules[support] if support in rules else [math.nan] * len(rules)
         for itemset, value in zip(rules[side], known, strict=True):
@@ -99,7 +99,7 @@ def _rules_model(rules: pd.DataFrame, *, n_omitted: int) -> _Model:
 
 def _itemsets_model(frame: pd.DataFrame) -> _Model:
     itemsets = [frozenset(itemset) for itemset in frame["itemsets"]]
-    supports: Itemsets = dict(zip(itemsets, frame["support"].tolist(), strict=True))
+    supports: SupportById = dict(zip(itemsets, frame["support"].tolist(), strict=True))
     ids = _numbered(supports)
     columns = [name for name in frame.columns if name != "itemsets"]
     rows = zip((ids[itemset] for itemset in itemsets), *(_values(frame[name]) for name in columns), strict=True)
@@ -168,7 +168,7 @@ def _item_lines(texts: dict[Hashable, str]) -> Iterator[str]:
         yield _element("Item", inner, id=str(at), value=text)
 
 
-def _itemset_lines(itemsets: Itemsets, items: dict[Hashable, int]) -> Iterator[str]:
+def _itemset_lines(itemsets: SupportById, items: dict[Hashable, int]) -> Iterator[str]:
     for at, (itemset, support) in enumerate(itemsets.items(), 1):
         known = {} if math.isnan(support) else {"support": _probability(support)}
         inner = "".join(f'<ItemRef itemRef="{item}"/>' for item in sorted(map(items.__getitem__, itemset)))

@@ -47,7 +47,7 @@ LAWS: dict[str, tuple[float, float, float]] = {
 }
 """Support fractions of both together, of A and of C."""
 
-Cells = npt.NDArray[np.int64]
+PatternCounts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Result:
+class CoverageResult:
     """The study of each measure, setting by setting."""
 
     settings: dict[str, list[Setting]]
@@ -126,7 +126,9 @@ class Result:
         return rows
 
 
-def run(*, seed: int = 7, repetitions: int = REPETITIONS, tell: Callable[[str], None] = lambda _: None) -> Result:
+def run(
+    *, seed: int = 7, repetitions: int = REPETITIONS, tell: Callable[[str], None] = lambda _: None
+) -> CoverageResult:
     started = time.perf_counter()
     chosen = {name: record for name, record in CATALOGUE.items() if record.gradient is not None}
     settings: dict[str, list[Setting]] = {name: [] for name in chosen}
@@ -139,7 +141,7 @@ def run(*, seed: int = 7, repetitions: int = REPETITIONS, tell: Callable[[str], 
                     if sampling or not isinstance(channel.channel, IdentityChannel):
                         for name, setting in _cover(channel, law, n, sampling, repetitions, chosen, rng):
                             settings[name].append(setting)
-    return Result(settings, repetitions, time.perf_counter() - started)
+    return CoverageResult(settings, repetitions, time.perf_counter() - started)
 
 
 def _cover(
@@ -172,21 +174,21 @@ def _cover(
         )  # fmt: skip
 
 
-def _people(size: int, law: Floats, sampling: bool, repetitions: int, rng: np.random.Generator) -> Cells:
+def _people(size: int, law: Floats, sampling: bool, repetitions: int, rng: np.random.Generator) -> PatternCounts:
     """Numbers of records by true pattern, a row per repetition; the same in all where people stay."""
     if sampling:
         return rng.multinomial(size, law, size=repetitions)
     return np.tile(_whole(law.tolist(), size), (repetitions, 1))
 
 
-def _whole(shares: list[float], total: int) -> Cells:
+def _whole(shares: list[float], total: int) -> PatternCounts:
     edges = np.rint(np.cumsum([0.0, *shares]) * total).astype(np.int64)
     edges[-1] = total
-    result: Cells = np.diff(edges)
+    result: PatternCounts = np.diff(edges)
     return result
 
 
-def _report(channel: Channel2, at: int, people: Cells, rng: np.random.Generator) -> Cells:
+def _report(channel: Channel2, at: int, people: PatternCounts, rng: np.random.Generator) -> PatternCounts:
     """Numbers of reports by pattern shown."""
     stratum = list(channel.strata)[at]
     transition = channel.channel.transition(channel.items, stratum)
@@ -197,7 +199,7 @@ def _report(channel: Channel2, at: int, people: Cells, rng: np.random.Generator)
     return result
 
 
-def estimate(channel: Channel2, reports: list[Cells], *, sampling: bool) -> Tables:
+def estimate(channel: Channel2, reports: list[PatternCounts], *, sampling: bool) -> Tables:
     """Tables with covariance from the reports of each stratum, as rules make them."""
     rows = np.tile(np.array([channel.items], np.int32), (len(reports[0]), 1))
     strata = list(channel.strata)
@@ -240,11 +242,11 @@ def estimate(channel: Channel2, reports: list[Cells], *, sampling: bool) -> Tabl
     return Tables(table, found, sampling=sampling, doubtful=doubtful)
 
 
-def _margin(cells: Cells, j: int) -> Cells:
+def _margin(cells: PatternCounts, j: int) -> PatternCounts:
     has = np.arange(4) >> j & 1 == 1
     return np.stack([cells[:, ~has].sum(axis=1), cells[:, has].sum(axis=1)], axis=1)
 
 
-def _table(people: Cells, n: int) -> Contingency:
+def _table(people: PatternCounts, n: int) -> Contingency:
     x = people[:, 3]
     return Contingency.of_counts(x, people[:, 1] + x, people[:, 2] + x, n)

@@ -55,7 +55,7 @@ def test_a_file_beyond_the_cap_is_refused(
         Baskets.read(path, max_bytes=len(content) // 2, **options)
     assert caught.value.path == path
     assert "max_bytes" in str(caught.value.hint)
-    assert "--max-bytes" in str(caught.value.hint)
+    assert "--" not in str(caught.value.hint)
     assert "98765" not in said(caught.value)
 
 

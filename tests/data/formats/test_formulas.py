@@ -17,7 +17,7 @@ from bosket.data.formats.csv_writing import is_formula
 from bosket.data.formats.layouts import Layout
 from bosket.errors import DataError, ParameterError
 from bosket.mining import mine
-from bosket.reporting.export import Kind, write_file, write_itemsets, write_rules
+from bosket.reporting.export import ResultKind, write_file, write_itemsets, write_rules
 from tests.data.leaks import said
 
 FORMULAS = [
@@ -86,7 +86,7 @@ def test_no_result_holds_a_cell_that_is_run(tmp_path: Path) -> None:
     texts = [*FORMULAS, *HARMLESS, '"=1"', '"']
     frame = pd.DataFrame({"purpose": texts, "item": texts, "number": -1.5})
     frame.attrs["about"] = {"n_records": 1}
-    write_file(frame, Kind("entries", (), ("item",)), tmp_path / "e.csv")
+    write_file(frame, ResultKind("entries", (), ("item",)), tmp_path / "e.csv")
     for name in ("i", "r", "e"):
         assert not [cell for cell in cells(tmp_path / f"{name}.csv") if is_formula(cell)]
     again = pd.read_csv(tmp_path / "e.csv", keep_default_na=False)

@@ -13,7 +13,7 @@ import bosket as bk
 from bosket import planning
 from bosket.privacy.breaches import worst_level
 from bosket.research.reproduce import esag
-from bosket.research.reproduce.esag_data import MAILORDER_STAND, SOCCER_STAND, Stand, Stream, read_stream, simulate
+from bosket.research.reproduce.esag_data import MAILORDER_STAND, SOCCER_STAND, RealStream, Stand, read_stream, simulate
 from bosket.research.reproduce.esag_figures import figures
 from bosket.research.reproduce.esag_tables import outcome
 from bosket.research.reproduce.figures import Figure
@@ -152,7 +152,7 @@ class TestSection54:
 class TestTables:
     def test_in_small_on_a_stand_in(self) -> None:
         raw = simulate(MAILORDER_STAND, 8_000, seed=6)
-        result = outcome(Stream("mailorder", raw, 0, 0), min_support=0.02, times=20, seed=1)
+        result = outcome(RealStream("mailorder", raw, 0, 0), min_support=0.02, times=20, seed=1)
         assert result.n_records == 160_000
         for row, drops, positives in zip(result.found, result.false_drops, result.false_positives, strict=True):
             assert row["true"] == row["true_positives"] + row["false_drops"] == drops["itemsets"]

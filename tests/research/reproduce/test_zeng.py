@@ -17,7 +17,7 @@ from tests.files import benchmark_file
 
 
 def test_quality_by_hand() -> None:
-    true: zeng.Itemsets = {(1,), (2,), (1, 2), (3,)}
+    true: zeng.FoundItemsets = {(1,), (2,), (1, 2), (3,)}
     assert zeng.quality({(1,), (1, 2), (9,)}, true) == {
         "f": pytest.approx(4 / 7),
         "precision": pytest.approx(2 / 3),

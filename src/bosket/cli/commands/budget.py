@@ -16,7 +16,7 @@ from bosket.cli.views.console import say
 from bosket.cli.views.results import check_result, is_table, write_result
 from bosket.cli.views.tables import print_table
 from bosket.errors import BosketError
-from bosket.reporting.export import Kind
+from bosket.reporting.export import ResultKind
 from bosket.reporting.text import count_text, label_text
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from bosket.budget.accounts import Account, Entry
 
-_BUDGETS = Kind("budgets", ())
-_ENTRIES = Kind("entries", ())
+_BUDGETS = ResultKind("budgets", ())
+_ENTRIES = ResultKind("entries", ())
 
 
 def add_parser(commands: Commands) -> None:

@@ -21,7 +21,7 @@ from bosket.cli.views.results import check_result, is_table, write_result
 from bosket.cli.views.tables import print_table, print_text
 from bosket.data.formats.atomic import atomic_path
 from bosket.errors import BosketError
-from bosket.reporting.export import Kind
+from bosket.reporting.export import ResultKind
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bosket.data.formats.vocabulary import Unknown
     from bosket.mechanisms.base import Records
 
-RELEASE = Kind("release", ("itemsets",))
+RELEASE = ResultKind("release", ("itemsets",))
 UNKNOWN = "unknown"
 """The value that cells of a table have which stand for no declared one."""
 _ROWS = 20

@@ -9,7 +9,7 @@ from bosket.cli.inputs.options import clash
 from bosket.cli.inputs.searching import check_options, deliver, read
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.tables import print_table
-from bosket.reporting.export import Kind
+from bosket.reporting.export import ResultKind
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bosket.reporting.page import Page
 
-PAIRS = Kind("pairs", ("antecedents", "consequents"))
+PAIRS = ResultKind("pairs", ("antecedents", "consequents"))
 _OTHERS = {
     "min_support": None, "metric": "confidence", "antecedent": None, "consequent": None, "antecedent_size": None,
     "consequent_size": None, "min_improvement": None, "bias": False, "fcr": False, "sampling": False, "max_size": None,

@@ -16,7 +16,7 @@ from bosket.data.tables.codings import number
 from bosket.errors import ParameterError
 
 if TYPE_CHECKING:
-    from bosket.data.tables.codings import Declared
+    from bosket.data.tables.codings import DeclaredValues
 
 Value = TypeVar("Value")
 
@@ -30,7 +30,7 @@ class Reading:
 
     columns: list[str] | None = None
     bins: dict[str, list[float]] = field(default_factory=dict)
-    values: dict[str, Declared] = field(default_factory=dict)
+    values: dict[str, DeclaredValues] = field(default_factory=dict)
     missing: str | dict[str, str] | None = None
     show_values: bool = False
     schema: Path | None = None

@@ -16,10 +16,12 @@ from bosket.errors import DataError, ParameterError
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
+    from bosket.collected import Collected
     from bosket.data import Baskets, Domain
     from bosket.data.formats.sources import Content
     from bosket.data.formats.vocabulary import Unknown
     from bosket.reports import Reports
+    from bosket.tally import Tally
 
 STANDARD_INPUT = "-"
 _SHOWN_INPUT = Path("/dev/stdin")
@@ -68,6 +70,17 @@ def read_reports(path: str, options: argparse.Namespace) -> Reports:
     return reports
 
 
+def read_collected(path: str, options: argparse.Namespace) -> Reports | Tally:
+    """Reports, or a tally of them, up to the cap, where the options give one."""
+    from bosket import tally
+    from bosket.data.formats.sources import MAX_BYTES
+
+    cap: dict[str, Any] = {} if options.max_bytes == MAX_BYTES else {"max_bytes": options.max_bytes}
+    found = tally.read_collected(path, **cap)
+    check_made_by(found.plan.mechanism, options, of=f"The reports in {path} were")
+    return found
+
+
 def shown_path(path: str) -> Path:
     """What messages call a file to read."""
     return _SHOWN_INPUT if path == STANDARD_INPUT else Path(path)
@@ -79,7 +92,7 @@ def domain_text(domain: Domain) -> str:
     return f"{count_text(len(domain), 'item')}{attributes}"
 
 
-def say_reports(reports: Reports, shown: str) -> None:
+def say_reports(reports: Collected, shown: str) -> None:
     """What was read, and what it promises to those who sent it."""
     say(
         f"{shown}: {count_text(reports.n_records, 'report')} over {domain_text(reports.domain)}, "

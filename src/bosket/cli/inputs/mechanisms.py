@@ -165,16 +165,16 @@ def make_mechanism(options: argparse.Namespace, domain: Domain) -> Mechanism:
 
 def _from_file(file: FileOption, options: argparse.Namespace, domain: Domain) -> Mechanism:
     """The mechanism that a file describes, with the options that may come beside it."""
-    from bosket.cli.inputs.parameter_files import Columns, keys_of, read_values
+    from bosket.cli.inputs.parameter_files import ParameterColumns, keys_of, read_values
     from bosket.mechanisms.mappings import Mapped
     from bosket.mechanisms.parameters import parameters_of
 
-    choices: dict[Columns, type[Mechanism]] = {}
+    choices: dict[ParameterColumns, type[Mechanism]] = {}
     for mechanism in _own():
         if mechanism.file_option == file:
             mapped = [one for one in parameters_of(mechanism) if isinstance(one.kind, Mapped)]
             required = tuple(one for one in mapped if one.is_required)
-            choices[Columns(required, tuple(one for one in mapped if not one.is_required))] = mechanism
+            choices[ParameterColumns(required, tuple(one for one in mapped if not one.is_required))] = mechanism
     path: Path = getattr(options, file.name)
     keys = keys_of(next(iter(choices)), domain, path)
     columns, values = read_values(path, list(choices), keys, option=file.name)

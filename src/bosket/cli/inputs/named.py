@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bosket.mechanisms import Mechanism
     from bosket.mechanisms.parameters import Parameter
 
-Setting = tuple[str, str]
+ParameterSetting = tuple[str, str]
 
 
 def add_named(group: argparse._ActionsContainer) -> None:
@@ -43,8 +43,8 @@ def add_set(group: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="PARAMETER=VALUE",
-        help="with --mechanism: one of its parameters; @FILE, CSV or JSON, gives it by item or by record size; may be "
-        "repeated",
+        help="with --mechanism: one of its parameters; @FILE, CSV or JSON, gives it by item or by record size, or what "
+        "else it is; may be repeated",
     )
 
 
@@ -148,14 +148,14 @@ def describe(mechanism: type[Mechanism]) -> str:
     return f"Parameters of {mechanism.name}, by --set PARAMETER=VALUE: {'; '.join(parts) or 'none'}."
 
 
-def _setting(text: str) -> Setting:
+def _setting(text: str) -> ParameterSetting:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise argparse.ArgumentTypeError(f"must be PARAMETER=VALUE, got {text!r}")
     return name, value
 
 
-def settings_of(mechanism: type[Mechanism], settings: Iterable[Setting]) -> dict[str, Any]:
+def settings_of(mechanism: type[Mechanism], settings: Iterable[ParameterSetting]) -> dict[str, Any]:
     """The parameters that ``--set`` gives, checked by their kinds; a file's path stands for what it holds."""
     from bosket.mechanisms.parameters import declared_by
 
@@ -177,6 +177,8 @@ def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
     from bosket.mechanisms.mappings import Mapped
 
     if text.startswith("@"):
+        if one.kind.takes_json:
+            return _from_json(mechanism, one, Path(text[1:]))
         if not isinstance(one.kind, Mapped):
             raise _wrong(mechanism, one.name, f"must be {one.kind.must}, and cannot come from a file")
         return Path(text[1:])
@@ -187,6 +189,20 @@ def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
     except (ValueError, OverflowError):
         pass
     raise _wrong(mechanism, one.name, f"must be a {one.kind.noun}, got {text!r}")
+
+
+def _from_json(mechanism: type[Mechanism], one: Parameter, path: Path) -> Any:
+    """What a file of JSON says that a parameter is, read as strictly as a plan."""
+    from bosket import strict_json
+    from bosket.cli.inputs.rows import read_text
+
+    try:
+        value = strict_json.parse(read_text(path), what=f"the {one.name} in {path}", path=path)
+        return one.check(one.from_json(value, of=mechanism.name), of=mechanism.__name__)
+    except BosketError as error:
+        if isinstance(error, DataError) and error.path is not None:
+            raise
+        raise DataError(f"The {one.name} in {path} cannot be used: {error}", path=path, hint=error.hint) from None
 
 
 def _unknown(mechanism: type[Mechanism], name: str, known: list[str]) -> ParameterError:
@@ -203,16 +219,16 @@ def _wrong(mechanism: type[Mechanism], name: str, fault: str) -> ParameterError:
     return ParameterError(f"The '{name}' parameter of {mechanism.__name__} {fault}.", parameter=name, value=name)
 
 
-def make_named(mechanism: type[Mechanism], settings: Sequence[Setting], domain: Domain) -> Mechanism:
+def make_named(mechanism: type[Mechanism], settings: Sequence[ParameterSetting], domain: Domain) -> Mechanism:
     """The mechanism with these parameters, for items of this domain."""
-    from bosket.cli.inputs.parameter_files import Columns, keys_of, read_values
+    from bosket.cli.inputs.parameter_files import ParameterColumns, keys_of, read_values
     from bosket.mechanisms.parameters import declared_by
 
     declared = {one.name: one for one in declared_by(mechanism)}
     values = settings_of(mechanism, settings)
     for name, path in values.items():
         if isinstance(path, Path):
-            columns = Columns((declared[name],))
+            columns = ParameterColumns((declared[name],))
             _, found = read_values(path, [columns], keys_of(columns, domain, path), option=f"file of {name}")
             values[name] = found[name]
     return mechanism(**values)

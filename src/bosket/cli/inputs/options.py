@@ -152,8 +152,8 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
         "data",
         nargs="+",
         metavar="DATA",
-        help="a file of reports (or several of one plan), of raw baskets, or with --table of a raw table; '-' for "
-        "standard input",
+        help="a file of reports, or a tally of them (or several of one plan), of raw baskets, or with --table of a raw "
+        "table; '-' for standard input",
     )
     command.add_argument(
         "--allow-duplicates", action="store_true", help="take a file of reports that is given twice, and count it twice"

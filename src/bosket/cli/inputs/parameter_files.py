@@ -16,12 +16,12 @@ from bosket.errors import DataError
 from bosket.mechanisms.mappings import Mapped
 from bosket.mechanisms.parameters import Parameter
 
-Values = dict[str, dict[Hashable, Any]]
+FileValues = dict[str, dict[Hashable, Any]]
 """By the name of a parameter, its values by item or by record size."""
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ParameterColumns:
     """Parameters that a file gives together: all of the first, and perhaps some of the others."""
 
     required: tuple[Parameter, ...]
@@ -74,7 +74,7 @@ class Keys(ABC):
         """The error for what two rows are about."""
 
 
-class Items(Keys):
+class ItemKeys(Keys):
     """Items of a domain, by their text."""
 
     column, plural, none = "item", "items", "names no item"
@@ -100,7 +100,7 @@ class Items(Keys):
         return row.error(f"names the item {row.name!r} more than once")
 
 
-class Sizes(Keys):
+class SizeKeys(Keys):
     """Record sizes."""
 
     column, plural, none = "size", "sizes", "names no record size"
@@ -119,16 +119,18 @@ class Sizes(Keys):
         return row.error(f"names the record size {key} more than once")
 
 
-def keys_of(columns: Columns, domain: Domain, path: Path) -> Keys:
+def keys_of(columns: ParameterColumns, domain: Domain, path: Path) -> Keys:
     """What a file with these columns is about."""
-    return Items(domain, path) if _mapped(columns.required[0]).key == Items.column else Sizes()
+    return ItemKeys(domain, path) if _mapped(columns.required[0]).key == ItemKeys.column else SizeKeys()
 
 
-def read_values(path: Path, choices: Sequence[Columns], keys: Keys, *, option: str) -> tuple[Columns, Values]:
+def read_values(
+    path: Path, choices: Sequence[ParameterColumns], keys: Keys, *, option: str
+) -> tuple[ParameterColumns, FileValues]:
     """What a file says, and which of the ``choices`` its columns are: one and the same for all rows."""
     headers = [(keys.column, *header) for columns in choices for header in columns.headers]
-    chosen: Columns | None = None
-    values: Values = {}
+    chosen: ParameterColumns | None = None
+    values: FileValues = {}
     seen: set[Hashable] = set()
     for row in read_rows(path, parameter=option, headers=headers):
         key = keys.find(row)
@@ -151,7 +153,7 @@ def read_values(path: Path, choices: Sequence[Columns], keys: Keys, *, option: s
     return chosen, values
 
 
-def _fields(row: Row, choices: Sequence[Columns], called: str) -> tuple[Row, Columns]:
+def _fields(row: Row, choices: Sequence[ParameterColumns], called: str) -> tuple[Row, ParameterColumns]:
     """The row with its fields by name; JSON may be as short as ``{"milk": 0.9}`` where one must be given alone."""
     content = row.content
     if not isinstance(content, dict):

@@ -17,7 +17,7 @@ from bosket.cli.inputs.files import (
     content_of,
     input_suffix,
     read_baskets,
-    read_reports,
+    read_collected,
     shown_path,
 )
 from bosket.cli.inputs.options import clash
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bosket.data.tables.domain import Attribute
     from bosket.mechanisms.base import Records
     from bosket.reports import Reports
+    from bosket.tally import Tally
 
 _LEAVE_OUT = "Choose attributes with --columns, or rename them: an '=' in a name or value is what makes them clash."
 _BIN = re.compile(r"\[([^,]+),([^,]+)\)")
@@ -58,9 +59,10 @@ def read_raw(
     return _read_baskets(path, options, items=domain, unknown=unknown)
 
 
-def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Records:
-    """Reports if the file holds some, else raw records; several files must be reports of one plan."""
+def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Tally | Records:
+    """Reports, or a tally, if the file holds some, else raw records; several files must be reports of one plan."""
     from bosket.reports import Reports, is_report_file
+    from bosket.tally import Tally
 
     if options.table:
         if len(paths) > 1:
@@ -70,12 +72,13 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Re
         _check_reports(options)
         if not options.allow_duplicates:
             _refuse_same_files(paths)
-        batches = (read_reports(path, options) for path in paths)
-        return Reports.concat(batches, allow_duplicates=options.allow_duplicates)
+        parts = [read_collected(path, options) for path in paths]
+        together = Tally if any(isinstance(part, Tally) for part in parts) else Reports
+        return together.concat(parts, allow_duplicates=options.allow_duplicates)  # type: ignore[arg-type]  # as just seen
     path = paths[0]
     if path != STANDARD_INPUT and is_report_file(path):
         _check_reports(options)
-        return read_reports(path, options)
+        return read_collected(path, options)
     return _read_baskets(path, options)
 
 

@@ -13,7 +13,7 @@ from bosket.cli.inputs.options import clash
 from bosket.cli.inputs.raw import read_data
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, parameters_of, write_result
-from bosket.reporting.export import Kind
+from bosket.reporting.export import ResultKind
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from bosket.privacy import LocalGuarantee
     from bosket.reporting.page import Page
     from bosket.reports import Reports
+    from bosket.tally import Tally
 
 ROWS_OF_A_TABLE = 20
 _NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
-def check_options(options: argparse.Namespace, kind: Kind) -> None:
+def check_options(options: argparse.Namespace, kind: ResultKind) -> None:
     """Refuse what makes no sense, or could not be written, before any work is done."""
     check_table(options)
     inputs = [path for path in options.data if path != STANDARD_INPUT]
@@ -39,14 +40,14 @@ def check_options(options: argparse.Namespace, kind: Kind) -> None:
         check_output(options.report, suffixes=(".html", ".htm"), inputs=[*inputs, options.output])
 
 
-def read(options: argparse.Namespace, work: Work) -> Reports | Records:
+def read(options: argparse.Namespace, work: Work) -> Reports | Tally | Records:
     """The reports or raw records that the options name; what they are is said."""
-    from bosket.reports import Reports
+    from bosket.collected import Collected
 
     shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
     with work.step(f"reading {shown}"):
         data = read_data(options.data, options)
-    if isinstance(data, Reports):
+    if isinstance(data, Collected):
         say_reports(data, shown)
     else:
         if options.mechanism is not None:
@@ -61,11 +62,11 @@ def read(options: argparse.Namespace, work: Work) -> Reports | Records:
 
 def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, LocalGuarantee | None]:
     """Mine what the options name."""
+    from bosket.collected import Collected
     from bosket.mining import mine
-    from bosket.reports import Reports
 
     data = read(options, work)
-    guarantee = data.guarantee if isinstance(data, Reports) else None
+    guarantee = data.guarantee if isinstance(data, Collected) else None
     with work.levels("mining") as on_progress:
         found = mine(
             data,
@@ -75,19 +76,20 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
             max_candidates=options.max_candidates,
             on_progress=on_progress,
         )
-    if isinstance(data, Reports):
+    if isinstance(data, Collected):
         found.notes["parameters"] = parameters_of(data)
     sizes = ", ".join(f"{count:,} of size {size}" for size, count in found.sizes.items())
     say(f"{count_text(len(found), 'frequent itemset')}{f': {sizes}' if sizes else ''}")
-    for size, error in found.typical_stderr.items() if isinstance(data, Reports) else ():
+    for size, error in found.typical_stderr.items() if isinstance(data, Collected) else ():
         if error > found.min_support * _NOISE:
             say(
                 f"warning: at size {size} the standard error is about {error:.2g}, and the minimum support "
                 f"{found.min_support:g}: many of these itemsets are noise; four standard errors are "
                 f"{_round_up(4 * error):g}"
             )
-    if "stopped" in found.notes:
-        say(f"note: {found.notes['stopped']}")
+    for name in ("stopped", "left_out"):
+        if name in found.notes:
+            say(f"note: {found.notes[name]}")
     return found, guarantee
 
 
@@ -99,7 +101,7 @@ def _round_up(value: float) -> float:
 
 def deliver(
     frame: pd.DataFrame,
-    kind: Kind,
+    kind: ResultKind,
     options: argparse.Namespace,
     *,
     show: Callable[[pd.DataFrame], None],

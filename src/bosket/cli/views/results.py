@@ -12,16 +12,16 @@ from bosket.cli.inputs.options import clash
 from bosket.cli.views.console import say
 from bosket.cli.views.tables import print_text
 from bosket.errors import ParameterError
-from bosket.reporting.export import NAMED, Kind, write_beside, write_file
+from bosket.reporting.export import NAMED, ResultKind, write_beside, write_file
 from bosket.reporting.text import count_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bosket.reports import Reports
+    from bosket.collected import Collected
 
 
-def check_result(options: argparse.Namespace, kind: Kind, *, inputs: Collection[str | Path]) -> None:
+def check_result(options: argparse.Namespace, kind: ResultKind, *, inputs: Collection[str | Path]) -> None:
     """Refuse what could not be written before any work is done."""
     suffix = f".{options.format}" if options.output is None else options.output.suffix.lower()
     if kind.names != "bosket" and suffix not in NAMED:
@@ -43,7 +43,7 @@ def is_table(options: argparse.Namespace) -> bool:
     return options.output is None and options.format in (None, "table")
 
 
-def write_result(frame: pd.DataFrame, kind: Kind, options: argparse.Namespace) -> None:
+def write_result(frame: pd.DataFrame, kind: ResultKind, options: argparse.Namespace) -> None:
     """The rows in the file, or as text on standard output; CSV has no place for what made it, so that goes beside."""
     if options.output is None:
         print_text(frame, kind, options.format)
@@ -61,12 +61,12 @@ def write_result(frame: pd.DataFrame, kind: Kind, options: argparse.Namespace) -
         say(f"wrote what made them to {beside}")
 
 
-def parameters_of(reports: Reports) -> dict[str, Any]:
+def parameters_of(reports: Collected) -> dict[str, Any]:
     """The mechanism in full, for what is said about a result."""
     mechanism = reports.plan.mechanism
     return {"name": mechanism.name, **mechanism.to_json()}
 
 
 def _about_line(about: dict[str, Any]) -> str:
-    left_out = ("guarantee", "stopped", "parameters")  # the first two were said above, the last may be long
+    left_out = ("guarantee", "stopped", "left_out", "parameters")  # the last may be long, the others were said above
     return ", ".join(f"{key} {value}" for key, value in about.items() if key not in left_out and value is not None)

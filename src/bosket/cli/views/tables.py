@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bosket.cli.views.console import say
 from bosket.errors import DataError
-from bosket.reporting.export import ESCAPE, Kind, write_text
+from bosket.reporting.export import ESCAPE, ResultKind, write_text
 from bosket.reporting.text import visible
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _NARROWEST = 14  # of a column of text, which is broken into lines
 _GAP = 3  # between columns
 
 
-def print_text(frame: pd.DataFrame, kind: Kind, format: str) -> None:
+def print_text(frame: pd.DataFrame, kind: ResultKind, format: str) -> None:
     """CSV or JSON on standard output, in UTF-8 as in files."""
     with standard_output(encoding="utf-8") as stream:
         write_text(frame, kind, format, stream)

@@ -9,7 +9,7 @@ import numpy as np
 from bosket.compiling import compiled, popcount
 
 if TYPE_CHECKING:
-    from bosket.data.baskets.rows import Bits, Offsets
+    from bosket.data.baskets.rows import BitRows, Offsets
     from bosket.data.domain import ItemIds
     from bosket.data.tables.domain import Codes
 
@@ -98,7 +98,7 @@ def group_pairs(records: Offsets, items: ItemIds, n_records: int) -> tuple[Offse
 
 
 @compiled
-def pack(indptr: Offsets, indices: ItemIds, bits: Bits, start: int, stop: int) -> None:
+def pack(indptr: Offsets, indices: ItemIds, bits: BitRows, start: int, stop: int) -> None:
     """Set bit i % 64 of word i // 64 for each item i of the records from ``start`` to ``stop``."""
     for record in range(start, stop):
         for j in range(indptr[record], indptr[record + 1]):
@@ -107,7 +107,7 @@ def pack(indptr: Offsets, indices: ItemIds, bits: Bits, start: int, stop: int) -
 
 
 @compiled
-def unpack(bits: Bits, indptr: Offsets, indices: ItemIds, start: int, stop: int) -> None:
+def unpack(bits: BitRows, indptr: Offsets, indices: ItemIds, start: int, stop: int) -> None:
     """Write the items of the records from ``start`` to ``stop`` to their places in ``indices``."""
     for record in range(start, stop):
         j = indptr[record]
@@ -123,7 +123,7 @@ def unpack(bits: Bits, indptr: Offsets, indices: ItemIds, start: int, stop: int)
 
 
 @compiled
-def pack_codes(codes: Codes, offsets: Offsets, bits: Bits, start: int, stop: int) -> None:
+def pack_codes(codes: Codes, offsets: Offsets, bits: BitRows, start: int, stop: int) -> None:
     """Set the bit of item ``offsets[j] + codes[record, j]`` for each attribute j, from ``start`` to ``stop``."""
     for record in range(start, stop):
         for j in range(codes.shape[1]):
@@ -132,7 +132,7 @@ def pack_codes(codes: Codes, offsets: Offsets, bits: Bits, start: int, stop: int
 
 
 @compiled
-def unpack_codes(bits: Bits, groups: ItemIds, offsets: Offsets, codes: Codes, start: int, stop: int) -> int:
+def unpack_codes(bits: BitRows, groups: ItemIds, offsets: Offsets, codes: Codes, start: int, stop: int) -> int:
     """The other way; returns the first record without exactly one item of each group, or -1.
 
     Items come in increasing order, as their groups do: the k-th one must be of group k.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from bosket.checks import check_choice, check_integer
 from bosket.data.baskets.kernels import pack, unpack
 from bosket.data.baskets.rows import (
-    Bits,
+    BitRows,
     Csr,
     Offsets,
     canonical,
@@ -182,7 +182,7 @@ class Baskets:
         return cls._of(checked(rows.indptr, rows.indices, domain))
 
     @classmethod
-    def from_bits(cls, bits: Bits, domain: Iterable[Hashable] | Domain) -> Self:
+    def from_bits(cls, bits: BitRows, domain: Iterable[Hashable] | Domain) -> Self:
         """From packed bits, as ``to_bits`` makes them."""
         known = _domain(domain)
         words = -(-known.n_items // 64)
@@ -289,7 +289,7 @@ class Baskets:
         """The same records over another domain, which must have every item that occurs in them."""
         return self._of(over(Csr(self.indptr, self.indices, self.domain), _domain(domain)))
 
-    def to_bits(self) -> Bits:
+    def to_bits(self) -> BitRows:
         """A row of 64-bit words per record; item i is bit i % 64 of word i // 64."""
         words = -(-self.n_items // 64)
         bits = np.zeros((self.n_records, words), np.uint64)

@@ -21,7 +21,7 @@ from bosket.errors import DataError
 Offsets = npt.NDArray[np.int64]
 """Where each record starts in the list of all item ids; one entry more than there are records."""
 
-Bits = npt.NDArray[np.uint64]
+BitRows = npt.NDArray[np.uint64]
 """A row of 64-bit words per record; item i is bit i % 64 of word i // 64."""
 
 _MARKS = (

@@ -33,7 +33,7 @@ from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
 
-Kind: TypeAlias = Literal["objects", "categories", "lists", "values", "other"]
+ColumnKind: TypeAlias = Literal["objects", "categories", "lists", "values", "other"]
 """What the type of a column says: anything, one of some values of any kind (pandas), lists of text or numbers, text or
 numbers, or what cannot be items."""
 
@@ -46,7 +46,7 @@ one, and stand for what they would stand for anyway."""
 class _Frame:
     names: tuple[Hashable, ...]
     series: tuple[nw.Series[Any], ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ColumnKind, ...]
     lookup: Lookup
     is_strict: bool
 
@@ -86,7 +86,7 @@ def read(
     return _long(data, record, item)
 
 
-def kind_of(series: nw.Series[Any]) -> Kind:
+def kind_of(series: nw.Series[Any]) -> ColumnKind:
     native, kind = series.to_native(), series.dtype
     if isinstance(native, pd.Series) and native.dtype == object:  # narwhals would look at the cells
         return "objects"
@@ -131,7 +131,7 @@ def _layout(data: _Frame, record: Hashable | None, item: Hashable | None) -> Lay
     return declared_layout(data.names, [data.lookup.item(name) >= 0 for name in data.names], FRAME)
 
 
-def cells_of(series: nw.Series[Any], kind: Kind) -> tuple[Offsets, list[Any]]:
+def cells_of(series: nw.Series[Any], kind: ColumnKind) -> tuple[Offsets, list[Any]]:
     """A code for each cell, -1 where it is missing, and the values coded; those of objects are not compared."""
     if kind == "categories":
         native = series.to_native()

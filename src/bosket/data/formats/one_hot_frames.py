@@ -37,11 +37,11 @@ def truth_values(frame: Any) -> Csr | None:
     return canonical(indptr, items[order].astype(np.int32), domain)
 
 
-Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+TruePlaces = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Items and rows of what is true."""
 
 
-def _dense(cells: npt.NDArray[np.bool_]) -> Places:
+def _dense(cells: npt.NDArray[np.bool_]) -> TruePlaces:
     if cells.flags.c_contiguous:
         rows, items = np.divmod(np.flatnonzero(cells.ravel()), cells.shape[1])
     else:
@@ -49,7 +49,7 @@ def _dense(cells: npt.NDArray[np.bool_]) -> Places:
     return items, rows
 
 
-def _sparse(frame: pd.DataFrame) -> Places | None:
+def _sparse(frame: pd.DataFrame) -> TruePlaces | None:
     """None unless all values are 0 and 1, or false and true, and what is left out is 0."""
     if any(kind.kind not in "biuf" or kind.fill_value != 0 for kind in set(frame.dtypes)):
         return None

@@ -128,8 +128,7 @@ class Content:
         if self.max_bytes is not None and n_bytes > self.max_bytes:
             raise self.source.error(
                 f"must hold at most {self.max_bytes:,} bytes, counted once they are decompressed, and holds more",
-                hint="If it is what you expect, raise the cap with max_bytes (--max-bytes on the command line); None "
-                "is no cap.",
+                hint="If it is what you expect, raise the cap with max_bytes=...; max_bytes=None is no cap.",
             )
 
     def _open(self) -> IO[bytes]:

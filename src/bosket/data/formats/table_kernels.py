@@ -28,7 +28,7 @@ AT, ROW, LINE, N_WORDS, HEADERS, IS_BLANK = range(6)
 _MOST_STEPS = 1 << 10  # half of the slots are free, so chance does not lead that far
 
 
-class Words(NamedTuple):
+class WordTable(NamedTuple):
     """The words of all columns; the arrays have room for more."""
 
     letters: Text
@@ -81,7 +81,7 @@ def _slot(
 
 
 @compiled
-def rehash(words: Words, n_words: int, seed: int) -> bool:
+def rehash(words: WordTable, n_words: int, seed: int) -> bool:
     """Fill an empty table with the words; False if too many crowd together."""
     letters, offsets, columns, _, table = words
     for word in range(n_words):
@@ -97,7 +97,7 @@ def rehash(words: Words, n_words: int, seed: int) -> bool:
 
 @compiled
 def code_rows(
-    text: Text, wanted: ItemIds, seed: int, words: Words, known: ItemIds, state: Offsets, codes: Any, ends: ItemIds
+    text: Text, wanted: ItemIds, seed: int, words: WordTable, known: ItemIds, state: Offsets, codes: Any, ends: ItemIds
 ) -> int:
     """Number the cells of rows of CSV, and say why that stopped.
 

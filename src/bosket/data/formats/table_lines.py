@@ -30,13 +30,13 @@ from bosket.data.formats.table_kernels import (
     MISCOUNTED,
     N_WORDS,
     ROW,
-    Words,
+    WordTable,
     code_rows,
     rehash,
 )
 from bosket.errors import DataError
 
-Numbers = npt.NDArray[np.unsignedinteger[Any]]
+WordNumbers = npt.NDArray[np.unsignedinteger[Any]]
 """A row per record and a column per column read: the number of the word, from 1; 0 where there is nothing."""
 
 _SLOTS = 1 << 12  # of the first hash table
@@ -46,7 +46,7 @@ _WORD_BYTES = 64  # what a different word takes at least, once it is text of Pyt
 class TextCells(NamedTuple):
     """The cells of some columns."""
 
-    numbers: Numbers
+    numbers: WordNumbers
     words: list[list[str]]
     """The words of each column in the order of their numbers, without the blanks around them."""
     source: Source
@@ -85,7 +85,7 @@ class _Coder:
         self.known = np.zeros(np.count_nonzero(wanted >= 0), np.int32)
         self.state = np.zeros(6, np.int64)
         self.seed = hash("words of a table") >> 2  # Python's own secret, so that nobody chooses words that collide
-        self.words = Words(
+        self.words = WordTable(
             np.empty(0, np.uint8),
             np.zeros(1, np.int64),
             np.empty(0, np.int32),
@@ -118,7 +118,7 @@ class _Coder:
 
     def _grow(self, n_slots: int) -> bool:
         n_words, room = int(self.state[N_WORDS]), n_slots // 2
-        self.words = Words(
+        self.words = WordTable(
             self.words.letters,
             _longer(self.words.offsets, n_words + 1, room + 1),
             _longer(self.words.columns, n_words, room),
@@ -148,7 +148,7 @@ def _longer(values: npt.NDArray[Any], n_used: int, size: int) -> npt.NDArray[Any
 def read_cells(blocks: Iterator[Rows], wanted: ItemIds, content: Content) -> TextCells:
     """The cells of the columns that have a place in ``wanted``, of which others have -1."""
     coder, lines = _Coder(wanted), _Lines()
-    parts: list[Numbers] = []
+    parts: list[WordNumbers] = []
     n_rows, n_lines = 0, 0
     for block in blocks:
         n_lines = max(n_lines, block.before)  # lines that end with a carriage return alone are counted here alone
@@ -174,7 +174,7 @@ def _fault(status: int, line: int, n_columns: int, source: Source) -> DataError:
     return source.error("holds more words of one hash value than can be told apart quickly")
 
 
-def _together(parts: list[Numbers], n_columns: int) -> Numbers:
+def _together(parts: list[WordNumbers], n_columns: int) -> WordNumbers:
     """The rows of all parts, which are let go one by one."""
     n_rows = sum(map(len, parts))
     whole = np.empty((n_rows, n_columns), parts[-1].dtype if parts else np.uint8)

@@ -21,7 +21,7 @@ from bosket.data.tables.domain import Attribute, refused
 Groups: TypeAlias = Mapping[Hashable, Iterable[Hashable] | Literal["*"]]
 """From value to the cells that stand for it; ``"*"`` for all that no other value has."""
 
-Declared: TypeAlias = Iterable[Hashable] | Groups
+DeclaredValues: TypeAlias = Iterable[Hashable] | Groups
 
 MISSING = -1
 BAD = -2
@@ -91,7 +91,7 @@ def _written(end: float) -> str:
     return str(int(end)) if end.is_integer() and abs(end) < 1e16 else repr(end)
 
 
-def declared(name: str, values: Declared, *, is_declared: bool = True) -> Coding:
+def declared(name: str, values: DeclaredValues, *, is_declared: bool = True) -> Coding:
     """The values there can be, in order; or a mapping from each value to the cells that stand for it.
 
     A cell stands for the value that equals it, or else for the one written alike: the cells of a CSV file are text.

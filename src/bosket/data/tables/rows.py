@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bosket.data.baskets.kernels import pack_codes, unpack_codes
-from bosket.data.baskets.rows import Bits, frozen
+from bosket.data.baskets.rows import BitRows, frozen
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.sources import Source
 from bosket.data.tables.codings import declared
@@ -65,7 +65,7 @@ def checked_codes(codes: npt.ArrayLike, domain: TableDomain) -> Codes:
     return given.astype(domain.dtype, order="C")
 
 
-def to_bits(codes: Codes, domain: TableDomain) -> Bits:
+def to_bits(codes: Codes, domain: TableDomain) -> BitRows:
     """A bit for the value of each attribute."""
     bits = np.zeros((len(codes), -(-domain.n_items // 64)), np.uint64)
     parts = list(slices(len(codes), _RECORDS_A_PART))
@@ -73,7 +73,7 @@ def to_bits(codes: Codes, domain: TableDomain) -> Bits:
     return bits
 
 
-def from_bits(bits: Bits, domain: TableDomain) -> Codes:
+def from_bits(bits: BitRows, domain: TableDomain) -> Codes:
     """The other way; every row must hold one value of each attribute."""
     n_items = checked_domain(domain).n_items
     words = -(-n_items // 64)

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from bosket.checks import check_integer
 from bosket.data.baskets.records import Baskets, Some
-from bosket.data.baskets.rows import Bits, canonical, frozen
+from bosket.data.baskets.rows import BitRows, canonical, frozen
 from bosket.data.formats import declared_tables, table_files
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.frames import columns_of
 from bosket.data.formats.sources import MAX_BYTES, Content
 from bosket.data.tables import rows as table_rows
-from bosket.data.tables.codings import Declared
+from bosket.data.tables.codings import DeclaredValues
 from bosket.data.tables.columns import Choices, to_codes
 from bosket.data.tables.domain import Attribute, Codes, TableDomain
 from bosket.threads import slices
@@ -78,7 +78,7 @@ class Table:
         *,
         columns: Iterable[str] | None = None,
         bins: Mapping[str, Iterable[float]] | None = None,
-        values: Mapping[str, Declared] | None = None,
+        values: Mapping[str, DeclaredValues] | None = None,
         missing: str | Mapping[str, str] | None = None,
         show_values: bool = False,
         unknown: str | None = None,
@@ -126,7 +126,7 @@ class Table:
         *,
         columns: Iterable[str] | None = None,
         bins: Mapping[str, Iterable[float]] | None = None,
-        values: Mapping[str, Declared] | None = None,
+        values: Mapping[str, DeclaredValues] | None = None,
         missing: str | Mapping[str, str] | None = None,
         show_values: bool = False,
         unknown: str | None = None,
@@ -162,7 +162,7 @@ class Table:
         return cls._of(table_rows.checked_codes(codes, domain), domain)
 
     @classmethod
-    def from_bits(cls, bits: Bits, domain: TableDomain) -> Self:
+    def from_bits(cls, bits: BitRows, domain: TableDomain) -> Self:
         """From packed bits, as ``to_bits`` makes them: exactly one value of each attribute in every row."""
         return cls._of(table_rows.from_bits(bits, domain), domain)
 
@@ -195,7 +195,7 @@ class Table:
         counts = [np.bincount(self.codes[:, at], minlength=size) for at, size in enumerate(sizes)]
         return np.concatenate(counts).astype(np.int64, copy=False)
 
-    def to_bits(self) -> Bits:
+    def to_bits(self) -> BitRows:
         """A row of 64-bit words per record; item i is bit i % 64 of word i // 64."""
         return table_rows.to_bits(self.codes, self.domain)
 

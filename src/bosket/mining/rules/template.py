@@ -14,7 +14,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
 from bosket.errors import ParameterError
 
-Sizes = int | tuple[int, int | None]
+SizeRange = int | tuple[int, int | None]
 """A number of items, or a least and a largest number (None for no limit)."""
 
 
@@ -35,8 +35,8 @@ class RuleTemplate:
 
     antecedents: Iterable[Hashable] | None = None
     consequents: Iterable[Hashable] | None = None
-    antecedent_size: Sizes | None = None
-    consequent_size: Sizes | None = None
+    antecedent_size: SizeRange | None = None
+    consequent_size: SizeRange | None = None
 
     def __post_init__(self) -> None:
         for side in ("antecedents", "consequents"):
@@ -62,7 +62,7 @@ class RuleTemplate:
         return Shape(allowed[0], allowed[1], self.antecedent_size, self.consequent_size)  # type: ignore[arg-type]  # made whole above
 
 
-def _sizes(side: str, sizes: Sizes | None) -> tuple[int, int | None]:
+def _sizes(side: str, sizes: SizeRange | None) -> tuple[int, int | None]:
     if sizes is None:
         return 1, None
     if isinstance(sizes, tuple):

@@ -18,7 +18,7 @@ from bosket.curator.declared import Declared
 from bosket.curator.limit import ShareOfRecords
 from bosket.curator.miner import Measured, find_largest, look_first, mine_levels
 from bosket.curator.noise import Composition, noisy
-from bosket.curator.paid import Parts
+from bosket.curator.paid import EpsilonParts
 from bosket.data import Baskets
 from bosket.mining.candidates import next_candidates
 from bosket.research.benchmarks.bars import Bar
@@ -59,7 +59,7 @@ def _run(baskets: Baskets, limit: float) -> Times:
     declared = Declared(baskets, ShareOfRecords(limit), EPSILON, Settings())
 
     def private() -> Measured:
-        parts = Parts.of(declared)
+        parts = EpsilonParts.of(declared)
         granted = Composition(parts.first)
         prepared = find_largest(declared, look_first(declared, parts, granted), parts, granted)
         return mine_levels(declared, prepared, Composition(parts.counts))

@@ -31,5 +31,5 @@ def find(name: str, given: str | Path | None = None) -> Path:
             return folder / name
     raise DataError(
         f"The benchmark file {name} was not found.",
-        hint="Point --data or the environment variable BOSKET_DATA to the folder that holds it.",
+        hint="Name the folder that holds it by data=..., or by the environment variable BOSKET_DATA.",
     )

@@ -64,7 +64,7 @@ def simulate(stand: Stand, n_records: int, *, seed: int) -> Baskets:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class RealStream:
     """A real stream as it is used: which items were left out, and why."""
 
     name: str
@@ -75,7 +75,7 @@ class Stream:
     """Items left out because they are too rare to be found or to be mistaken for frequent ones."""
 
 
-def read_stream(name: str, data: str | Path | None = None, *, rarest: float, commonest: float = 0.1) -> Stream:
+def read_stream(name: str, data: str | Path | None = None, *, rarest: float, commonest: float = 0.1) -> RealStream:
     """Records of 1 to 10 items of a benchmark file, over the items between two supports."""
     whole = Baskets.read(find(f"{name}.dat.gz", data))
     share = whole.item_counts() / whole.n_records
@@ -86,4 +86,4 @@ def read_stream(name: str, data: str | Path | None = None, *, rarest: float, com
     domain = Domain([label for label, keep in zip(whole.domain.labels, kept, strict=True) if keep])
     baskets = Baskets.from_csr(indptr, ids[whole.indices[chosen]].astype(np.int32), domain)
     short = baskets[(baskets.sizes >= 1) & (baskets.sizes <= 10)]
-    return Stream(name, short, int((share > commonest).sum()), int((share < rarest).sum()))
+    return RealStream(name, short, int((share > commonest).sum()), int((share < rarest).sum()))

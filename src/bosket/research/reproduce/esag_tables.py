@@ -21,10 +21,10 @@ from bosket.mechanisms import CutAndPaste
 from bosket.mining import FrequentItemsets, Search, mine, mine_evidence
 from bosket.plan import Plan
 from bosket.planning import lowest_support, maximal_supports, smallest_insert
-from bosket.planning.maximal import Level
+from bosket.planning.maximal import BreachLevel
 from bosket.privacy.breaches import challenging_level
 from bosket.randomness import Seeded
-from bosket.research.reproduce.esag_data import CUTOFF, Stream
+from bosket.research.reproduce.esag_data import CUTOFF, RealStream
 from bosket.statistics.estimates import Floats
 
 LEVEL = 0.5
@@ -61,12 +61,12 @@ class Outcome:
 
 
 def outcome(
-    stream: Stream,
+    stream: RealStream,
     *,
     min_support: float,
     times: int,
     seed: int,
-    measure: Level = challenging_level,
+    measure: BreachLevel = challenging_level,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Plan, randomize, mine and compare."""
@@ -94,7 +94,7 @@ def outcome(
     evidence = LinearEvidence(plan.channel, Shards(counters))
     truth = mine(raw, min_support=min_support, max_size=LARGEST)
     found = mine_evidence(evidence, Search(min_support, max_size=LARGEST))
-    compared = Comparison(truth, found, evidence, raw)
+    compared = FoundAndTrue(truth, found, evidence, raw)
     return Outcome(
         name=stream.name,
         n_records=evidence.n_records,
@@ -114,7 +114,7 @@ def outcome(
     )
 
 
-class Comparison:
+class FoundAndTrue:
     """What was found beside what is true."""
 
     def __init__(self, truth: FrequentItemsets, found: FrequentItemsets, evidence: Evidence, raw: Baskets) -> None:

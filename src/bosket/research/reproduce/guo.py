@@ -59,7 +59,7 @@ PAPER = {"original": 997, "keep": 0.55, "visible": 750}
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
+class ItemCoding:
     """One way to make items, and how many pairs it makes dependent."""
 
     coding: str
@@ -105,7 +105,7 @@ def randomize(baskets: Baskets, keep: float, seed: int) -> Reports:
     return Flip(keep=keep).randomize(baskets, rng=Seeded(seed))
 
 
-def coding(name: str, table: pd.DataFrame, *, seed: int, seeds: int) -> Coding:
+def coding(name: str, table: pd.DataFrame, *, seed: int, seeds: int) -> ItemCoding:
     baskets = guo_data.items(table, name)
     pairs = pairs_in(baskets)
     own = is_dependent(pairs)
@@ -117,7 +117,7 @@ def coding(name: str, table: pd.DataFrame, *, seed: int, seeds: int) -> Coding:
         numbers = [is_dependent(pairs_in(randomize(baskets, keep, 1000 * seed + k))).sum() for k in range(seeds)]
         return float(np.mean(numbers))
 
-    return Coding(
+    return ItemCoding(
         name, n, baskets.n_items, len(pairs), int(own.sum()), int((own & (expected >= 5)).sum()),
         int((p <= ALPHA).sum()), visible(PAPER["keep"]), visible(FAIR_COIN),
     )  # fmt: skip

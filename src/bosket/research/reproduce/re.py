@@ -58,7 +58,7 @@ PAPER: dict[str, dict[int, tuple[float | None, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class SizeQuality:
     """How well the itemsets of one size were found."""
 
     size: int
@@ -70,14 +70,14 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PaperTable:
     """One table of the paper, as it comes out here."""
 
     title: str
     data: str
     min_support: float
     n_records: int
-    qualities: dict[str, list[Quality]]
+    qualities: dict[str, list[SizeQuality]]
     seconds: float
 
 
@@ -91,7 +91,7 @@ def factors(setting: dict[float, float], domain: Domain, rng: np.random.Generato
     return dict(zip(domain.labels, rng.permutation(dealt).tolist(), strict=True))
 
 
-def quality(truth: FrequentItemsets, found: FrequentItemsets, largest: int) -> list[Quality]:
+def quality(truth: FrequentItemsets, found: FrequentItemsets, largest: int) -> list[SizeQuality]:
     """FP, FN and DEV for every size up to the largest, and a last row (size 0) for all of them together.
 
     As in the papers an itemset counts as found when its own estimate reaches the limit.
@@ -105,11 +105,13 @@ def quality(truth: FrequentItemsets, found: FrequentItemsets, largest: int) -> l
         right = frequent & claimed
         deviations = [abs(estimated[itemset] - real[itemset]) / real[itemset] for itemset in right]
         deviation = 100 * float(np.mean(deviations)) if deviations else None
-        rows.append(Quality(size, len(frequent), len(claimed - frequent), len(frequent - claimed), deviation))
+        rows.append(SizeQuality(size, len(frequent), len(claimed - frequent), len(frequent - claimed), deviation))
     return rows
 
 
-def table(name: str, title: str, baskets: Baskets, *, seed: int, slack: float, tell: Callable[[str], None]) -> Table:
+def table(
+    name: str, title: str, baskets: Baskets, *, seed: int, slack: float, tell: Callable[[str], None]
+) -> PaperTable:
     """Randomize under the three settings, mine, and compare with the truth."""
     started = time.perf_counter()
     min_support = MIN_SUPPORT[name]
@@ -123,7 +125,7 @@ def table(name: str, title: str, baskets: Baskets, *, seed: int, slack: float, t
         found[setting] = mine(reports, min_support=min_support, slack=slack)
     largest = max(max(result.sizes, default=0) for result in (truth, *found.values()))
     qualities = {setting: quality(truth, result, largest) for setting, result in found.items()}
-    return Table(title, name, min_support, baskets.n_records, qualities, time.perf_counter() - started)
+    return PaperTable(title, name, min_support, baskets.n_records, qualities, time.perf_counter() - started)
 
 
 def run(

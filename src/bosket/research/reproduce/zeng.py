@@ -63,13 +63,13 @@ _WIDE = 1000  # items: without truncation half of them pass, and all pairs of th
 _SHORT = ("bms_webview1", "bms_webview2")  # records, so that all pairs that occur can be listed
 _RARE = 0.002  # above this there are more than 200 itemsets in every file
 
-Itemsets = set[tuple[int, ...]]
+FoundItemsets = set[tuple[int, ...]]
 
 
 class Answer(NamedTuple):
     """Itemsets by item id; where there are none, why."""
 
-    itemsets: Itemsets
+    itemsets: FoundItemsets
     note: str = "no itemset in any run"
 
 
@@ -161,7 +161,7 @@ def run(*, data: str | Path | None = None, times: int = 10, tell: Tell = lambda 
     }  # fmt: skip
 
 
-def quality(claimed: Itemsets, true: Itemsets) -> dict[str, float]:
+def quality(claimed: FoundItemsets, true: FoundItemsets) -> dict[str, float]:
     """Definition 10."""
     hit = len(claimed & true)
     precision, recall = hit / len(claimed) if claimed else 0.0, hit / len(true) if true else 0.0
@@ -176,7 +176,7 @@ def _summary(runs: list[dict[str, float]]) -> dict[str, float]:
     return means | {"spread": spreads.pop("f_spread")} | spreads
 
 
-def _true(baskets: Baskets, limit: float) -> Itemsets:
+def _true(baskets: Baskets, limit: float) -> FoundItemsets:
     return {tuple(row) for level in exact(baskets, min_support=limit).levels for row in level.items.tolist()}
 
 
@@ -207,7 +207,7 @@ def _threshold(
     return rows, pairs
 
 
-def _of_size(itemsets: Itemsets, sizes: Iterable[int]) -> Itemsets:
+def _of_size(itemsets: FoundItemsets, sizes: Iterable[int]) -> FoundItemsets:
     return {itemset for itemset in itemsets if len(itemset) in sizes}
 
 
@@ -238,7 +238,7 @@ def _ranks(name: str, baskets: Baskets, times: int, tell: Tell) -> list[dict[str
         for method, (among, answer) in methods.items():
             tell(f"{name}, top {k}: {method}")
             limit = sorted(among.values(), reverse=True)[k - 1]
-            true: Itemsets = {itemset for itemset, value in among.items() if value >= limit}
+            true: FoundItemsets = {itemset for itemset, value in among.items() if value >= limit}
             runs = [quality(answer(k).itemsets, true) for _ in range(times)]
             rows.append({"data": name, "k": k, "method": method} | _summary(runs))
     return rows

@@ -18,10 +18,12 @@ ABOVE = {
 }  # fmt: skip
 """By figure: what it shows and for which methods."""
 
-Rows = list[dict[str, Any]]
+FigureRows = list[dict[str, Any]]
 
 
-def figures(*, thresholds: Rows, pairs: Rows, top_k: Rows, cuts: Rows, of_cuts: str) -> list[Figure]:
+def figures(
+    *, thresholds: FigureRows, pairs: FigureRows, top_k: FigureRows, cuts: FigureRows, of_cuts: str
+) -> list[Figure]:
     """A picture for each data set, lettered in their order, but for Fig. 7."""
     drawn: list[Figure] = []
     for letter, name in zip("abcd", dict.fromkeys(row["data"] for row in thresholds), strict=False):
@@ -41,20 +43,20 @@ def figures(*, thresholds: Rows, pairs: Rows, top_k: Rows, cuts: Rows, of_cuts: 
     return sorted(drawn, key=lambda figure: str(figure.number))
 
 
-def _above(letter: str, name: str, rows: Rows) -> Iterator[Figure]:
+def _above(letter: str, name: str, rows: FigureRows) -> Iterator[Figure]:
     for number, (title, methods) in ABOVE.items():
         shown = [_labelled(row, rows) for method in methods for row in rows if row["method"] == method]
         yield _figure(f"{number}{letter}", f"{title}, {name}", shown)
 
 
-def _labelled(row: dict[str, Any], rows: Rows) -> dict[str, Any]:
+def _labelled(row: dict[str, Any], rows: FigureRows) -> dict[str, Any]:
     """The row, with a method that says so where nothing came of it at any limit."""
     if all(other["note"] for other in rows if other["method"] == row["method"]):
         return row | {"method": f"{row['method']} (nothing comes out)"}
     return row
 
 
-def _figure(number: str, title: str, rows: Rows, *, x: str = "limit", y: str = "f") -> Figure:
+def _figure(number: str, title: str, rows: FigureRows, *, x: str = "limit", y: str = "f") -> Figure:
     """A curve for each method, in the order of the rows."""
     values = tuple(dict.fromkeys(row[x] for row in rows))
     curves: dict[str, tuple[float | None, ...]] = {}

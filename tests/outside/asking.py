@@ -5,29 +5,28 @@ AskItems   each person is asked about the presence of the items of one question,
            patterns (Warner 1965 for one item).  A stratum is a question.
 HashValue  each person hashes their one value by a function chosen at random and tells the hash by randomized response
            (local hashing, Bassily and Smith 2015; Wang et al. 2017).  The report is (seed, value), of one stratum.
-
-Defining them registers their names; ``registered`` takes these out again, so that other tests do not see them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 import bosket as bk
 from bosket import strict_json
-from bosket.checks import check_between, check_integer
+from bosket.checks import check_between
 from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.data.domain import label_to_json, labels_from_json
 from bosket.mechanisms import Batch, Channel, Numbers, Payload
 from bosket.mechanisms.base import Cells, Floats, Records, as_domain
-from bosket.mechanisms.columns import Column
+from bosket.mechanisms.columns import PayloadColumn
+from bosket.mechanisms.parameters import Kind, Probability, Whole, parameter
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.randomness import Randomness
 
@@ -63,7 +62,7 @@ class Answers(Payload):
     asked: tuple[tuple[int, ...], ...]
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[PayloadColumn, ...]:
         answers = (1 << len(self.asked[0])) - 1
         return (
             Numbers("question", len(self.asked) - 1, "one of the questions as its question"),
@@ -105,11 +104,11 @@ class AskChannel(Channel):
     It counts for all people: times the number of questions over that of those which cover A, and 0 under any other.
     """
 
-    def __init__(self, domain: bk.Domain, size: int, keep: float) -> None:
+    def __init__(self, domain: bk.Domain, asked: tuple[tuple[int, ...], ...], keep: float) -> None:
         self.domain = domain
-        self.size = size
-        self.asked = tuple(combinations(range(len(domain)), size))
-        self.n_answers = 1 << size
+        self.asked = asked
+        self.size = len(asked[0])
+        self.n_answers = 1 << self.size
         self.keep = round(keep * ONE) / ONE
         self.kappa = self.keep - (1 - self.keep) / (self.n_answers - 1)
 
@@ -128,8 +127,13 @@ class AskChannel(Channel):
     def _by_chance(self, k: int) -> float:
         return (1 - self.keep) / (self.n_answers - 1) * (1 << (self.size - k))
 
-    def _factor(self, k: int) -> float:
-        return len(self.asked) / math.comb(len(self.domain) - k, self.size - k)
+    def _factors(self, itemsets: ItemsetRows) -> Floats:
+        """The number of questions over that of those which cover each itemset; 0 where none does."""
+        covering = sum(np.isin(itemsets, asked).all(axis=1).astype(float) for asked in self.asked)
+        return np.divide(len(self.asked), covering, out=np.zeros(len(itemsets)), where=np.asarray(covering) > 0)
+
+    def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_]:
+        return self._factors(itemsets) > 0
 
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         assert stratum is not None
@@ -137,9 +141,9 @@ class AskChannel(Channel):
         weights = np.zeros((n, 1 << k))
         covered = np.isin(itemsets, self.asked[stratum]).all(axis=1)
         if k <= self.size:
-            b, factor = self._by_chance(k), self._factor(k)
-            weights[covered] = -b / self.kappa * factor
-            weights[covered, -1] = (1 - b) / self.kappa * factor
+            b, factors = self._by_chance(k), self._factors(itemsets)[covered]
+            weights[covered] = (-b / self.kappa * factors)[:, None]
+            weights[covered, -1] = (1 - b) / self.kappa * factors
         return weights
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
@@ -147,14 +151,16 @@ class AskChannel(Channel):
         k = itemsets.shape[1]
         if k > self.size:
             return np.zeros(len(itemsets))
-        b, factor = self._by_chance(k), self._factor(k)
-        second = [factor / self.kappa**2 * (p * (1 - b) ** 2 + (1 - p) * b**2) for p in (b, b + self.kappa)]
-        return np.full(len(itemsets), min(second[0], second[1] - 1))
+        b, factors = self._by_chance(k), self._factors(itemsets)
+        second = [factors / self.kappa**2 * (p * (1 - b) ** 2 + (1 - p) * b**2) for p in (b, b + self.kappa)]
+        least: Floats = np.minimum(second[0], second[1] - 1)
+        return least
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
         if k > self.size:
             return None
-        b, factor = self._by_chance(k), self._factor(k)
+        rows = np.array(sorted({part for asked in self.asked for part in combinations(asked, k)}), np.int32)
+        b, factor = self._by_chance(k), float(self._factors(rows).max())
         low, high = -b / self.kappa * factor, (1 - b) / self.kappa * factor
         return Influence(k, low=low, high=high, width=high - low)
 
@@ -162,40 +168,68 @@ class AskChannel(Channel):
         return k <= self.size
 
 
-@dataclass(frozen=True)
+class Questions(Kind):
+    """A kind of one's own: questions, each a few items by their labels."""
+
+    takes_json = True
+
+    @property
+    def noun(self) -> str:
+        return "file, written @FILE"
+
+    @property
+    def must(self) -> str:
+        return "a list of questions, each a list of different items, all of them equally long"
+
+    def check(self, name: str, value: Any, *, of: str | None = None) -> tuple[tuple[Hashable, ...], ...]:
+        asked = tuple(map(tuple, value))
+        if not asked or any(len(set(one)) != len(asked[0]) or len(one) != len(asked[0]) for one in asked):
+            fault = f"The '{name}' parameter of {of} must be {self.must}."
+            raise bk.ParameterError(fault, parameter=name, value=value)
+        return asked
+
+    def to_json(self, value: Any) -> Any:
+        return [list(map(label_to_json, asked)) for asked in value]
+
+    def from_json(self, value: Any, name: str, *, of: str) -> Any:
+        asked = strict_json.sequence(value, name, of=of)
+        return [labels_from_json(strict_json.sequence(one, name, of=of)) for one in asked]
+
+    def parse(self, text: str) -> Any:
+        raise ValueError(text)
+
+    def short(self, value: Any) -> str:
+        return f"{len(value)} of {len(value[0])} items"
+
+
+@dataclass(frozen=True, slots=True)
 class AskItems(bk.Mechanism):
     """One question to each person: which of ``size`` items do you have?"""
 
-    name = "test_ask_items"
+    name = "ask_items"
 
-    size: int
-    keep: float
+    size: int = field(metadata=parameter(Whole(least=1, most=2), "how many items a question is about"))
+    keep: float = field(metadata=parameter(Probability(), "probability that an answer is true"))
+    questions: tuple[tuple[Hashable, ...], ...] | None = field(
+        default=None, metadata=parameter(Questions(), "what people are asked, one of these each; all there can be")
+    )
 
-    def __post_init__(self) -> None:
-        check_integer("size", self.size, least=1, most=2, of="AskItems")
+    def check_together(self) -> None:
         check_between("keep", self.keep, 0.5**self.size, 1, of="AskItems")
+        if self.questions is not None and len(self.questions[0]) != self.size:
+            fault = f"The 'questions' parameter of AskItems must be of {self.size} items each."
+            raise bk.ParameterError(fault, parameter="questions", value=len(self.questions[0]))
 
     def channel(self, domain: bk.Domain) -> AskChannel:
-        return AskChannel(domain, self.size, self.keep)
+        every = tuple(combinations(range(len(domain)), self.size))
+        asked = every if self.questions is None else tuple(map(domain.itemset, self.questions))
+        return AskChannel(domain, asked, self.keep)
 
     def guarantee(
         self, domain: bk.Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         channel = self.channel(as_domain(domain))
         return promised(self, channel.keep, channel.n_answers, reports)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"size": self.size, "keep": self.keep}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="asking", required=("size", "keep"))
-        return cls(
-            strict_json.whole(known["size"], "size", of="asking"), strict_json.real(known["keep"], "keep", of="asking")
-        )
-
-    def __str__(self) -> str:
-        return f"AskItems(size={self.size}, keep={self.keep:g})"
 
 
 # -- hashed values ------------------------------------------------------------------------------------------------
@@ -208,7 +242,7 @@ class Hashes(Payload):
     n_values: int
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[PayloadColumn, ...]:
         return (
             Numbers("seed", (1 << self.n_values) - 1, "a hash function as its seed", "uint64"),
             Numbers("value", 1, "a hash as its value", "uint8"),
@@ -240,6 +274,8 @@ class HashCounter:
 class HashChannel(Channel):
     """A value of one's own is shown with ``keep``, any other with 1/2: w = (shown - 1/2) / (keep - 1/2)."""
 
+    items_apart = True
+
     def __init__(self, domain: bk.Domain, keep: float) -> None:
         self.domain = domain
         self.keep = round(keep * ONE) / ONE
@@ -253,6 +289,9 @@ class HashChannel(Channel):
         held = np.log2(bits[:, 0].astype(float)).astype(np.int64)
         return Batch({"seed": seed.astype(np.uint64), "value": responded(seed >> held & 1, 2, self.keep, rng)})
 
+    def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_]:
+        return np.full(len(itemsets), itemsets.shape[1] == 1)
+
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         assert itemsets.shape[1] == 1
         return np.tile(np.array([-0.5, 0.5]) / (self.keep - 0.5), (len(itemsets), 1))
@@ -264,48 +303,28 @@ class HashChannel(Channel):
         return k == 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HashValue(bk.Mechanism):
     """The hash of one's value, by randomized response."""
 
-    name = "test_hash_value"
+    name = "hash_value"
+    needs_table: ClassVar[bool] = True
 
-    keep: float
+    keep: float = field(metadata=parameter(Probability(), "probability that the hash told is the true one"))
+
+    def check_together(self) -> None:
+        check_between("keep", self.keep, 0.5, 1, of="HashValue")
 
     def channel(self, domain: bk.Domain) -> HashChannel:
+        if not isinstance(domain, bk.TableDomain) or len(domain.attributes) != 1 or len(domain) > 62:
+            fault = "The 'domain' parameter of HashValue must be that of a table with one attribute, of 62 values."
+            raise bk.ParameterError(fault, parameter="domain", value=len(domain))
         return HashChannel(domain, self.keep)
 
     def guarantee(
         self, domain: bk.Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
         return promised(self, self.channel(as_domain(domain)).keep, 2, reports)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"keep": self.keep}
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        known = strict_json.fields(value, of="hashing", required=("keep",))
-        return cls(strict_json.real(known["keep"], "keep", of="hashing"))
-
-    def __str__(self) -> str:
-        return f"HashValue(keep={self.keep:g})"
-
-
-MECHANISMS = {kind.name: kind for kind in (AskItems, HashValue)}
-for _name in MECHANISMS:
-    del bk.Mechanism.registry[_name]
-
-
-@contextmanager
-def registered() -> Iterator[None]:
-    """Plans may name these mechanisms."""
-    bk.Mechanism.registry.update(MECHANISMS)
-    try:
-        yield
-    finally:
-        for name in MECHANISMS:
-            del bk.Mechanism.registry[name]
 
 
 def all_reports(channel: Channel, record: set[int]) -> Iterator[tuple[float, tuple[int, int]]]:

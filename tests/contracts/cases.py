@@ -1,0 +1,205 @@
+"""What the contract tests run over: every mechanism on a small domain, with the law of its reports from the definition.
+
+A case is a mechanism on a domain of few items.  Records and what reports show are patterns of all its items: bit j is
+item j.  A new mechanism adds a case; a registered mechanism without one fails the first test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+import numpy as np
+
+import bosket as bk
+from bosket.counting.base import ItemsetRows
+from bosket.counting.table import count_subsets
+from bosket.evidence.sums import cells_of
+from bosket.mechanisms import Channel, RecordChannel
+from bosket.mechanisms.mixing import MixingChannel
+from bosket.statistics.estimates import Floats
+from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
+from tests.outside.thin import Thin
+
+Law = dict[tuple[int, int], float]
+"""Probabilities of (stratum, pattern shown)."""
+Population = Mapping[int, float]
+"""Shares of people by their record."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism on a domain."""
+
+    mechanism: bk.Mechanism
+    domain: bk.Domain
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}, {'table' if self.is_table else 'baskets'}"
+
+    @property
+    def is_table(self) -> bool:
+        return self.domain.groups is not None
+
+    @cached_property
+    def plan(self) -> bk.Plan:
+        return bk.Plan(self.domain, self.mechanism, bk.PrivacyUnit(max_size=None if self.is_table else 3))
+
+    @property
+    def channel(self) -> Channel:
+        return self.plan.channel
+
+    @cached_property
+    def possible(self) -> list[int]:
+        """All records of the domain."""
+        if isinstance(self.domain, bk.TableDomain):
+            table = bk.Table.from_cells(np.arange(self.domain.n_cells), self.domain)
+            return [int(word) for word in table.to_bits()[:, 0]]
+        return list(range(1 << len(self.domain)))
+
+    @cached_property
+    def taken(self) -> list[int]:
+        """The records that the mechanism takes."""
+        sizes = self.channel.record_sizes
+        return [record for record in self.possible if sizes is None or record.bit_count() in sizes]
+
+    @property
+    def population(self) -> Population:
+        """People with several records, in eighths; items depend on each other."""
+        one, other, third = (self.taken[at] for at in (-1, 0, len(self.taken) // 2))
+        return {one: 0.5, other: 0.25, third: 0.25}
+
+    def records(self, population: Population, n: int) -> bk.Baskets | bk.Table:
+        """``n`` records in these shares; n is a multiple of four."""
+        held = [record for record, share in population.items() for _ in range(round(4 * share))]
+        if isinstance(self.domain, bk.TableDomain):
+            cells = np.array([self.possible.index(record) for record in held])
+            return bk.Table.from_cells(np.resize(cells, n), self.domain)
+        labels: list[list[Hashable]] = [
+            [label for place, label in enumerate(self.domain.labels) if record >> place & 1] for record in held
+        ]
+        return bk.Baskets(labels, items=self.domain.labels).repeat(n // 4)
+
+    def reports(self, n: int = 2000, seed: int = 1) -> bk.Reports:
+        return self.plan.randomize(self.records(self.population, n), rng=bk.Seeded(seed))
+
+    @cached_property
+    def itemsets(self) -> list[ItemsetRows]:
+        """Of one item, two and three, those that can be estimated; a row each."""
+        result = []
+        for size in (1, 2, 3):
+            rows = np.array(list(combinations(range(len(self.domain)), size)), np.int32)
+            strata = {stratum for record in self.taken for stratum, _ in self.law(record, self.population)}
+            covered = self.channel.covers(rows)
+            rows = rows if covered is None else rows[covered]
+            if self.channel.recovers(size, strata) and len(rows):
+                result.append(rows)
+        return result
+
+    def law(self, record: int, population: Population) -> Law:
+        """What the report of a person with this record shows, among people in these shares."""
+        channel = self.channel
+        if isinstance(channel, RecordChannel):
+            stratum = channel.stratum_of(record.bit_count())
+            row = channel.transition(tuple(range(len(self.domain))), stratum)[record]
+            return {(stratum, shown): float(chance) for shown, chance in enumerate(row) if chance > 0}
+        if isinstance(channel, MixingChannel):
+            return _mixed(channel, record, population)
+        return _of_toys(channel, record)
+
+    def shown(self, reports: bk.Reports | bk.Tally) -> dict[tuple[int, int], int]:
+        """Numbers of reports by stratum and pattern shown."""
+        counter = reports.counter()
+        every = np.arange(len(self.domain), dtype=np.int32)[None, :]
+        cells = cells_of(count_subsets(counter, every))[:, 0]
+        return {
+            (stratum, shown): int(cells[at, shown])
+            for at, stratum in enumerate(counter.strata)
+            for shown in np.flatnonzero(cells[at]).tolist()
+        }
+
+
+def together(laws: Sequence[tuple[float, Law]]) -> Law:
+    """A mixture of laws, each with its share."""
+    result: Law = {}
+    for share, law in laws:
+        for outcome, chance in law.items():
+            result[outcome] = result.get(outcome, 0.0) + share * chance
+    return result
+
+
+def restricted(pattern: int, itemset: Sequence[int]) -> int:
+    """What a pattern of all items shows of a few."""
+    return sum((pattern >> item & 1) << place for place, item in enumerate(itemset))
+
+
+def cells_shown(law: Law, itemset: Sequence[int]) -> dict[int, Floats]:
+    """By stratum, the probabilities of the patterns of a few items."""
+    result: dict[int, Floats] = {}
+    for (stratum, shown), chance in law.items():
+        result.setdefault(stratum, np.zeros(1 << len(itemset)))[restricted(shown, itemset)] += chance
+    return result
+
+
+def _mixed(channel: MixingChannel, record: int, population: Population) -> Law:
+    """The record united with others drawn from all people, and each item of it kept by a coin."""
+    parts = []
+    for others in product(population, repeat=channel.united - 1):
+        union = record
+        for other in others:
+            union |= other
+        share = float(np.prod([population[other] for other in others]))
+        kept: Law = {}
+        for shown in range(union + 1):
+            if shown & ~union == 0:
+                n_kept = shown.bit_count()
+                kept[0, shown] = channel.keep**n_kept * (1 - channel.keep) ** (union.bit_count() - n_kept)
+        parts.append((share, kept))
+    return together(parts)
+
+
+def _of_toys(channel: Channel, record: int) -> Law:
+    """An answer shows the items of its question, a hash all values that have it."""
+    n = len(channel.domain)
+    result: Law = {}
+    for chance, (first, second) in all_reports(channel, {item for item in range(n) if record >> item & 1}):
+        if isinstance(channel, AskChannel):
+            outcome = first, sum((second >> place & 1) << item for place, item in enumerate(channel.asked[first]))
+        else:
+            outcome = 0, sum((first >> item & 1 == second) << item for item in range(n))
+        result[outcome] = result.get(outcome, 0.0) + chance
+    return result
+
+
+ITEMS = bk.Domain(["a", "b", "c"])
+NESTED = bk.Domain(["a", "b", ("c", 3)])
+TABLE = bk.TableDomain([bk.Attribute("a", ["1", "2"]), bk.Attribute("b", ["x", "y", "z"])])
+VALUES = bk.TableDomain([bk.Attribute("v", ["x", "y", "z"])])
+KEPT = {0: [1.0], 1: [0.25, 0.75], 2: [0.5, 0.25, 0.25], 3: [0.125, 0.25, 0.5, 0.125]}
+BY_SIZE = {0: 0.4, 1: 0.1, 2: 0.2, 3: 0.3}
+CASES = [
+    Case(bk.Flip(keep=0.9), ITEMS),
+    Case(bk.Flip(keep=0.5, keep_absent=0.95), ITEMS),
+    Case(bk.Flip(keep={"a": 0.7, ("c", 3): 0.6}, default=0.85, keep_absent={"b": 0.99}), NESTED),
+    Case(bk.Flip(keep=0.9), TABLE),
+    Case(bk.SelectASize(kept=KEPT, insert=BY_SIZE), ITEMS),
+    Case(bk.SelectASize(KEPT, 0.2), ITEMS),
+    Case(bk.SelectASize({2: [0.25, 0.25, 0.5]}, 0.2), TABLE),
+    Case(bk.CutAndPaste(cutoff=7, insert=0.35), ITEMS),
+    Case(bk.CutAndPaste(cutoff={0: 3, 1: 3, 2: 4, 3: 5}, insert=BY_SIZE), ITEMS),
+    Case(bk.CutAndPaste(cutoff=2, insert=0.2), TABLE),
+    Case(bk.Replace(probability=0.3), ITEMS),
+    Case(bk.Replace(probability=0.3), TABLE),
+    Case(bk.Mixing(others=2, keep=0.6), ITEMS),
+    Case(bk.Mixing(others=1, keep=0.8), TABLE),
+    Case(bk.GammaDiagonal(gamma=5), TABLE),
+    Case(bk.GammaDiagonal(gamma=19, spread=0.2), TABLE),
+    Case(Thin(keep=0.8, coins=2), ITEMS),  # this and what follows is from outside the package
+    Case(Thin(keep={"a": 0.5, "b": 0.75, ("c", 3): 0.9}), NESTED),
+    Case(AskItems(size=1, keep=0.8), ITEMS),
+    Case(AskItems(size=2, keep=0.7), TABLE),
+    Case(AskItems(size=2, keep=0.7, questions=(("a", "b"), ("b", "c"))), ITEMS),
+    Case(HashValue(keep=0.8), VALUES),
+]
