@@ -181,21 +181,22 @@ def test_one_long_line_does_not_use_up_the_cap(tmp_path: Path, monkeypatch: pyte
     assert data.n_records == 101
 
 
-def long_words(n_rows: int, length: int) -> pa.Table:
-    """Rows of one record each, the last of which has a long word."""
+def long_words(n_rows: int, length: int, rows_a_record: int = 1) -> pa.Table:
+    """Rows of so many to a record, the last of which has a long word."""
     codes = np.append(np.arange(n_rows - 1) % 2, 2).astype(np.int32)
     words = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["7", "8", "x" * length]))
-    return pa.table({"record": np.arange(n_rows), "item": words})
+    return pa.table({"record": np.arange(n_rows) // rows_a_record, "item": words})
 
 
 def test_one_long_cell_counts_once(tmp_path: Path) -> None:
     """The words of a row group come with each batch of it: one cell counted as often as there were batches."""
     n_rows, length = 20 << 16, 4 * MIB
     path = tmp_path / "x.parquet"
-    parquet.write_table(long_words(n_rows, length), path, dictionary_pagesize_limit=1 << 30, row_group_size=n_rows)
+    table = long_words(n_rows, length, 64)  # a name of a record counts too
+    parquet.write_table(table, path, dictionary_pagesize_limit=1 << 30, row_group_size=n_rows)
     options: dict[str, Any] = {"items": ["7", "8"], "unknown": "drop"}
     data = Baskets.read(path, max_bytes=13 * n_rows + length, **options)
-    assert data.n_records == n_rows
+    assert data.n_records == n_rows // 64
     with pytest.raises(DataError, match="at most"):
         Baskets.read(path, max_bytes=12 * n_rows + length // 2, **options)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.data.baskets.rows import Offsets, is_missing, labels_of
+from bosket.data.baskets.rows import Offsets, is_missing, labels_of, taken
 from bosket.data.formats.sources import Source
 
 Result = TypeVar("Result")
@@ -61,6 +61,7 @@ def reads_as_one_hot(column: Column, source: Source) -> bool:
     return all(bool((presence(part, source) >= 0).all()) for part in (column[:1000], column))
 
 
+_MOST_SIGNS = 100  # different ways to write 0 and 1
 MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
@@ -72,24 +73,25 @@ def is_sign(text: str) -> bool:
 def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     """1 for present, 0 for absent or missing, -1 for anything else."""
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
-        parts = [_meanings(*_guarded(partial(_words_of, chunk), source)) for chunk in column.iterchunks()]
+        parts = [_guarded(partial(_presence_of_chunk, chunk), source) for chunk in column.iterchunks()]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
-    return _meanings(*codes_of(column, source))
+    codes, words = _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else encoded(column), source)
+    return _guarded(lambda: _meanings(codes, words), source)
 
 
-def _words_of(chunk: Any) -> tuple[npt.NDArray[Any], list[Any]]:
-    """A code for each value, -1 where missing, and the words coded, of which some may be alike or missing."""
+def _presence_of_chunk(chunk: Any) -> npt.NDArray[np.int8]:
+    """By codes and words, of which some may be alike or missing."""
     codes = chunk.indices if chunk.null_count == 0 else pc.fill_null(chunk.indices.cast(pa.int64()), -1)
-    return codes.to_numpy(), chunk.dictionary.to_pylist()
+    return _meanings(codes.to_numpy(), chunk.dictionary)
 
 
-def _meanings(codes: npt.NDArray[Any], values: list[Any]) -> npt.NDArray[np.int8]:
-    meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
-    for code, value in enumerate(values):
+def _meanings(codes: npt.NDArray[Any], words: Any) -> npt.NDArray[np.int8]:
+    """What each cell means, by its code, -1 where it is missing, and the words coded, a list or an Arrow array."""
+    first = words[:_MOST_SIGNS]  # no need to look at a million different values
+    meanings = np.full(len(words) + 1, -1, np.int8)
+    meanings[-1] = 0  # code -1, missing, picks the last entry
+    for code, value in enumerate(first if isinstance(first, list) else first.to_pylist()):
         meanings[code] = MEANINGS.get(value.lower(), -1) if isinstance(value, str) else _meaning(value)
-        if code > 100:  # no need to look at a million different values
-            meanings[code + 1 : -1] = -1
-            break
     of_cells: npt.NDArray[np.int8] = meanings[codes]
     return of_cells
 
@@ -107,21 +109,26 @@ def whole(labels: list[Hashable]) -> list[Hashable]:
     return labels
 
 
-def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
-    """A code for each value, -1 where missing, and the label of each code, all of them used."""
-    codes, values = codes_of(column, source)
+def factorize(
+    column: Column, source: Source, check_size: Callable[[int], None] = lambda _: None
+) -> tuple[Offsets, list[Hashable]]:
+    """A code for each value, -1 where missing, and the label of each code, all of them used.
+
+    ``check_size`` hears what the labels will take, before there are any.
+    """
+    if isinstance(column, list):
+        codes, values = _guarded(lambda: _codes_of_list(column), source)
+    else:
+        codes, words = _guarded(lambda: encoded(column), source)
+        check_size(taken(n_labels=len(words)))
+        values = _guarded(words.to_pylist, source)
     labels = whole(values)
     used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
     rank = np.append(np.cumsum(used) - 1, -1)
     return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]
 
 
-def codes_of(column: Column, source: Source) -> tuple[Offsets, list[Any]]:
-    """A code for each value, -1 where missing, and the values coded."""
-    return _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column), source)
-
-
-def _guarded(step: Callable[[], tuple[Result, list[Any]]], source: Source) -> tuple[Result, list[Any]]:
+def _guarded(step: Callable[[], Result], source: Source) -> Result:
     """Do a step with values; what cannot be an item is told in our words."""
     try:
         return step()
@@ -136,11 +143,6 @@ def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
     index: dict[Hashable, int] = {}
     codes = [-1 if is_missing(value) else index.setdefault(value, len(index)) for value in labels_of(column)]
     return np.array(codes, np.int64), list(index)
-
-
-def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
-    codes, words = encoded(column)
-    return codes, words.to_pylist()
 
 
 def encoded(column: Any) -> tuple[Offsets, Any]:
@@ -163,13 +165,23 @@ def encoded(column: Any) -> tuple[Offsets, Any]:
 
 def codes_in_order(column: Column, source: Source) -> Offsets:
     """A code for each value, from 0 in the order of first appearance, -1 where missing."""
-    is_number = not isinstance(column, list) and pa.types.is_dictionary(column.type) and not _is_text(column)
-    codes, values = codes_of(column.cast(column.type.value_type) if is_number else column, source)
+    codes, values = _guarded(
+        lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_names(column), source
+    )
     first = np.full(len(values) + 1, codes.size)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     ranks = np.full(len(values) + 1, -1)  # code -1, missing, picks the last entry
     ranks[np.argsort(first[:-1], kind="stable")] = np.arange(len(values))
     return ranks[codes]
+
+
+def _codes_of_names(column: Any) -> tuple[Offsets, Any]:
+    """Of an Arrow column: its words stay there, since nobody asks what they are."""
+    if pa.types.is_dictionary(column.type) and not _is_text(column):
+        column = column.cast(column.type.value_type)
+    codes, words = encoded(column)
+    words.validate(full=True)  # that text is UTF-8
+    return codes, words
 
 
 def _is_text(column: Any) -> bool:

@@ -203,8 +203,8 @@ def _long(
             ]
             _refuse(rows, *min((fault for fault in faults if fault[0] >= 0), default=(-1, "")), content.source)
         n_rows += sound.size
-        content.check_size(taken(n_records=n_rows, n_items=n_rows))
         records.append(np.fromiter((keys.setdefault(key, len(keys)) for key in texts if key), np.int64))
+        content.check_size(taken(n_records=n_rows, n_items=n_rows, n_labels=len(keys)))
         items.append(np.maximum(labels[is_named], np.int32(-1)))
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), vocabulary.domain)
 

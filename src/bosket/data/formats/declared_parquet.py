@@ -8,7 +8,7 @@ refused by the schema, before a row is read.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from bosket.data.formats.vocabulary import Vocabulary
 from bosket.threads import slices
 
 _CELLS_A_PIECE = 1 << 20
+_NAMES_A_PIECE = 1 << 16
 
 
 def read(content: Content, layout: Layout | None, vocabulary: Vocabulary) -> Csr:
@@ -206,6 +207,10 @@ def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
 def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr:
     keys: dict[Hashable, int] = {}
     records, items, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
+
+    def check() -> None:
+        file.content.check_size(taken(n_records=before, n_items=before, n_labels=len(keys)))
+
     for batch in coded_batches(file, [record, item]):
         named = _Coded.of(batch.column(record), kind, "digest")
         ids = cells.items_of(batch.column(item), before)
@@ -213,15 +218,17 @@ def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr
         if cells.vocabulary.is_strict and not is_named.all():
             row = before + int(np.argmin(is_named)) + 1
             raise cells.source.error(f"must say which record the item belongs to, and row {row} does not")
-        records.append(_numbers(named, is_named, keys))
-        items.append(ids[is_named])
         before += batch.num_rows
-        file.content.check_size(taken(n_records=before, n_items=before))
+        records.append(_numbers(named, is_named, keys, check))
+        items.append(ids[is_named])
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), cells.vocabulary.domain)
 
 
-def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int]) -> Offsets:
-    """The record of each row that names one, by number; those that are new to ``keys`` as they first appear."""
+def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int], check: Callable[[], None]) -> Offsets:
+    """The record of each row that names one, by number; those that are new to ``keys`` as they first appear.
+
+    ``check`` is called every so many names, which may all be new.
+    """
     if named.codes is None:
         coded = named.values.filter(pa.array(is_named)).dictionary_encode()
         values, codes = coded.dictionary, coded.indices.to_numpy()
@@ -231,8 +238,11 @@ def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int]) -> Offsets
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(first)[: np.count_nonzero(first < codes.size)]
     numbers: Offsets = np.full(len(values), -1, np.int64)
-    words = values.take(pa.array(order)).to_pylist()
-    numbers[order] = np.fromiter((keys.setdefault(word, len(keys)) for word in words), np.int64, len(words))
+    check()
+    for start, stop in slices(order.size, _NAMES_A_PIECE):
+        names = values.take(pa.array(order[start:stop])).to_pylist()
+        numbers[order[start:stop]] = [keys.setdefault(name, len(keys)) for name in names]
+        check()
     rows: Offsets = numbers[codes]
     return rows
 

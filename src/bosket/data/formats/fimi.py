@@ -43,6 +43,7 @@ def read(content: Content, _layout: Layout | None) -> Csr:
         sizes.append(np.diff(indptr), n_items=values.size)
         parts.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
     labels, indices = _ranked(joined(parts))
+    sizes.check(n_labels=labels.size)
     return canonical(sizes.starts(), indices, Domain(labels.tolist(), is_declared=False))
 
 

@@ -134,7 +134,7 @@ def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Cs
         if records.min() < 0:
             must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
             raise columns.source.row_error(must, int(np.argmin(records)))
-    codes, labels = factorize(columns.values[at_item], columns.source)
+    codes, labels = factorize(columns.values[at_item], columns.source, columns.check_size)
     categories = columns.categories.get(at_item)
     domain, rank = domain_of(labels) if categories is None else _of_categories(categories, labels)
     items = np.append(rank, np.int32(-1))[codes]  # code -1 picks the last entry
@@ -201,7 +201,7 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     columns.check_size(taken(n_records=len(column), n_items=int(sizes.sum(dtype=np.int64))))
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
-    codes, labels = factorize(pc.list_flatten(column), columns.source)
+    codes, labels = factorize(pc.list_flatten(column), columns.source, columns.check_size)
     if codes.size and codes.min() < 0:
         must = f"C{name[1:]} must hold lists of items, none of them missing"
         raise columns.source.row_error(must, int(records[np.argmin(codes)]))
