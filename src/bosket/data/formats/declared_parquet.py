@@ -132,11 +132,11 @@ def _bare(kind: Any) -> Any:
     """The type that values are compared in: without a dictionary, and text as bytes, which need not be sound UTF-8."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    if pa.types.is_large_string(kind):
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return pa.large_binary()
     if pa.types.is_float16(kind):  # Arrow hardly computes with them
         return pa.float32()
-    return pa.binary() if pa.types.is_string(kind) or pa.types.is_string_view(kind) else kind
+    return pa.binary() if pa.types.is_string(kind) else kind
 
 
 def _as_bare(column: Any, kind: Any) -> Any:
