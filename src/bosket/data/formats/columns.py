@@ -151,7 +151,7 @@ def encoded(column: Any) -> tuple[Offsets, Any]:
     if pa.types.is_null(chunks.type):  # of which Arrow makes no one dictionary
         return np.full(len(chunks), -1, np.int64), pa.array([], pa.null())
     if pa.types.is_floating(chunks.type):
-        chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
+        chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), _without_sign_of_zero(chunks))
     if pa.types.is_dictionary(chunks.type):
         chunks = pa.chunked_array([_clean(chunk) for chunk in chunks.chunks], chunks.type)
     if not pa.types.is_dictionary(chunks.type):
@@ -161,6 +161,13 @@ def encoded(column: Any) -> tuple[Offsets, Any]:
         return np.empty(0, np.int64), pa.array([], pa.null())
     parts = [pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy() for chunk in chunks.chunks]
     return np.concatenate(parts), chunks.chunk(0).dictionary
+
+
+def _without_sign_of_zero(numbers: Any) -> Any:
+    """0 for -0, which equals it, and which Arrow tells from it."""
+    if pa.types.is_float16(numbers.type):  # with which Arrow does not compute
+        return _without_sign_of_zero(numbers.cast(pa.float32())).cast(numbers.type)
+    return pc.add(numbers, pa.scalar(0, numbers.type))
 
 
 def codes_in_order(column: Column, source: Source) -> Offsets:
