@@ -116,7 +116,7 @@ def header_of(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...],
     return (), iter(())
 
 
-def _cells(block: Lines, index: Index, n_columns: int | None) -> _Rows:
+def cells_of_lines(block: Lines, index: Index, n_columns: int | None) -> _Rows:
     """The cells; of a line with more than there are columns, one more than that, which shows that it is wrong."""
     n_lines, room = block.text.count(b"\n") + 1, block.text.count(b",") + block.text.count(b"\n") + 1
     most = room if n_columns is None else n_columns + 1
@@ -138,7 +138,7 @@ def _line_by_line(
     """A record a line; ``part`` says what lines hold."""
     sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
     for block in blocks:
-        rows = _cells(block, index, n_columns)
+        rows = cells_of_lines(block, index, n_columns)
         at, ids, bad, fault = part(rows)
         if vocabulary.is_strict:
             _refuse(rows, bad, fault, content.source)
@@ -188,7 +188,7 @@ def _long(
     keys: dict[bytes, int] = {}
     records, items, n_rows = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
     for block in blocks:
-        rows = _cells(block, index, len(names))
+        rows = cells_of_lines(block, index, len(names))
         n_cells = np.diff(rows.starts)
         sound = np.flatnonzero(n_cells == len(names))
         at = rows.starts[sound]
