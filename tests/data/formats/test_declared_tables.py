@@ -254,7 +254,12 @@ def test_long_words_of_a_table_are_put_away_first(tmp_path: Path, monkeypatch: A
     options: dict[str, Any] = {} if encoding == "dictionary" else {"use_dictionary": False, "column_encoding": encoding}
     parquet.write_table(frame, tmp_path / "x.parquet", **options)
     seen: list[Any] = []
-    monkeypatch.setattr("bosket.data.formats.declared_tables._Attribute.code", lambda _, cell: seen.append(cell) or 0)
+
+    def note(_: Any, cell: Any) -> int:
+        seen.append(cell)
+        return 0
+
+    monkeypatch.setattr("bosket.data.formats.declared_tables._Attribute.code", note)
     Table.read(tmp_path / "x.parquet", values={"sex": {"F": ["F"], "rest": "*"}}, unknown="other")
     assert sorted(seen, key=str) == ["F", None, "x"]
     monkeypatch.undo()

@@ -135,15 +135,29 @@ class Sizes:
         return indptr
 
 
-def joined(parts: list[ItemIds]) -> ItemIds:
-    """The parts, at least one, one after the other; the list is emptied meanwhile, so that they are not held twice."""
-    whole = np.empty(sum(part.size for part in parts), np.result_type(*parts))
-    done = whole.size
-    while parts:
-        part = parts.pop()
-        whole[done - part.size : done] = part
-        done -= part.size
-    return whole
+class Items:
+    """Item ids as they are read, some at a time, in one array that grows in its place, so that none is held twice."""
+
+    def __init__(self) -> None:
+        self._values: npt.NDArray[Any] = np.empty(0, np.int32)
+        self._n_items = 0
+
+    def append(self, items: npt.NDArray[np.integer[Any]]) -> None:
+        """Add items, which are copied; numbers beyond 32 bits make all of them wider."""
+        n_items = self._n_items + items.size
+        if items.dtype.itemsize > self._values.itemsize:
+            self._values = self._values.astype(items.dtype)
+        if n_items > self._values.size:
+            self._values.resize(n_items + n_items // 4, refcheck=False)  # nobody else has seen the array
+        self._values[self._n_items : n_items] = items
+        self._n_items = n_items
+
+    def together(self) -> npt.NDArray[Any]:
+        """All of them; what was kept is let go."""
+        items, self._values = self._values, self._values[:0].copy()
+        items.resize(self._n_items, refcheck=False)
+        self._n_items = 0
+        return items
 
 
 def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:

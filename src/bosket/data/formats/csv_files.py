@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, domain_of, from_pairs, joined, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical, domain_of, from_pairs, taken
 from bosket.data.domain import Domain
 from bosket.data.formats.columns import Columns, is_sign
 from bosket.data.formats.layouts import LONG_NAMES, Layout, long_columns, not_one_hot, two_of_signs
@@ -83,7 +83,7 @@ def _rows_of(first: Lines, others: Iterator[Lines], source: Source) -> Iterator[
 def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Content) -> Csr:
     """By a kernel: a file may have a hundred thousand columns, and a few rows in each block."""
     domain = Domain(_whole_names(names), is_declared=False)  # such columns are made of what occurs, as a rule
-    sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
+    sizes, items = Sizes(content.check_size), Items()
     fault = np.empty(3, np.int64)
     for block in blocks:
         text = np.frombuffer(block.text, np.uint8)
@@ -96,8 +96,8 @@ def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Conte
         if column >= 0:
             raise not_one_hot(Columns(names, (), block.source), column, row)
         sizes.append(here[1][:n_rows].copy(), n_items=found)
-        items.append(here[0][:found].copy())
-    return canonical(sizes.starts(), joined(items), domain)
+        items.append(here[0][:found])
+    return canonical(sizes.starts(), items.together(), domain)
 
 
 def _miscounted(n_columns: int, row: int, source: Source) -> DataError:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, joined, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical, from_pairs, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
@@ -40,7 +40,7 @@ def read_fimi(content: Content, _layout: Layout | None, vocabulary: Vocabulary) 
     """A record a line, items with blanks between; ``007`` is 7 here, unless ``007`` is an item too."""
     index = vocabulary.index(no=f"{_ENDS} \t", of="a .dat file")
     last = np.zeros(vocabulary.domain.n_items, np.int64)
-    parts, sizes = [np.empty(0, np.int32)], Sizes(content.check_size)
+    known, sizes = Items(), Sizes(content.check_size)
     for block in whole_lines(content, is_strict=vocabulary.is_strict):
         text = block.bytes
         items = np.empty(text.size // 2 + 1, np.int32)
@@ -48,9 +48,9 @@ def read_fimi(content: Content, _layout: Layout | None, vocabulary: Vocabulary) 
         found, lines, bad = tokens(text, *index, last, block.before, ends, items)
         if bad and vocabulary.is_strict:
             raise content.source.error(UNDECLARED, line=bad)
-        parts.append(items[:found].copy())
+        known.append(items[:found])
         sizes.append(np.diff(ends[:lines], prepend=0), n_items=found)
-    return canonical(sizes.starts(), joined(parts), vocabulary.domain)
+    return canonical(sizes.starts(), known.together(), vocabulary.domain)
 
 
 class _Rows(NamedTuple):
@@ -136,7 +136,7 @@ def _line_by_line(
     n_columns: int | None,
 ) -> Csr:
     """A record a line; ``part`` says what lines hold."""
-    sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
+    sizes, items = Sizes(content.check_size), Items()
     for block in blocks:
         rows = cells_of_lines(block, index, n_columns)
         at, ids, bad, fault = part(rows)
@@ -144,7 +144,7 @@ def _line_by_line(
             _refuse(rows, bad, fault, content.source)
         sizes.append(np.bincount(at, minlength=rows.n_lines), n_items=ids.size)
         items.append(ids)
-    return canonical(sizes.starts(), joined(items), vocabulary.domain)
+    return canonical(sizes.starts(), items.together(), vocabulary.domain)
 
 
 def _list_of(vocabulary: Vocabulary) -> Callable[[_Rows], _Part]:
