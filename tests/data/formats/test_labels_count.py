@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from bosket.data import Baskets, Table
+from bosket.data.formats import columns as columns_of_files
 from bosket.data.formats.columns import presence
 from bosket.data.formats.sources import Source
 from bosket.errors import DataError
@@ -94,11 +95,47 @@ def test_labels_count_for_what_they_take(tmp_path: Path, kind: str) -> None:
         read(path, max_bytes=CAP, **options)
 
 
+NUMBERS: dict[str, dict[str, Any]] = {
+    "names": {"record": np.arange(N), "item": np.zeros(N, np.int8)},
+    "one list": {"items": pa.ListArray.from_arrays(np.array([0, N], np.int32), np.arange(N))},
+    "long": {"record": np.zeros(N, np.int8), "item": np.arange(N) + 0.5},
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_are_counted_before_they_are_told_apart(tmp_path: Path, kind: str, monkeypatch: Any) -> None:
+    """Two million different numbers took 350 MB until it was known how many they are."""
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table(NUMBERS[kind]), path)
+    assert Baskets.read(path, max_bytes=400 * N).n_records in (1, N)
+    told_apart: list[Any] = []
+    encoded = columns_of_files.encoded
+
+    def note(column: Any) -> Any:
+        told_apart.append(column.type)
+        return encoded(column)
+
+    monkeypatch.setattr(columns_of_files, "encoded", note)
+    with pytest.raises(DataError, match=f"at most {CAP // 2:,} bytes"):
+        Baskets.read(path, max_bytes=CAP // 2)
+    assert told_apart == ([pa.int8()] if kind == "long" else [])  # the names, which are all one
+
+
+def test_different_words_of_parquet_count_while_arrow_tells_them_apart(tmp_path: Path) -> None:
+    """Under declared items none of them becomes a label, but Arrow holds them all: six letters took 200 bytes."""
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"record": np.zeros(N, np.int8), "item": words(N)}), path)
+    options: dict[str, Any] = {"items": ["a0", "a1"], "unknown": "drop"}
+    with pytest.raises(DataError, match=f"at most {CAP:,} bytes"):
+        Baskets.read(path, max_bytes=CAP, **options)
+    assert list(Baskets.read(path, max_bytes=130 * N, **options)) == [("a0", "a1")]
+
+
 def test_names_in_parquet_stay_there(tmp_path: Path) -> None:
     """What a record is called is compared, and never made an object of Python's: it need not count so much."""
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.table({"record": words(N), "item": np.zeros(N, np.int8)}), path)
-    assert Baskets.read(path, max_bytes=CAP).n_records == N
+    assert Baskets.read(path, max_bytes=160 * N).n_records == N
     parquet.write_table(pa.table({"record": pa.array([2**31 - 1, 0, 0], pa.date32()), "item": [7, 7, 8]}), path)
     assert list(Baskets.read(path)) == [(7,), (7, 8)]  # though Python's calendar has no such day
 

@@ -5,6 +5,7 @@ A column is an Arrow array, or a plain list where Arrow has no type for its valu
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from bosket.data.baskets.rows import Offsets, is_missing, labels_of, taken
 from bosket.data.formats.sources import Source
+from bosket.errors import DataError
 
 Result = TypeVar("Result")
 Column: TypeAlias = Any  # pyarrow.Array, pyarrow.ChunkedArray (neither is typed) or list[Any]
@@ -61,6 +63,7 @@ def reads_as_one_hot(column: Column, source: Source) -> bool:
     return all(bool((presence(part, source) >= 0).all()) for part in (column[:1000], column))
 
 
+_FIRST_PART = 1 << 16
 _MOST_SIGNS = 100  # different ways to write 0 and 1
 MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
@@ -119,6 +122,7 @@ def factorize(
     if isinstance(column, list):
         codes, values = _guarded(lambda: _codes_of_list(column), source)
     else:
+        check_different(column, lambda n_labels: check_size(taken(n_labels=n_labels)))
         codes, words = _guarded(lambda: encoded(column), source)
         check_size(taken(n_labels=len(words)))
         values = _guarded(words.to_pylist, source)
@@ -126,6 +130,17 @@ def factorize(
     used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
     rank = np.append(np.cumsum(used) - 1, -1)
     return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]
+
+
+def check_different(column: Any, check: Callable[[int], None]) -> None:
+    """Refuse a column of numbers by how many different ones a part of it has: telling all apart takes memory too."""
+    with contextlib.suppress(DataError):
+        check(len(column))
+        return
+    size = _FIRST_PART
+    while size < len(column) and pa.types.is_primitive(column.type) and not pa.types.is_float16(column.type):
+        check(len(pc.unique(column.slice(0, size))))
+        size *= 2
 
 
 def _guarded(step: Callable[[], Result], source: Source) -> Result:
@@ -170,11 +185,17 @@ def _without_sign_of_zero(numbers: Any) -> Any:
     return pc.add(numbers, pa.scalar(0, numbers.type))
 
 
-def codes_in_order(column: Column, source: Source) -> Offsets:
-    """A code for each value, from 0 in the order of first appearance, -1 where missing."""
+def codes_in_order(column: Column, source: Source, check_size: Callable[[int], None] = lambda _: None) -> Offsets:
+    """A code for each value, from 0 in the order of first appearance, -1 where missing.
+
+    ``check_size`` hears what the different values take, half of what they would as labels.
+    """
+    if not isinstance(column, list):
+        check_different(column, lambda n_names: check_size(taken(n_labels=n_names // 2)))
     codes, values = _guarded(
         lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_names(column), source
     )
+    check_size(taken(n_labels=len(values) // 2))
     first = np.full(len(values) + 1, codes.size)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     ranks = np.full(len(values) + 1, -1)  # code -1, missing, picks the last entry

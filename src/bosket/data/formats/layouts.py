@@ -128,7 +128,7 @@ def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Cs
     """A row per (record, item); records in order of first appearance; a missing item only opens its record."""
     at_record, at_item = long_columns(columns, record, item)
     columns.check_size(taken(n_records=len(columns.values[at_record]), n_items=len(columns.values[at_item])))
-    records, n_records = codes_in_order(columns.values[at_record], columns.source), 0
+    records, n_records = codes_in_order(columns.values[at_record], columns.source, columns.check_size), 0
     if records.size:
         n_records = int(records.max()) + 1
         if records.min() < 0:

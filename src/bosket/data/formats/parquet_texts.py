@@ -24,6 +24,7 @@ _MOST_ROWS = 1 << 20
 _FEW_ROWS = 1 << 6
 _OFFSET_BYTES = 8  # of text that is not codes
 _VIEW_BYTES = 16
+_WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
 _BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
 _BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
@@ -154,7 +155,8 @@ def _weight(column: Any) -> tuple[int, int]:
         lists = pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), max(1, held // max(1, len(cells))))
         return _sum_of(lists), words
     if pa.types.is_dictionary(column.type):
-        return column.indices.nbytes, _sum_of(pc.binary_length(column.dictionary))
+        words = column.dictionary
+        return column.indices.nbytes, _sum_of(pc.binary_length(words)) + _WORD_BYTES * len(words)
     if _is_text(column.type):
         return _OFFSET_BYTES * len(column) + _sum_of(pc.binary_length(column)), 0
     if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
