@@ -152,3 +152,29 @@ def test_one_hot_cells_are_not_made_objects(is_coded: bool) -> None:
     finally:
         tracemalloc.stop()
     assert (found == -1).all()
+
+
+KINDS = [np.int8, np.uint64, np.int64, np.float16, np.float32, np.float64]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_say_what_objects_say(kind: Any) -> None:
+    cells = np.array([0, 1, 2, 1, 0, 100], kind)
+    if cells.dtype.kind == "f":
+        cells = np.append(cells, np.array([np.nan, -0.0, 0.5, np.inf], kind))
+    column = pa.array(cells, mask=np.arange(cells.size) == 3)
+    objects = [None if cell is None else float(cell) for cell in column.to_pylist()]
+    for given in (column, pa.chunked_array([column[:2], column[2:]])):
+        assert presence(given, Source("it")).tolist() == presence(objects, Source("it")).tolist()
+
+
+def test_one_hot_numbers_are_not_told_apart() -> None:
+    column = pa.chunked_array([np.arange(1 << 18) + 0.5])
+    pool, usual = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        found = presence(column, Source("it"))
+    finally:
+        pa.set_memory_pool(usual)
+    assert (found == -1).all()
+    assert pool.max_memory() < MIB  # it was 63

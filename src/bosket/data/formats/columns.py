@@ -78,8 +78,20 @@ def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
         parts = [_guarded(partial(_presence_of_chunk, chunk), source) for chunk in column.iterchunks()]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
+    if not isinstance(column, list) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return _presence_of_numbers(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
     codes, words = _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else encoded(column), source)
     return _guarded(lambda: _meanings(codes, words), source)
+
+
+def _presence_of_numbers(column: Any) -> npt.NDArray[np.int8]:
+    """By comparing: telling all different numbers apart would take far more memory than they do."""
+    meanings = np.full(len(column), -1, np.int8)
+    meanings[pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)] = 0
+    for number in (0, 1):
+        is_equal = pc.fill_null(pc.equal(column, pa.scalar(number, column.type)), False)
+        meanings[is_equal.to_numpy(zero_copy_only=False)] = number
+    return meanings
 
 
 def _presence_of_chunk(chunk: Any) -> npt.NDArray[np.int8]:
