@@ -103,7 +103,7 @@ def test_signs_that_part_cells_are_found_as_one_would_by_hand(text: str) -> None
 
 @pytest.mark.parametrize("sign", ["\n", " ", ";", "; ", '\t"', "\n=", "'", "-"])
 def test_many_signs_take_no_time_for_each_other(sign: str) -> None:
-    """Two hundred thousand line ends were gone through two hundred thousand times: ten minutes and more."""
+    """Two hundred thousand line ends were gone through two hundred thousand times: minutes."""
     text = sign * 200_000 + "a"
     assert is_formula(text) == (sign[0] in "\n\t-")
     assert whole_cells(text).replace("\\u000a", "\n") == text
