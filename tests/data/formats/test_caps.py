@@ -182,11 +182,11 @@ def test_one_long_line_does_not_use_up_the_cap(tmp_path: Path, monkeypatch: pyte
     assert data.n_records == 101
 
 
-def long_words(n_rows: int, length: int) -> pa.Table:
-    """Rows of one record each, the last of which has a long word."""
+def long_words(n_rows: int, length: int, rows_a_record: int = 1) -> pa.Table:
+    """Rows of so many to a record, the last of which has a long word."""
     codes = np.append(np.arange(n_rows - 1) % 2, 2).astype(np.int32)
     words = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["7", "8", "x" * length]))
-    return pa.table({"record": np.arange(n_rows), "item": words})
+    return pa.table({"record": np.arange(n_rows) // rows_a_record, "item": words})
 
 
 @pytest.mark.slow
@@ -194,27 +194,46 @@ def test_one_long_cell_counts_once(tmp_path: Path) -> None:
     """The words of a row group come with each batch of it: one cell counted as often as there were batches."""
     n_rows, length = 20 << 16, 4 * MIB
     path = tmp_path / "x.parquet"
-    parquet.write_table(long_words(n_rows, length), path, dictionary_pagesize_limit=1 << 30, row_group_size=n_rows)
+    table = long_words(n_rows, length, 64)  # a name of a record counts too
+    parquet.write_table(table, path, dictionary_pagesize_limit=1 << 30, row_group_size=n_rows)
     options: dict[str, Any] = {"items": ["7", "8"], "unknown": "drop"}
     data = Baskets.read(path, max_bytes=13 * n_rows + length, **options)
-    assert data.n_records == n_rows
+    assert data.n_records == n_rows // 64
     with pytest.raises(DataError, match="at most"):
         Baskets.read(path, max_bytes=12 * n_rows + length // 2, **options)
 
 
-def test_one_record_counts_no_more_than_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long cell, and a long list, count as a line of text that is cut does."""
+ENCODINGS = [None, "PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"]
+"""Of text: with a dictionary, and without."""
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("name", ["list", "list of words", "long", "large", "view", "bytes"])
+def test_one_record_counts_no_more_than_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str | None, name: str
+) -> None:
+    """A long cell, and a long list, count as a line of text that is cut does, however they are written."""
     monkeypatch.setattr("bosket.data.formats.lines.LONGEST", 1000)
-    lists = pa.table({"items": [[7]] * 100 + [[7] * 100_000]})
-    for name, table in (("list", lists), ("long", long_words(101, 50_000))):
-        path = tmp_path / f"{name}.parquet"
-        parquet.write_table(table, path, compression="none")
-        data = Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=100 * 12 + 1000 + 100)
-        assert data.n_records == 101
-        if name == "long":  # Arrow writes a list that repeats an item in a few bytes
-            assert parquet.read_metadata(path).row_group(0).total_byte_size > 50_000  # by which it was refused
-        with pytest.raises(DataError, match="at most"):
-            Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=1000)
+    words = long_words(101, 50_000)
+    text = words["item"].cast(pa.string())
+    tables = {
+        "list": pa.table({"items": [["7"]] * 100 + [["7"] * 100_000]}),
+        "list of words": pa.table({"items": [["7"]] * 100 + [["x" * 50_000, "7"]]}),
+        "long": words if encoding is None else words.set_column(1, "item", text),
+        "large": words.set_column(1, "item", text.cast(pa.large_string())),
+        "view": words.set_column(1, "item", text.cast(pa.large_string()).cast(pa.string_view())),
+        "bytes": words.set_column(1, "item", text.cast(pa.large_binary()).cast(pa.binary_view())),
+    }
+    path = tmp_path / "x.parquet"
+    at = "items.list.element" if name.startswith("list") else "item"
+    options = {} if encoding is None else {"use_dictionary": False, "column_encoding": {at: encoding}}
+    parquet.write_table(tables[name], path, compression="none", **options)
+    data = Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=101 * (16 + 8 + 1) + 1000 + 200)
+    assert data.n_records == 101
+    if name != "list":  # Arrow writes a list that repeats an item in a few bytes
+        assert parquet.read_metadata(path).row_group(0).total_byte_size > 50_000  # by which it was refused
+    with pytest.raises(DataError, match="at most"):
+        Baskets.read(path, items=[7, 8], unknown="drop", max_bytes=1000)
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", None])

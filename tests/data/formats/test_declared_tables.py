@@ -69,7 +69,8 @@ def csv(path: Path, *lines: bytes) -> list[list[Any]]:
         (b"20,F,\xff\xfe\0\n", ["[15,35)", "F"]),
         (b"20,\xff,x\n", ["[15,35)", "other"]),
         (b"a\rb,F,x\n", ["other", "F"]),
-        (b'"' + b"x" * 200_000 + b'",F,x\n', ["other", "other"]),
+        (b'"' + b"x" * 200_000 + b'",F,x\n', ["other", "F"]),
+        (b'"a\r"b,"F"\r,x\n', ["other", "F"]),
         (b"20,F,x", ["[15,35)", "F"]),
     ],
 )
@@ -171,15 +172,115 @@ def test_what_a_footer_claims_is_not_held_to_the_cap(tmp_path: Path) -> None:
     assert len(table) == 1001
 
 
-def test_a_row_of_millions_of_cells_is_not_made_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_row_of_millions_of_cells_is_not_made_out(tmp_path: Path, quote: str) -> None:
     path = tmp_path / "wide.csv"
-    path.write_text("age,sex\n20,F\n" + "," * 8_000_000 + "\n30,M\n")
+    path.write_text("age,sex\n20,F\n" + f"{quote}{quote}" + "," * 8_000_000 + "\n30,M\n")
     tracemalloc.start()
     table = Table.read(path, bins={"age": [15, 35]}, values={"sex": ["F", "M"]}, unknown="other")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [record["sex"] for record in table] == ["F", "other", "M"]
     assert peak < 60_000_000, "a list of all cells takes more"
+
+
+def test_a_column_of_long_cells_is_not_kept(tmp_path: Path) -> None:
+    """Codes of cells were remembered with the cells, however long these were: all of a file, once more."""
+    path = tmp_path / "long.csv"
+    path.write_text("sex\n" + "".join(f"{at:x}{'x' * 4000}\n" for at in range(20_000)))
+    tracemalloc.start()
+    table = Table.read(path, values={"sex": ["F", "M"]}, unknown="other")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(table) == 20_000
+    assert peak < 30_000_000
+
+
+@pytest.mark.parametrize("line", ["", "\r", '""', " "])
+def test_a_blank_line_of_one_column_is_a_missing_cell(tmp_path: Path, line: str) -> None:
+    (tmp_path / "x.csv").write_text(f"sex\nF\n{line}\nM\nx\n")
+    table = Table.read(tmp_path / "x.csv", values={"sex": ["F", "M"]}, unknown="other", missing="none")
+    assert [record["sex"] for record in table] == ["F", "none", "M", "other"]
+
+
+FAR = [
+    pa.array([None, 0, 2**31 - 1], pa.date32()),
+    pa.array([None, 0, 2**62], pa.date64()),
+    pa.array([None, 0, 2**50], pa.timestamp("s")),
+    pa.array([None, 0, 2**62], pa.timestamp("us", "UTC")),
+    pa.array([None, 0, 2**62], pa.duration("s")),
+    pa.array([None, 0, 86399], pa.time32("s")),
+    pa.array([None, b"F", b"M"], pa.binary(1)),
+    pa.array([None, 0, 2**31 - 1], pa.date32()).dictionary_encode(),
+]
+
+
+@pytest.mark.parametrize("column", FAR, ids=lambda column: str(column.type).split(",")[0])
+@pytest.mark.parametrize("source", ["Arrow", "Parquet", "polars", "pandas"])
+def test_dates_are_no_values_whatever_the_calendar(tmp_path: Path, column: Any, source: str) -> None:
+    """Python has no year 5 881 580: one cell refused the file, or made an error that was not ours."""
+    frame: Any = pa.table({"sex": column})
+    options: dict[str, Any] = {"values": {"sex": ["F", "M"]}, "unknown": "other", "missing": "none"}
+    if source == "Parquet":
+        parquet.write_table(frame, tmp_path / "x.parquet", coerce_timestamps=None)
+        table = Table.read(tmp_path / "x.parquet", **options)
+    elif source == "polars":
+        pl = pytest.importorskip("polars")
+        if pa.types.is_fixed_size_binary(column.type) or pa.types.is_dictionary(column.type):
+            return  # which polars has not
+        table = Table.from_frame(pl.from_arrow(frame), **options)
+    elif source == "pandas":
+        table = Table.from_frame(frame.to_pandas(types_mapper=pd.ArrowDtype), **options)
+    else:
+        table = Table.from_frame(frame, **options)
+    assert [record["sex"] for record in table] == ["none", "other", "other"]
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(30, 2), pa.decimal256(50, 2), pa.float16(), pa.int8(), pa.float32()])
+@pytest.mark.parametrize("is_read", [False, True])
+def test_numbers_of_every_type_are_values(tmp_path: Path, kind: Any, is_read: bool) -> None:
+    frame = pa.table({"n": pa.array([1, 2, 3, None]).cast(kind)})
+    options: dict[str, Any] = {"bins": {"n": [2, 3]}, "unknown": "other"}
+    parquet.write_table(frame, tmp_path / "x.parquet")
+    table = Table.read(tmp_path / "x.parquet", **options) if is_read else Table.from_frame(frame, **options)
+    assert [record["n"] for record in table] == ["other", "[2,3)", "[3,inf)", "other"]
+
+
+@pytest.mark.parametrize("encoding", ["dictionary", "PLAIN", "DELTA_BYTE_ARRAY"])
+def test_long_words_of_a_table_are_put_away_first(tmp_path: Path, monkeypatch: Any, encoding: str) -> None:
+    """A word beyond a line of text is no value, not even one of all others, and is never an object."""
+    monkeypatch.setattr("bosket.data.formats.lines.LONGEST", 1000)
+    frame = pa.table({"sex": ["F", "x", "y" * 2000, None]})
+    options: dict[str, Any] = {} if encoding == "dictionary" else {"use_dictionary": False, "column_encoding": encoding}
+    parquet.write_table(frame, tmp_path / "x.parquet", **options)
+    seen: list[Any] = []
+
+    def note(_: Any, cell: Any) -> int:
+        seen.append(cell)
+        return 0
+
+    monkeypatch.setattr("bosket.data.formats.declared_tables._Attribute.code", note)
+    Table.read(tmp_path / "x.parquet", values={"sex": {"F": ["F"], "rest": "*"}}, unknown="other")
+    assert sorted(seen, key=str) == ["F", None, "x"]
+    monkeypatch.undo()
+    monkeypatch.setattr("bosket.data.formats.lines.LONGEST", 1000)
+    for table in (
+        Table.read(tmp_path / "x.parquet", values={"sex": {"F": ["F"], "rest": "*"}}, unknown="other", missing="none"),
+        Table.from_frame(frame, values={"sex": {"F": ["F"], "rest": "*"}}, unknown="other", missing="none"),
+    ):
+        assert [record["sex"] for record in table] == ["F", "rest", "other", "none"]
+
+
+def test_words_of_a_table_are_made_objects_some_at_a_time(tmp_path: Path) -> None:
+    """Half a million words were half a million objects at once, and once more in each batch of their row group."""
+    n = 1 << 19
+    parquet.write_table(pa.table({"sex": [f"a{at:x}" for at in range(n)]}), tmp_path / "x.parquet", row_group_size=n)
+    tracemalloc.start()
+    table = Table.read(tmp_path / "x.parquet", values={"sex": ["a0", "a1"]}, unknown="other")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.bincount(table.codes[:, 0]).tolist() == [1, 1, n - 2]
+    assert peak < 30_000_000
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])

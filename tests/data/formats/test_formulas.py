@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bosket.data import Attribute, Baskets, Table, TableDomain
-from bosket.data.formats.csv_writing import is_formula
+from bosket.data.formats.csv_writing import is_formula, whole_cells
 from bosket.data.formats.layouts import Layout
 from bosket.errors import DataError, ParameterError
 from bosket.mining import mine
@@ -71,6 +74,39 @@ def test_what_is_no_formula_is_written(tmp_path: Path) -> None:
     numbers = Baskets([[-3, 5]])
     numbers.write(tmp_path / "x.csv")
     assert Baskets.read(tmp_path / "x.csv") == numbers
+
+
+SIGNS = ";|\t\r\n"
+OPENING = "=+-@\uff1d\uff0b\uff0d\uff20"
+
+
+def parted(text: str) -> list[int]:
+    """The signs before what would begin a cell, by walking on from each of them."""
+    found = []
+    for at, sign in enumerate(text):
+        rest = text[at + 1 :].lstrip()
+        rest = rest[1:] if rest[:1] in ('"', "'") and rest else rest
+        if sign in SIGNS and rest[:1] and rest[0] in OPENING:
+            found.append(at)
+    return found
+
+
+@given(st.text(alphabet=SIGNS + " \x0b\xa0\x1f\"'=-＠a1.", max_size=12))
+def test_signs_that_part_cells_are_found_as_one_would_by_hand(text: str) -> None:
+    signs = parted(text)
+    closed = "".join(f"\\u{ord(sign):04x}" if at in signs else sign for at, sign in enumerate(text))
+    assert whole_cells(text) == closed
+    first = text[:1] in tuple(OPENING + "\t\r\n") and len(text) > 1 and text != ""
+    is_number = re.fullmatch(r"[+-]?[0-9]+([.][0-9]+)?", text) is not None  # the alphabet has no exponents
+    assert is_formula(text) == (bool(signs) or (first and not is_number))
+
+
+@pytest.mark.parametrize("sign", ["\n", " ", ";", "; ", '\t"', "\n=", "'", "-"])
+def test_many_signs_take_no_time_for_each_other(sign: str) -> None:
+    """Two hundred thousand line ends were gone through two hundred thousand times: minutes."""
+    text = sign * 200_000 + "a"
+    assert is_formula(text) == (sign[0] in "\n\t-")
+    assert whole_cells(text).replace("\\u000a", "\n") == text
 
 
 def cells(path: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -165,3 +166,20 @@ def test_words_that_differ_by_nothing_under_a_footer_that_lies(tmp_path: Path, i
     pa.default_memory_pool().release_unused()
     with memory_within(160 * MIB), pytest.raises(DataError, match="at most 1,048,576 bytes"):
         Baskets.read(path, max_bytes=MIB, items=items)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("options", [{}, {"items": [7, 8]}, {"items": [7, 8], "unknown": "drop"}])
+def test_a_zero_is_one_name_whatever_its_sign(tmp_path: Path, kind: Any, options: dict[str, Any]) -> None:
+    """0.0 and -0.0 are equal, and so one record and one item, wherever numbers are numbers."""
+    frame = pa.table({"record": np.array([0.0, -0.0, 1.0, -0.0], kind), "item": [7, 8, 7, 7]})
+    parquet.write_table(frame, tmp_path / "x.parquet")
+    records = [(7, 8), (7,)]
+    assert list(Baskets.read(tmp_path / "x.parquet", **options)) == records
+    for given in (frame, frame.to_pandas(), pd.DataFrame(frame.to_pandas(), dtype=object)):
+        assert list(Baskets.from_frame(given, **options)) == records
+    items = pa.table({"record": [1, 1, 2], "item": np.array([0.0, -0.0, -0.0], kind)})
+    parquet.write_table(items, tmp_path / "x.parquet")
+    declared = options | ({"items": [0.0, 5]} if options else {})
+    for found in (Baskets.read(tmp_path / "x.parquet", **declared), Baskets.from_frame(items, **declared)):
+        assert list(found) == [(0,), (0,)]

@@ -33,6 +33,7 @@ _TIMES = frozenset({np.datetime64, np.timedelta64})
 
 _RECORD_BYTES = 8  # what the start of a record takes
 _ITEM_BYTES = 4
+_LABEL_BYTES = 300  # an object, and its places in the tables and lists that a domain is made with
 _FREE_BYTES = 1 << 24  # of records: in small files the text is what counts
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
@@ -88,9 +89,13 @@ def _owned(values: npt.NDArray[Any], dtype: type[np.int64 | np.int32]) -> npt.ND
     return values.astype(dtype, order="C")  # always a copy: a read-only view may have a base that is not
 
 
-def taken(*, n_records: int, n_items: int) -> int:
-    """The bytes of records and of their items that count towards the cap of a file, beside its own."""
-    return _RECORD_BYTES * n_records + _ITEM_BYTES * n_items - _FREE_BYTES
+def taken(*, n_records: int = 0, n_items: int = 0, n_labels: int = 0) -> int:
+    """The bytes of records and of their items that count towards the cap of a file, beside its own.
+
+    ``n_labels`` are the different labels, and the different names of records where these are held as objects: a few
+    letters in the file, and some hundred bytes once they are read.
+    """
+    return _RECORD_BYTES * n_records + _ITEM_BYTES * n_items + _LABEL_BYTES * n_labels - _FREE_BYTES
 
 
 class Sizes:
@@ -106,9 +111,10 @@ class Sizes:
         self.n_records = 0
         self._n_items = 0
 
-    def check(self, n_records: int, n_items: int) -> None:
-        """Refuse this many more beyond the cap."""
-        self._check_size(taken(n_records=self.n_records + n_records, n_items=self._n_items + n_items))
+    def check(self, n_records: int = 0, n_items: int = 0, *, n_labels: int = 0) -> None:
+        """Refuse this many more beyond the cap; ``n_labels`` are the different labels of all."""
+        n_records, n_items = self.n_records + n_records, self._n_items + n_items
+        self._check_size(taken(n_records=n_records, n_items=n_items, n_labels=n_labels))
 
     def append(self, sizes: npt.NDArray[np.integer[Any]], *, n_items: int = 0) -> None:
         """Add records; ``n_items`` of their items count."""
@@ -129,15 +135,29 @@ class Sizes:
         return indptr
 
 
-def joined(parts: list[ItemIds]) -> ItemIds:
-    """The parts, at least one, one after the other; the list is emptied meanwhile, so that they are not held twice."""
-    whole = np.empty(sum(part.size for part in parts), np.result_type(*parts))
-    done = whole.size
-    while parts:
-        part = parts.pop()
-        whole[done - part.size : done] = part
-        done -= part.size
-    return whole
+class Items:
+    """Item ids as they are read, some at a time, in one array that grows in its place, so that none is held twice."""
+
+    def __init__(self) -> None:
+        self._values: npt.NDArray[Any] = np.empty(0, np.int32)
+        self._n_items = 0
+
+    def append(self, items: npt.NDArray[np.integer[Any]]) -> None:
+        """Add items, which are copied; numbers beyond 32 bits make all of them wider."""
+        n_items = self._n_items + items.size
+        if items.dtype.itemsize > self._values.itemsize:
+            self._values = self._values.astype(items.dtype)
+        if n_items > self._values.size:
+            self._values.resize(n_items + n_items // 4, refcheck=False)  # nobody else has seen the array
+        self._values[self._n_items : n_items] = items
+        self._n_items = n_items
+
+    def together(self) -> npt.NDArray[Any]:
+        """All of them; what was kept is let go."""
+        items, self._values = self._values, self._values[:0].copy()
+        items.resize(self._n_items, refcheck=False)
+        self._n_items = 0
+        return items
 
 
 def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:

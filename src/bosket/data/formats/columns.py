@@ -5,6 +5,7 @@ A column is an Arrow array, or a plain list where Arrow has no type for its valu
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,8 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.data.baskets.rows import Offsets, is_missing, labels_of
+from bosket.data.baskets.rows import Offsets, is_missing, labels_of, taken
 from bosket.data.formats.sources import Source
+from bosket.errors import DataError
 
 Result = TypeVar("Result")
 Column: TypeAlias = Any  # pyarrow.Array, pyarrow.ChunkedArray (neither is typed) or list[Any]
@@ -62,6 +64,8 @@ def reads_as_one_hot(column: Column, source: Source) -> bool:
     return all(bool((presence(part, source) >= 0).all()) for part in (column[:1000], column))
 
 
+_FIRST_PART = 1 << 16
+_MOST_SIGNS = 100  # different ways to write 0 and 1
 MEANINGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
@@ -73,24 +77,37 @@ def is_sign(text: str) -> bool:
 def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     """1 for present, 0 for absent or missing, -1 for anything else."""
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
-        parts = [_meanings(*_guarded(partial(_words_of, chunk), source)) for chunk in column.iterchunks()]
+        parts = [_guarded(partial(_presence_of_chunk, chunk), source) for chunk in column.iterchunks()]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
-    return _meanings(*codes_of(column, source))
+    if not isinstance(column, list) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return _presence_of_numbers(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
+    codes, words = _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else encoded(column), source)
+    return _guarded(lambda: _meanings(codes, words), source)
 
 
-def _words_of(chunk: Any) -> tuple[npt.NDArray[Any], list[Any]]:
-    """A code for each value, -1 where missing, and the words coded, of which some may be alike or missing."""
+def _presence_of_numbers(column: Any) -> npt.NDArray[np.int8]:
+    """By comparing: telling all different numbers apart would take far more memory than they do."""
+    meanings = np.full(len(column), -1, np.int8)
+    meanings[pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)] = 0
+    for number in (0, 1):
+        is_equal = pc.fill_null(pc.equal(column, pa.scalar(number, column.type)), False)
+        meanings[is_equal.to_numpy(zero_copy_only=False)] = number
+    return meanings
+
+
+def _presence_of_chunk(chunk: Any) -> npt.NDArray[np.int8]:
+    """By codes and words, of which some may be alike or missing."""
     codes = chunk.indices if chunk.null_count == 0 else pc.fill_null(chunk.indices.cast(pa.int64()), -1)
-    return codes.to_numpy(), chunk.dictionary.to_pylist()
+    return _meanings(codes.to_numpy(), chunk.dictionary)
 
 
-def _meanings(codes: npt.NDArray[Any], values: list[Any]) -> npt.NDArray[np.int8]:
-    meanings = np.zeros(len(values) + 1, np.int8)  # code -1, missing, picks the last entry
-    for code, value in enumerate(values):
+def _meanings(codes: npt.NDArray[Any], words: Any) -> npt.NDArray[np.int8]:
+    """What each cell means, by its code, -1 where it is missing, and the words coded, a list or an Arrow array."""
+    first = words[:_MOST_SIGNS]  # no need to look at a million different values
+    meanings = np.full(len(words) + 1, -1, np.int8)
+    meanings[-1] = 0  # code -1, missing, picks the last entry
+    for code, value in enumerate(first if isinstance(first, list) else first.to_pylist()):
         meanings[code] = MEANINGS.get(value.lower(), -1) if isinstance(value, str) else _meaning(value)
-        if code > 100:  # no need to look at a million different values
-            meanings[code + 1 : -1] = -1
-            break
     of_cells: npt.NDArray[np.int8] = meanings[codes]
     return of_cells
 
@@ -108,21 +125,38 @@ def whole(labels: list[Hashable]) -> list[Hashable]:
     return labels
 
 
-def factorize(column: Column, source: Source) -> tuple[Offsets, list[Hashable]]:
-    """A code for each value, -1 where missing, and the label of each code, all of them used."""
-    codes, values = codes_of(column, source)
+def factorize(
+    column: Column, source: Source, check_size: Callable[[int], None] = lambda _: None
+) -> tuple[Offsets, list[Hashable]]:
+    """A code for each value, -1 where missing, and the label of each code, all of them used.
+
+    ``check_size`` hears what the labels will take, before there are any.
+    """
+    if isinstance(column, list):
+        codes, values = _guarded(lambda: _codes_of_list(column), source)
+    else:
+        check_different(column, lambda n_labels: check_size(taken(n_labels=n_labels)))
+        codes, words = _guarded(lambda: encoded(column), source)
+        check_size(taken(n_labels=len(words)))
+        values = _guarded(words.to_pylist, source)
     labels = whole(values)
     used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
     rank = np.append(np.cumsum(used) - 1, -1)
     return rank[codes], [label for label, use in zip(labels, used, strict=True) if use]
 
 
-def codes_of(column: Column, source: Source) -> tuple[Offsets, list[Any]]:
-    """A code for each value, -1 where missing, and the values coded."""
-    return _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_arrow(column), source)
+def check_different(column: Any, check: Callable[[int], None]) -> None:
+    """Refuse a column of numbers by how many different ones a part of it has: telling all apart takes memory too."""
+    with contextlib.suppress(DataError):
+        check(len(column))
+        return
+    size = _FIRST_PART
+    while size < len(column) and pa.types.is_primitive(column.type) and not pa.types.is_float16(column.type):
+        check(len(pc.unique(column.slice(0, size))))
+        size *= 2
 
 
-def _guarded(step: Callable[[], tuple[Result, list[Any]]], source: Source) -> tuple[Result, list[Any]]:
+def _guarded(step: Callable[[], Result], source: Source) -> Result:
     """Do a step with values; what cannot be an item is told in our words."""
     try:
         return step()
@@ -139,18 +173,13 @@ def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
     return np.array(codes, np.int64), list(index)
 
 
-def _codes_of_arrow(column: Any) -> tuple[Offsets, list[Any]]:
-    codes, words = encoded(column)
-    return codes, words.to_pylist()
-
-
 def encoded(column: Any) -> tuple[Offsets, Any]:
     """A code for each value of an Arrow column, -1 where missing, and an array of the values coded."""
     chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_null(chunks.type):  # of which Arrow makes no one dictionary
         return np.full(len(chunks), -1, np.int64), pa.array([], pa.null())
     if pa.types.is_floating(chunks.type):
-        chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), chunks)
+        chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), _without_sign_of_zero(chunks))
     if pa.types.is_dictionary(chunks.type):
         chunks = pa.chunked_array([_clean(chunk) for chunk in chunks.chunks], chunks.type)
     if not pa.types.is_dictionary(chunks.type):
@@ -162,15 +191,38 @@ def encoded(column: Any) -> tuple[Offsets, Any]:
     return np.concatenate(parts), chunks.chunk(0).dictionary
 
 
-def codes_in_order(column: Column, source: Source) -> Offsets:
-    """A code for each value, from 0 in the order of first appearance, -1 where missing."""
-    is_number = not isinstance(column, list) and pa.types.is_dictionary(column.type) and not _is_text(column)
-    codes, values = codes_of(column.cast(column.type.value_type) if is_number else column, source)
+def _without_sign_of_zero(numbers: Any) -> Any:
+    """0 for -0, which equals it, and which Arrow tells from it."""
+    if pa.types.is_float16(numbers.type):  # with which Arrow does not compute
+        return _without_sign_of_zero(numbers.cast(pa.float32())).cast(numbers.type)
+    return pc.add(numbers, pa.scalar(0, numbers.type))
+
+
+def codes_in_order(column: Column, source: Source, check_size: Callable[[int], None] = lambda _: None) -> Offsets:
+    """A code for each value, from 0 in the order of first appearance, -1 where missing.
+
+    ``check_size`` hears what the different values take, half of what they would as labels.
+    """
+    if not isinstance(column, list):
+        check_different(column, lambda n_names: check_size(taken(n_labels=n_names // 2)))
+    codes, values = _guarded(
+        lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_names(column), source
+    )
+    check_size(taken(n_labels=len(values) // 2))
     first = np.full(len(values) + 1, codes.size)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     ranks = np.full(len(values) + 1, -1)  # code -1, missing, picks the last entry
     ranks[np.argsort(first[:-1], kind="stable")] = np.arange(len(values))
     return ranks[codes]
+
+
+def _codes_of_names(column: Any) -> tuple[Offsets, Any]:
+    """Of an Arrow column: its words stay there, since nobody asks what they are."""
+    if pa.types.is_dictionary(column.type) and not _is_text(column):
+        column = column.cast(column.type.value_type)
+    codes, words = encoded(column)
+    words.validate(full=True)  # that text is UTF-8
+    return codes, words
 
 
 def _is_text(column: Any) -> bool:

@@ -14,7 +14,7 @@ import io
 import itertools
 import re
 from array import array
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, domain_of, from_pairs, joined, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical, domain_of, from_pairs, taken
 from bosket.data.domain import Domain, is_text
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns, is_sign
@@ -35,9 +35,11 @@ from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
 from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
 from bosket.errors import DataError
+from bosket.threads import slices
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
+_WORDS_A_PIECE = 1 << 16
 _OTHER = "A file of that many items is better written long, with columns record and item."
 
 
@@ -87,7 +89,7 @@ def _rows_of(first: Lines, others: Iterator[Lines], source: Source, are_all_read
 def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Content) -> Csr:
     """By a kernel: a file may have a hundred thousand columns, and a few rows in each block."""
     domain = Domain(_whole_names(names), is_declared=False)  # such columns are made of what occurs, as a rule
-    sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
+    sizes, items = Sizes(content.check_size), Items()
     fault = np.empty(3, np.int64)
     for block in blocks:
         text = np.frombuffer(block.text, np.uint8)
@@ -100,8 +102,8 @@ def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Conte
         if column >= 0:
             raise not_one_hot(Columns(names, (), block.source), column, row)
         sizes.append(here[1][:n_rows].copy(), n_items=found)
-        items.append(here[0][:found].copy())
-    return canonical(sizes.starts(), joined(items), domain)
+        items.append(here[0][:found])
+    return canonical(sizes.starts(), items.together(), domain)
 
 
 def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
@@ -115,12 +117,16 @@ class _Coder:
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
 
-    def codes(self, column: Any) -> Offsets:
-        """The number of each text, -1 where missing."""
-        parts = [np.empty(0, np.int64)]
+    def codes(self, column: Any, check: Callable[[], None]) -> Offsets:
+        """The number of each text, -1 where missing; ``check`` is called every so many texts, which may all be new."""
+        parts, index = [np.empty(0, np.int64)], self.index
         for chunk in column.chunks:
-            texts = chunk.dictionary.to_pylist()
-            known = np.array([*(self.index.setdefault(text, len(self.index)) for text in texts), -1], np.int64)
+            words = chunk.dictionary
+            known = np.full(len(words) + 1, -1, np.int64)  # code -1, missing, picks the last entry
+            for start, stop in slices(len(words), _WORDS_A_PIECE):
+                texts = words.slice(start, stop - start).to_pylist()
+                known[start:stop] = [index.setdefault(text, len(index)) for text in texts]
+                check()
             parts.append(known[pc.fill_null(chunk.indices, -1).to_numpy()])
         return np.concatenate(parts)
 
@@ -130,16 +136,21 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
     at_record, at_item = long_columns(Columns(names, (), source), told.record, told.item)
     keys, labels = _Coder(), _Coder()
     records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+
+    def check() -> None:
+        n_labels = len(keys.index) + len(labels.index)
+        content.check_size(taken(n_records=n_rows, n_items=n_rows, n_labels=n_labels))
+
     for block in blocks:
         record, item = _columns(block, len(names), (at_record, at_item))
         n_rows += len(record)
-        content.check_size(taken(n_records=n_rows, n_items=n_rows))
-        codes = keys.codes(record)
+        check()
+        codes = keys.codes(record, check)
         if codes.size and codes.min() < 0:
             must = f"Column {at_record + 1} must say which record the item belongs to"
             raise block.source.row_error(must, int(np.argmin(codes)))
         records.append(codes)
-        items.append(labels.codes(item).astype(np.int32))
+        items.append(labels.codes(item, check).astype(np.int32))
     if told.layout is None and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
         raise two_of_signs(source)
     if not told.columns:  # names that are given are those of a header
@@ -152,21 +163,34 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
 def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
     """A record a line, no header; a blank line is an empty record, an empty cell nothing."""
     index: dict[str, int] = {}
-    records, items = Sizes(content.check_size), array("i")
+    records, items, checked = Sizes(content.check_size), array("i"), 0
     for block in blocks:
         _check_text(block.text, content.source, block.before)
         is_sound, sizes, before = False, array("i"), len(items)
         with contextlib.suppress(csv.Error):
             for row in _reader(block.text):
-                found = {index.setdefault(cell, len(index)) for cell in row if cell}
+                found: set[int] = set()
+                for piece in _pieces(row):
+                    found.update([index.setdefault(cell, len(index)) for cell in piece if cell])
+                    if len(index) > checked + _WORDS_A_PIECE:
+                        checked = len(index)
+                        records.check(n_labels=checked)
                 items.extend(found)
                 sizes.append(len(found))
             is_sound = True
         if not is_sound:
             raise content.source.error("cannot be read as CSV")
         records.append(np.array(sizes, np.int32), n_items=len(items) - before)
+        records.check(n_labels=len(index))
     domain, rank = domain_of(_whole_labels(list(index)))
     return canonical(records.starts(), rank[np.array(items, np.int32)], domain)
+
+
+def _pieces(row: list[str]) -> Iterable[list[str]]:
+    """A row, in pieces where it is long: all its cells may be labels that no other row has."""
+    if len(row) <= _WORDS_A_PIECE:
+        return (row,)
+    return (row[start:stop] for start, stop in slices(len(row), _WORDS_A_PIECE))
 
 
 def _check_is_header(*columns: tuple[str, dict[str, int]], source: Source) -> None:

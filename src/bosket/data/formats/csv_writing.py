@@ -29,8 +29,14 @@ Formulas: TypeAlias = Literal["refuse", "allow"]
 
 _BLOCK = 1 << 26
 _FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20].", re.DOTALL)
-_BEHIND_A_SIGN = re.compile(r"([;\t|\r\n])(?=\s*[\"']?[=+\-@\uff1d\uff0b\uff0d\uff20])")
-"""A sign that parts cells in some languages, before what would then begin a cell."""
+_OPENING = re.compile(r"[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_GAP = re.compile(r"(?:[;|]\s*+|\s++)(?P<formula>[\"']?[=+\-@\uff1d\uff0b\uff0d\uff20])?+")
+"""All blanks in a row, with the sign before them that parts cells in some languages, and the beginning of a formula.
+
+Whether a formula follows or not, a gap is passed over at once, so that many line ends take no time for each other.
+"""
+_PARTING = re.compile(r"[;\t|\r\n]")
+"""A sign that parts cells in some languages."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
@@ -39,14 +45,21 @@ def is_formula(text: str) -> bool:
 
     A number is none, whatever its sign.
     """
-    if _BEHIND_A_SIGN.search(text) is not None:
+    if _OPENING.search(text) is None:
+        return _FORMULA.match(text) is not None  # behind a control sign
+    if any(gap["formula"] and _PARTING.search(gap[0]) for gap in _GAP.finditer(text)):
         return True
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
 
 
 def whole_cells(json_text: str) -> str:
     """JSON text that means the same and that no program takes apart before what looks like a formula."""
-    return _BEHIND_A_SIGN.sub(lambda sign: f"\\u{ord(sign[1]):04x}", json_text)
+    return _GAP.sub(_closed, json_text)
+
+
+def _closed(gap: re.Match[str]) -> str:
+    """A gap, without signs that part cells where a formula follows."""
+    return _PARTING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", gap[0]) if gap["formula"] else gap[0]
 
 
 def check_formulas(texts: Iterable[str], formulas: Formulas, path: Path) -> None:

@@ -28,6 +28,7 @@ from bosket.data.formats.columns import MEANINGS, Columns, encoded, is_absent
 from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_records import kept, refused
+from bosket.data.formats.declared_values import text_of, values_of, with_bytes
 from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
@@ -37,7 +38,7 @@ ColumnKind: TypeAlias = Literal["objects", "categories", "lists", "values", "oth
 """What the type of a column says: anything, one of some values of any kind (pandas), lists of text or numbers, text or
 numbers, or what cannot be items."""
 
-_NOT_IN_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
+NOT_IN_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What Arrow says of half a surrogate pair, which is no text, and of types that it has not; such cells are read one by
 one, and stand for what they would stand for anyway."""
 
@@ -139,7 +140,7 @@ def cells_of(series: nw.Series[Any], kind: ColumnKind) -> tuple[Offsets, list[An
     if kind == "values":
         try:
             return values_of(series.to_arrow())
-        except _NOT_IN_ARROW:
+        except NOT_IN_ARROW:
             pass
     native = series.to_native()
     cells = list(native) if isinstance(native, pd.Series) else series.to_list()
@@ -154,40 +155,9 @@ def _is_missing(cell: object) -> bool:
         return False
 
 
-def values_of(column: Any) -> tuple[Offsets, list[Any]]:
-    codes, words = encoded(_with_bytes(column))
-    kind, values = words.type, words.to_pylist()
-    if pa.types.is_large_binary(kind):
-        return codes, list(map(_text, values))
-    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
-        return codes, list(map(kind.to_pandas_dtype(), values))
-    return codes, values
-
-
-def _with_bytes(column: Any) -> Any:
-    """An Arrow column with its text as bytes: not all that is said to be UTF-8 is."""
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return pa.chunked_array(list(map(_bytes, chunks)), None if chunks else pa.null())
-
-
-def _bytes(array: Any) -> Any:
-    kind, types = array.type, pa.types
-    if types.is_dictionary(kind):
-        return pa.DictionaryArray.from_arrays(array.indices, _bytes(array.dictionary))
-    tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_binary_view)
-    return array.cast(pa.large_binary()) if any(is_kind(kind) for is_kind in tests) else array
-
-
-def _text(raw: bytes | None) -> str | None:
-    try:
-        return None if raw is None else raw.decode()
-    except UnicodeDecodeError:
-        return None
-
-
 def _as_text(value: Any) -> Any:
     """Bytes as the text that they are, as in a column of bytes; anything else as it is."""
-    return _text(value) if type(value) is bytes else value
+    return text_of(value) if type(value) is bytes else value
 
 
 def _items(data: _Frame, cells: tuple[Offsets, list[Any]]) -> ItemIds:
@@ -231,10 +201,10 @@ def _record_codes(data: _Frame, at: int) -> Offsets:
     series, kind = data.series[at], data.kinds[at]
     if kind in ("values", "other") and not isinstance(series.dtype, nw.Unknown):
         try:
-            return encoded(_with_bytes(series.to_arrow()))[0]
+            return encoded(with_bytes(series.to_arrow()))[0]
         except pa.ArrowNotImplementedError:  # of nested types
             kind = "lists"
-        except _NOT_IN_ARROW:
+        except NOT_IN_ARROW:
             pass
     if kind == "lists":
         raise FRAME.error(data.must(at, "names of records"))
@@ -265,7 +235,7 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
         column = data.series[at].to_arrow()
         sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         cells = values_of(pc.list_flatten(column))
-    except _NOT_IN_ARROW:
+    except NOT_IN_ARROW:
         return _objects(data, at)
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
     items = _items(data, cells)

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, joined, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical, from_pairs, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
@@ -42,7 +42,7 @@ def read_fimi(content: Content, _told: Arrangement, vocabulary: Vocabulary) -> C
     """A record a line, items with blanks between; ``007`` is 7 here, unless ``007`` is an item too."""
     index = vocabulary.index(no=f"{_ENDS} \t", of="a .dat file")
     last = np.zeros(vocabulary.domain.n_items, np.int64)
-    parts, sizes = [np.empty(0, np.int32)], Sizes(content.check_size)
+    known, sizes = Items(), Sizes(content.check_size)
     for block in whole_lines(content, is_strict=vocabulary.is_strict):
         text = block.bytes
         items = np.empty(text.size // 2 + 1, np.int32)
@@ -50,9 +50,9 @@ def read_fimi(content: Content, _told: Arrangement, vocabulary: Vocabulary) -> C
         found, lines, bad = tokens(text, *index, last, block.before, ends, items)
         if bad and vocabulary.is_strict:
             raise content.source.error(UNDECLARED, line=bad)
-        parts.append(items[:found].copy())
+        known.append(items[:found])
         sizes.append(np.diff(ends[:lines], prepend=0), n_items=found)
-    return canonical(sizes.starts(), joined(parts), vocabulary.domain)
+    return canonical(sizes.starts(), known.together(), vocabulary.domain)
 
 
 class _Rows(NamedTuple):
@@ -118,7 +118,7 @@ def header_of(blocks: Iterator[Lines], source: Source) -> tuple[tuple[str, ...],
     return (), iter(())
 
 
-def _cells(block: Lines, index: Index, n_columns: int | None) -> _Rows:
+def cells_of_lines(block: Lines, index: Index, n_columns: int | None) -> _Rows:
     """The cells; of a line with more than there are columns, one more than that, which shows that it is wrong."""
     n_lines, room = block.text.count(b"\n") + 1, block.text.count(b",") + block.text.count(b"\n") + 1
     most = room if n_columns is None else n_columns + 1
@@ -138,15 +138,15 @@ def _line_by_line(
     n_columns: int | None,
 ) -> Csr:
     """A record a line; ``part`` says what lines hold."""
-    sizes, items = Sizes(content.check_size), [np.empty(0, np.int32)]
+    sizes, items = Sizes(content.check_size), Items()
     for block in blocks:
-        rows = _cells(block, index, n_columns)
+        rows = cells_of_lines(block, index, n_columns)
         at, ids, bad, fault = part(rows)
         if vocabulary.is_strict:
             _refuse(rows, bad, fault, content.source)
         sizes.append(np.bincount(at, minlength=rows.n_lines), n_items=ids.size)
         items.append(ids)
-    return canonical(sizes.starts(), joined(items), vocabulary.domain)
+    return canonical(sizes.starts(), items.together(), vocabulary.domain)
 
 
 def _list_of(vocabulary: Vocabulary) -> Callable[[_Rows], _Part]:
@@ -195,7 +195,7 @@ def _long(
     keys: dict[bytes, int] = {}
     records, items, n_rows = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
     for block in blocks:
-        rows = _cells(block, index, len(names))
+        rows = cells_of_lines(block, index, len(names))
         n_cells = np.diff(rows.starts)
         sound = np.flatnonzero(n_cells == len(names))
         at = rows.starts[sound]
@@ -214,8 +214,8 @@ def _long(
             fault = min((fault for fault in faults if fault[0] >= 0), default=(-1, ""))
             _refuse(rows, *fault, content.source, is_utf8=is_utf8)
         n_rows += sound.size
-        content.check_size(taken(n_records=n_rows, n_items=n_rows))
         records.append(np.fromiter((keys.setdefault(key, len(keys)) for key in texts if key), np.int64))
+        content.check_size(taken(n_records=n_rows, n_items=n_rows, n_labels=len(keys)))
         items.append(np.maximum(labels[is_named], np.int32(-1)))
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), vocabulary.domain)
 

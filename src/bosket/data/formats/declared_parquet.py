@@ -8,7 +8,7 @@ refused by the schema, before a row is read.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from bosket.data.formats.vocabulary import Vocabulary
 from bosket.threads import slices
 
 _CELLS_A_PIECE = 1 << 20
+_NAMES_A_PIECE = 1 << 16
 
 
 def read(content: Content, told: Arrangement, vocabulary: Vocabulary) -> Csr:
@@ -141,11 +142,11 @@ def _bare(kind: Any) -> Any:
     """The type that values are compared in: without a dictionary, and text as bytes, which need not be sound UTF-8."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    if pa.types.is_large_string(kind):
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return pa.large_binary()
     if pa.types.is_float16(kind):  # Arrow hardly computes with them
         return pa.float32()
-    return pa.binary() if pa.types.is_string(kind) or pa.types.is_string_view(kind) else kind
+    return pa.binary() if pa.types.is_string(kind) else kind
 
 
 def _as_bare(column: Any, kind: Any) -> Any:
@@ -216,6 +217,10 @@ def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
 def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr:
     keys: dict[Hashable, int] = {}
     records, items, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
+
+    def check() -> None:
+        file.content.check_size(taken(n_records=before, n_items=before, n_labels=len(keys)))
+
     for batch in coded_batches(file, [record, item]):
         named = _Coded.of(batch.column(record), kind, "digest")
         ids = cells.items_of(batch.column(item), before)
@@ -223,15 +228,17 @@ def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr
         if cells.vocabulary.is_strict and not is_named.all():
             row = before + int(np.argmin(is_named)) + 1
             raise cells.source.error(f"must say which record the item belongs to, and row {row} does not")
-        records.append(_numbers(named, is_named, keys))
-        items.append(ids[is_named])
         before += batch.num_rows
-        file.content.check_size(taken(n_records=before, n_items=before))
+        records.append(_numbers(named, is_named, keys, check))
+        items.append(ids[is_named])
     return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), cells.vocabulary.domain)
 
 
-def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int]) -> Offsets:
-    """The record of each row that names one, by number; those that are new to ``keys`` as they first appear."""
+def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int], check: Callable[[], None]) -> Offsets:
+    """The record of each row that names one, by number; those that are new to ``keys`` as they first appear.
+
+    ``check`` is called every so many names, which may all be new.
+    """
     if named.codes is None:
         coded = named.values.filter(pa.array(is_named)).dictionary_encode()
         values, codes = coded.dictionary, coded.indices.to_numpy()
@@ -241,8 +248,11 @@ def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int]) -> Offsets
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(first)[: np.count_nonzero(first < codes.size)]
     numbers: Offsets = np.full(len(values), -1, np.int64)
-    words = values.take(pa.array(order)).to_pylist()
-    numbers[order] = np.fromiter((keys.setdefault(word, len(keys)) for word in words), np.int64, len(words))
+    check()
+    for start, stop in slices(order.size, _NAMES_A_PIECE):
+        names = values.take(pa.array(order[start:stop])).to_pylist()
+        numbers[order[start:stop]] = [keys.setdefault(name, len(keys)) for name in names]
+        check()
     rows: Offsets = numbers[codes]
     return rows
 

@@ -9,26 +9,30 @@ with its line.  Every record has one value of each attribute.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from bosket.data.baskets.rows import taken
 from bosket.data.formats.columns import Columns
-from bosket.data.formats.declared_frames import cells_of, kind_of, values_of
+from bosket.data.formats.declared_frames import NOT_IN_ARROW, cells_of, kind_of
 from bosket.data.formats.declared_layouts import check_names
-from bosket.data.formats.declared_lines import header_of
+from bosket.data.formats.declared_lines import cells_of_lines, header_of
+from bosket.data.formats.declared_values import Cells
 from bosket.data.formats.frames import FRAME, collected
-from bosket.data.formats.lines import Lines, whole_lines
+from bosket.data.formats.lines import whole_lines
 from bosket.data.formats.parquet_opening import opened, sound
 from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.sources import Content
+from bosket.data.formats.vocabulary import Index
 from bosket.data.tables.codings import MISSING, Coding
 from bosket.data.tables.columns import Choices
 from bosket.data.tables.domain import Attribute, Codes, TableDomain
@@ -36,6 +40,7 @@ from bosket.errors import ParameterError
 
 _READABLE = (str, bool, int, float, Decimal, np.bool_, np.integer, np.floating)
 _REMEMBERED = 1 << 16  # cells of a column whose codes are kept at hand
+_SHORT = 1 << 8  # bytes of such a cell
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class _Attribute:
     attribute: Attribute
     missing: int
     unknown: int
-    known: dict[str, int] = field(default_factory=dict)
+    known: dict[bytes, int] = field(default_factory=dict)
 
     def code(self, cell: object) -> int:
         """The place of the value that a cell stands for; any cell stands for one."""
@@ -62,13 +67,13 @@ class _Attribute:
             return self.missing
         return found if found >= 0 else self.unknown
 
-    def code_of_text(self, cell: str) -> int:
-        bare = cell.strip()
-        found = self.known.get(bare)
+    def code_of_text(self, cell: bytes) -> int:
+        """The same of a cell of a text file."""
+        found = self.known.get(cell)
         if found is None:
-            found = self.code(bare)
-            if len(self.known) < _REMEMBERED:
-                self.known[bare] = found
+            found = self.code(cell.decode("utf-8", "surrogateescape").strip())
+            if len(self.known) < _REMEMBERED and len(cell) <= _SHORT:
+                self.known[cell] = found
         return found
 
 
@@ -77,11 +82,19 @@ def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
     known = collected(frame)
     attributes = _attributes(Columns(tuple(known.columns), (), FRAME), choices)
     series = list(known.iter_columns())
-    parts = []
-    for one in attributes:
-        codes, values = cells_of(series[one.at], kind_of(series[one.at]))
-        parts.append(_coded(one, codes, values))
-    return _together(parts, attributes)
+    return _together([_coded(one, _cells_of(series[one.at])) for one in attributes], attributes)
+
+
+def _cells_of(series: nw.Series[Any]) -> Cells:
+    """The cells of a column of a frame; those of types that cannot be declared are told from missing ones alone."""
+    kind, native = kind_of(series), series.to_native()
+    is_arrow = isinstance(native, pa.ChunkedArray) or isinstance(getattr(native, "dtype", None), pd.ArrowDtype)
+    if kind in ("lists", "other") and not is_arrow and not isinstance(series.dtype, nw.Decimal):
+        return Cells.of_nothing(series.is_null().to_numpy())
+    if kind in ("values", "other") or is_arrow:
+        with contextlib.suppress(*NOT_IN_ARROW):
+            return Cells.of_arrow(series.to_arrow())
+    return Cells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
 
 
 def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
@@ -90,30 +103,23 @@ def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
     columns = Columns(tuple(name.strip() for name in names), (), content.source)
     check_names(columns.names, content.source)
     attributes = _attributes(columns, choices)
-    parts, n_records = [np.empty((0, len(attributes)), np.int64)], 0
+    kind = np.min_scalar_type(max(len(one.attribute) for one in attributes))
+    places = np.array([one.at for one in attributes])
+    parts, n_records, index = [np.empty((0, len(attributes)), kind)], 0, Index.of([])
     for block in blocks:
-        rows = [_row(cells, len(names), attributes) for cells in _lines(block, len(names))]
-        parts.append(np.array(rows, np.int64).reshape(len(rows), len(attributes)))
-        n_records += len(rows)
+        rows = cells_of_lines(block, index, len(names))
+        n_records += rows.n_lines
         content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
+        n_cells = np.diff(rows.starts)
+        right = np.flatnonzero(n_cells == len(names))
+        texts = rows.texts((rows.starts[right][:, None] + places).ravel())
+        here = np.tile(np.array([one.unknown for one in attributes], kind), (rows.n_lines, 1))
+        for at, one in enumerate(attributes):
+            here[right, at] = list(map(one.code_of_text, texts[at :: len(attributes)]))
+            if len(names) == 1:  # a line without letters is a cell without letters
+                here[n_cells == 0, at] = one.code_of_text(b"")
+        parts.append(here)
     return _together(list(np.concatenate(parts).T), attributes)
-
-
-def _lines(block: Lines, n_columns: int) -> Iterator[list[str]]:
-    """The cells of each line, as many as the header has and one; none where they cannot be made out."""
-    lines = block.text.split(b"\n")
-    for line in lines[:-1] if block.text.endswith(b"\n") else lines:
-        text = line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
-        try:
-            yield text.split(",", n_columns) if '"' not in text else next(csv.reader([text]), [])
-        except csv.Error:  # a cell that is too long, a carriage return among the others
-            yield []
-
-
-def _row(cells: list[str], n_columns: int, attributes: Sequence[_Attribute]) -> list[int]:
-    if len(cells) != n_columns:
-        return [one.unknown for one in attributes]
-    return [one.code_of_text(cells[one.at]) for one in attributes]
 
 
 def read_parquet(content: Content, choices: Choices, domain: TableDomain | None) -> tuple[Codes, TableDomain]:
@@ -138,7 +144,7 @@ def read_parquet(content: Content, choices: Choices, domain: TableDomain | None)
                 n_records += batch.num_rows
                 content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
                 for one, part, kind, name in zip(attributes, parts, kinds, names, strict=True):
-                    part.append(_coded(one, *values_of(batch.column(name))).astype(kind))
+                    part.append(_coded(one, Cells.of_arrow(batch.column(name))).astype(kind))
 
         sound(content, read)
     return _together([np.concatenate(part) for part in parts], attributes)
@@ -167,10 +173,13 @@ def _attributes(columns: Columns, choices: Choices) -> list[_Attribute]:
     return result
 
 
-def _coded(one: _Attribute, codes: npt.NDArray[np.int64], values: list[Any]) -> npt.NDArray[np.int64]:
-    """The codes of the cells of a column; -1 is a missing one."""
-    meanings = [*map(one.code, values), one.missing]
-    return np.array(meanings, np.int64)[codes]
+def _coded(one: _Attribute, cells: Cells) -> npt.NDArray[np.int64]:
+    """The codes of the cells of a column."""
+    meanings = np.full(cells.n_codes + 1, one.missing, np.int64)  # code -1, missing, picks the last entry
+    found = (one.code(value) for piece in cells.pieces for value in piece)
+    meanings[cells.used] = np.fromiter(found, np.int64, cells.used.size)
+    coded: npt.NDArray[np.int64] = meanings[cells.codes]
+    return coded
 
 
 def _together(parts: Sequence[npt.NDArray[np.integer[Any]]], attributes: list[_Attribute]) -> tuple[Codes, TableDomain]:

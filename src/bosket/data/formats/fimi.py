@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.data.baskets.kernels import canonicalize, is_canonical
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, joined
+from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.csv_writing import Formulas
@@ -27,7 +27,7 @@ _VALUES_A_PART = 1 << 20
 
 def read(content: Content, _told: Arrangement) -> Csr:
     """The records of a FIMI file; the domain is the numbers that occur, sorted."""
-    sizes, parts = Sizes(content.check_size), [np.empty(0, np.int32)]
+    sizes, items = Sizes(content.check_size), Items()
     for block in whole_lines(content, is_strict=True):
         text = block.bytes
         if block.before == 0 and block.text.startswith(codecs.BOM_UTF8):
@@ -42,8 +42,9 @@ def read(content: Content, _told: Arrangement) -> Csr:
         if not is_canonical(indptr, values):
             values = values[: canonicalize(indptr, values)]
         sizes.append(np.diff(indptr), n_items=values.size)
-        parts.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
-    labels, indices = _ranked(joined(parts))
+        items.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
+    labels, indices = _ranked(items.together())
+    sizes.check(n_labels=labels.size)
     return canonical(sizes.starts(), indices, Domain(labels.tolist(), is_declared=False))
 
 

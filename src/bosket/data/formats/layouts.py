@@ -134,13 +134,13 @@ def long(columns: Columns, record: Hashable | None, item: Hashable | None) -> Cs
     """A row per (record, item); records in order of first appearance; a missing item only opens its record."""
     at_record, at_item = long_columns(columns, record, item)
     columns.check_size(taken(n_records=len(columns.values[at_record]), n_items=len(columns.values[at_item])))
-    records, n_records = codes_in_order(columns.values[at_record], columns.source), 0
+    records, n_records = codes_in_order(columns.values[at_record], columns.source, columns.check_size), 0
     if records.size:
         n_records = int(records.max()) + 1
         if records.min() < 0:
             must = f"C{columns.called(at_record)[1:]} must say which record the item belongs to"
             raise columns.source.row_error(must, int(np.argmin(records)))
-    codes, labels = factorize(columns.values[at_item], columns.source)
+    codes, labels = factorize(columns.values[at_item], columns.source, columns.check_size)
     categories = columns.categories.get(at_item)
     domain, rank = domain_of(labels) if categories is None else _of_categories(categories, labels)
     items = np.append(rank, np.int32(-1))[codes]  # code -1 picks the last entry
@@ -200,7 +200,7 @@ def from_lists(columns: Columns, item: Hashable | None) -> Csr:
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     columns.check_size(taken(n_records=len(column), n_items=int(sizes.sum(dtype=np.int64))))
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
-    codes, labels = factorize(pc.list_flatten(column), columns.source)
+    codes, labels = factorize(pc.list_flatten(column), columns.source, columns.check_size)
     if codes.size and codes.min() < 0:
         must = f"C{name[1:]} must hold lists of items, none of them missing"
         raise columns.source.row_error(must, int(records[np.argmin(codes)]))

@@ -16,12 +16,14 @@ import pyarrow.compute as pc
 
 from bosket.data.formats import lines
 
-Long: TypeAlias = Literal["kept", "missing", "digest"]
+Long: TypeAlias = Literal["kept", "missing", "no text", "digest"]
 """What becomes of long words."""
+
+_NO_TEXT = b"\xff"
 
 
 def shortened(words: Any, long: Long, is_used: npt.NDArray[np.bool_] | None = None) -> Any:
-    """The words, those beyond ``lines.LONGEST`` bytes missing, or their digest; that of words in use alone."""
+    """The words, those beyond ``lines.LONGEST`` bytes missing, or what is no text, or the digest of those in use."""
     kind = words.type
     if long == "kept" or not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
         return words
@@ -30,9 +32,10 @@ def shortened(words: Any, long: Long, is_used: npt.NDArray[np.bool_] | None = No
     if not is_long.any():
         return words
     parts, after = [], 0
+    stand_in = _NO_TEXT if long == "no text" else None
     for at in np.flatnonzero(is_long).tolist():  # take and replace_with_mask reserve as much as there was
         is_named = long == "digest" and (is_used is None or bool(is_used[at]))
-        parts += [words.slice(after, at - after), pa.array([_digest(words[at]) if is_named else None], kind)]
+        parts += [words.slice(after, at - after), pa.array([_digest(words[at]) if is_named else stand_in], kind)]
         after = at + 1
     return pa.concat_arrays([*parts, words.slice(after)])
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,9 @@ from bosket.data.formats.sources import MAX_BYTES
 _ROWS_A_BATCH = 1 << 16
 _MOST_ROWS = 1 << 20
 _FEW_ROWS = 1 << 6
+_OFFSET_BYTES = 8  # of text that is not codes
+_VIEW_BYTES = 16
+_WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
 _BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
 _BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
@@ -161,8 +165,27 @@ def _weight(column: Any) -> tuple[int, int]:
         lists = pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), max(1, held // max(1, len(cells))))
         return _sum_of(lists), words
     if pa.types.is_dictionary(column.type):
-        return column.indices.nbytes, _sum_of(pc.binary_length(column.dictionary))
+        words = column.dictionary
+        return column.indices.nbytes, _sum_of(pc.binary_length(words)) + _WORD_BYTES * len(words)
+    if _is_text(column.type):
+        return _OFFSET_BYTES * len(column) + _sum_of(pc.binary_length(column)), 0
+    if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
+        return _VIEW_BYTES * len(column) + _sum_of(_lengths_of_views(column)), 0
     return column.nbytes, 0
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether cells are text, or bytes, each with a length of its own."""
+    types = pa.types
+    return any(
+        is_kind(kind) for is_kind in (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
+    )
+
+
+def _lengths_of_views(column: Any) -> Any:
+    """What ``pc.binary_length`` does not tell of them: a view begins with its length, and a missing one has none."""
+    views = np.frombuffer(column.buffers()[1], np.int32)[:: _VIEW_BYTES // 4]
+    return pc.if_else(column.is_valid(), pa.array(views[column.offset : column.offset + len(column)]), 0)
 
 
 def _sum_of(sizes: Any) -> int:

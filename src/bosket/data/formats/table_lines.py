@@ -40,7 +40,6 @@ WordNumbers = npt.NDArray[np.unsignedinteger[Any]]
 """A row per record and a column per column read: the number of the word, from 1; 0 where there is nothing."""
 
 _SLOTS = 1 << 12  # of the first hash table
-_WORD_BYTES = 64  # what a different word takes at least, once it is text of Python's
 
 
 class TextCells(NamedTuple):
@@ -159,8 +158,8 @@ def read_cells(blocks: Iterator[Rows], wanted: ItemIds, content: Content) -> Tex
         width = np.min_scalar_type(int(coder.known.max()))
         lines.append(n_rows, n_lines, ends)
         n_rows, n_lines = n_rows + len(codes), line
-        held = n_rows * coder.known.size * width.itemsize + _WORD_BYTES * int(coder.state[N_WORDS])
-        content.check_size(taken(n_records=n_rows, n_items=held // 4))
+        n_bytes, n_words = n_rows * coder.known.size * width.itemsize, int(coder.state[N_WORDS])
+        content.check_size(taken(n_records=n_rows, n_items=n_bytes // 4, n_labels=n_words))
         parts.append(codes.astype(width))
     return TextCells(_together(parts, coder.known.size), coder.texts(), file_source(content.path, lines))
 

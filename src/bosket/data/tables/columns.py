@@ -215,7 +215,7 @@ def _coded(columns: Columns, name: str, at: int, choices: Choices) -> tuple[Code
         raw = _binned(column, coding.ends)
         meanings, n_others = [*range(len(coding.values)), BAD, MISSING], 2  # codes -2 and -1 pick the last entries
     else:
-        raw, cells = factorize(column, source)
+        raw, cells = factorize(column, source, columns.check_size)
         if coding is None:
             coding = _of_column(columns, name, at, cells, choices)
         meanings, n_others = [*map(coding.code, cells), MISSING], 1  # code -1, missing, picks the last entry

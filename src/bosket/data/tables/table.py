@@ -94,8 +94,8 @@ class Table:
         ``values={"country": {"US": ["United-States"], "Other": "*"}}`` groups cells, ``"*"`` being all others.  A cell
         stands for the declared value that equals it, or else for the one written alike.  The values of a column
         about which nothing is said are those that occur, sorted; the domain is then not declared.  The categories of a
-        pandas Categorical, and of an Enum of polars, are declared values, in their order, those that no row has too;
-        ``astype("category")`` makes them of what occurs, so declare them with ``pandas.CategoricalDtype``.
+        pandas Categorical, and of an Enum of polars, are its values, in their order, those that no row has too; but no
+        declaration, since ``astype("category")`` makes them of what occurs.
 
         ``missing``: None, NaN, blank text and ``"?"`` are missing, unless declared in ``values``, and are refused.
         ``missing={"workclass": "unknown"}`` makes them a category, the last of the attribute, or one that it has
