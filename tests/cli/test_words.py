@@ -16,8 +16,8 @@ from tests.cli.conftest import Run, Study
 
 ROOT = Path(bk.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
-SPEAK_OF_OPTIONS = ("cli", "research/benchmarks", "data/formats")
-"""The command line, what runs it, and readers, whose hints name both."""
+SPEAK_OF_OPTIONS = ("cli", "research/benchmarks")
+"""The command line, and what runs it."""
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -56,7 +56,6 @@ def test_the_library_names_no_options() -> None:
         ("named by item= and longer=.", "named by item= and --longer."),
         ("Write PrivacyUnit(max_size=20).", "Write PrivacyUnit(max_size=20)."),
         ("mine(..., items=...) goes on.", "mine(..., items=...) goes on."),
-        ("Say --longer sample, which is longer='sample'.", "Say --longer sample, which is longer='sample'."),
         ("import its module first.", "name it by --mechanism module:Class, which imports its module."),
         ("bosket.measures.CATALOGUE lists them all.", "bosket.measures.CATALOGUE lists them all."),
         ("", ""),

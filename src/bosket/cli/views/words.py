@@ -17,9 +17,7 @@ _PHRASES = (
 
 
 def in_options(hint: str, options: argparse.Namespace) -> str:
-    """A hint with arguments of the library as options of the command; one that names options already stays as it is."""
-    if "--" in hint:
-        return hint
+    """A hint with arguments of the library as options of the command."""
     for ours, theirs in _PHRASES:
         name = theirs.split("--")[1].split()[0].replace("-", "_")
         if name in options:

@@ -107,7 +107,7 @@ def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Conte
 
 
 def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
-    hint = "A record a line, without a header, is layout='list' (--layout list)."
+    hint = "A record a line, without a header, is layout='list'."
     return source.row_error(f"Every row must have {n_columns} values, as the header has", row, hint=hint)
 
 

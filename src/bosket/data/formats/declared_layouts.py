@@ -14,8 +14,7 @@ from bosket.errors import DataError
 
 SAY = (
     "Pass layout='long' for columns of records and items, 'one-hot' for a column per item, 'list' for a record a line "
-    "without a header, or a list a row (--layout on the command line). Columns of records and items by other names are "
-    "given by record= and item= (--record and --item)."
+    "without a header, or a list a row. Columns of records and items by other names are given by record= and item=."
 )
 
 

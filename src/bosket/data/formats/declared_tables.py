@@ -26,7 +26,7 @@ from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_frames import NOT_IN_ARROW, cells_of, kind_of
 from bosket.data.formats.declared_layouts import check_names
 from bosket.data.formats.declared_lines import cells_of_lines, header_of
-from bosket.data.formats.declared_values import Cells
+from bosket.data.formats.declared_values import DeclaredCells
 from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.lines import whole_lines
 from bosket.data.formats.parquet_opening import opened, sound
@@ -85,16 +85,16 @@ def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
     return _together([_coded(one, _cells_of(series[one.at])) for one in attributes], attributes)
 
 
-def _cells_of(series: nw.Series[Any]) -> Cells:
+def _cells_of(series: nw.Series[Any]) -> DeclaredCells:
     """The cells of a column of a frame; those of types that cannot be declared are told from missing ones alone."""
     kind, native = kind_of(series), series.to_native()
     is_arrow = isinstance(native, pa.ChunkedArray) or isinstance(getattr(native, "dtype", None), pd.ArrowDtype)
     if kind in ("lists", "other") and not is_arrow and not isinstance(series.dtype, nw.Decimal):
-        return Cells.of_nothing(series.is_null().to_numpy())
+        return DeclaredCells.of_nothing(series.is_null().to_numpy())
     if kind in ("values", "other") or is_arrow:
         with contextlib.suppress(*NOT_IN_ARROW):
-            return Cells.of_arrow(series.to_arrow())
-    return Cells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
+            return DeclaredCells.of_arrow(series.to_arrow())
+    return DeclaredCells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
 
 
 def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
@@ -144,7 +144,7 @@ def read_parquet(content: Content, choices: Choices, domain: TableDomain | None)
                 n_records += batch.num_rows
                 content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
                 for one, part, kind, name in zip(attributes, parts, kinds, names, strict=True):
-                    part.append(_coded(one, Cells.of_arrow(batch.column(name))).astype(kind))
+                    part.append(_coded(one, DeclaredCells.of_arrow(batch.column(name))).astype(kind))
 
         sound(content, read)
     return _together([np.concatenate(part) for part in parts], attributes)
@@ -173,7 +173,7 @@ def _attributes(columns: Columns, choices: Choices) -> list[_Attribute]:
     return result
 
 
-def _coded(one: _Attribute, cells: Cells) -> npt.NDArray[np.int64]:
+def _coded(one: _Attribute, cells: DeclaredCells) -> npt.NDArray[np.int64]:
     """The codes of the cells of a column."""
     meanings = np.full(cells.n_codes + 1, one.missing, np.int64)  # code -1, missing, picks the last entry
     found = (one.code(value) for piece in cells.pieces for value in piece)

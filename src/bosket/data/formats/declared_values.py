@@ -21,7 +21,7 @@ from bosket.threads import slices
 _VALUES_A_PIECE = 1 << 16
 
 
-class Cells(NamedTuple):
+class DeclaredCells(NamedTuple):
     """The cells of a column as codes, -1 where they are missing."""
 
     codes: Offsets
@@ -32,12 +32,12 @@ class Cells(NamedTuple):
     """The values of the codes that occur, in that order, some at a time; None for what is no value."""
 
     @classmethod
-    def of_list(cls, codes: Offsets, values: list[Any]) -> Cells:
+    def of_list(cls, codes: Offsets, values: list[Any]) -> DeclaredCells:
         """Of values that are objects already."""
         return cls(codes, np.arange(len(values)), len(values), [values])
 
     @classmethod
-    def of_arrow(cls, column: Any) -> Cells:
+    def of_arrow(cls, column: Any) -> DeclaredCells:
         """Of an Arrow column; a word longer than a line of text may be is no value."""
         column = _stored(column)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -49,7 +49,7 @@ class Cells(NamedTuple):
         return cls(codes, np.flatnonzero(occurs[:-1]), len(words), _pieces(words, occurs[:-1]))
 
     @classmethod
-    def of_nothing(cls, is_missing: Any) -> Cells:
+    def of_nothing(cls, is_missing: Any) -> DeclaredCells:
         """Of a column that holds no values, whatever is in its cells, by whether each is missing."""
         codes = np.where(np.asarray(is_missing, np.bool_), np.int64(-1), np.int64(0))
         return cls(codes, np.zeros(1, np.int64), 1, [[None]])

@@ -33,12 +33,11 @@ from bosket.errors import DataError, ParameterError
 Layout: TypeAlias = Literal["one-hot", "long", "list"]
 LAYOUTS: tuple[Layout, ...] = ("one-hot", "long", "list")
 _OTHER_LAYOUTS = (
-    "Read as one-hot. Columns record and item are layout='long', a record a line is layout='list' (--layout on the "
-    "command line); columns of other names are named by record= and item= (--record and --item); cells are parted by "
-    "commas."
+    "Read as one-hot. Columns record and item are layout='long', a record a line is layout='list'; columns of other "
+    "names are named by record= and item=; cells are parted by commas."
 )
-NAME_LISTS = "Name the column, by item= (--item on the command line)."
-NAME_RECORDS = "Where a row has one item, name the column of records too, by record= (--record on the command line)."
+NAME_LISTS = "Name the column, by item=."
+NAME_RECORDS = "Where a row has one item, name the column of records too, by record=."
 LONG_NAMES = ("record", "item")
 """The column names our own long files have; they settle the layout."""
 
@@ -97,7 +96,7 @@ def detect(columns: Columns) -> Layout:
 def two_of_signs(source: Source) -> DataError:
     return source.error(
         "has two columns of 0 and 1, which may be two items, or record numbers and items",
-        hint="Pass layout='one-hot' or layout='long' (--layout on the command line).",
+        hint="Pass layout='one-hot' or layout='long'.",
     )
 
 
@@ -170,7 +169,7 @@ def long_columns(columns: Columns, record: Hashable | None, item: Hashable | Non
     if (record is None or item is None) and len(names) != 2:
         raise columns.source.error(
             f"must have two columns to be read as long, got {len(names)}",
-            hint="Name those of records and items, by record= and item= (--record and --item on the command line).",
+            hint="Name those of records and items, by record= and item=.",
         )
     if record is None:
         record = names[0] if item is None or item == names[1] else names[1]
