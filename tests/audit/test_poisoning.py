@@ -39,6 +39,7 @@ def reports_of(plan: bk.Plan, chosen: list[tuple[int, int]]) -> bk.Reports:
 class TestBound:
     """f (max w - min w), by all that a collector takes."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: str(plan.mechanism))
     def test_it_is_attained(self, plan: bk.Plan) -> None:
         """Two of twenty people who would have sent the report of least weight send that of the largest."""

@@ -161,6 +161,7 @@ def value(name: str, x: float, a: float, c: float) -> float:
     return float(CATALOGUE[name](Contingency.of_counts(np.array([x]), np.array([a]), np.array([c]), 1.0))[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDED)
 def test_measures_are_monotone(name: str) -> None:
     """Not less with more records that have both sides, not more with more that have one."""

@@ -32,6 +32,7 @@ def shown(reports: bk.Reports, itemset: frozenset[int]) -> int:
     return int(reports.counter().supports(items).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_itemsets_that_few_reports_show_carry_a_caution(reports: bk.Reports) -> None:
     found = bk.mine(reports, min_support=0.02, max_size=4)

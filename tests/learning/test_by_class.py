@@ -180,6 +180,7 @@ def test_what_is_refused(reports: ByClassReports) -> None:
         ByClassReports(OWNER, mixed)
 
 
+@pytest.mark.slow
 def test_randomizing_does_without_scikit_learn() -> None:
     """Whoever only sends reports need not install it; whoever learns is told how to."""
     program = (

@@ -261,6 +261,7 @@ def test_many_items() -> None:
     assert caught.value.level == 2
 
 
+@pytest.mark.slow
 def test_too_many_candidates_are_refused_before_they_are_joined() -> None:
     """Two thousand noisy items: 10^9 triples that were walked one by one, for minutes, before they were refused."""
     records = [np.random.default_rng(seed).choice(2000, 8, replace=False).tolist() for seed in range(2000)]

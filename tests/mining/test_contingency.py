@@ -124,6 +124,7 @@ def test_bootstrap_intervals_are_near_the_default_ones() -> None:
         assert high == pytest.approx(estimate.high, abs=0.1 * (estimate.high - estimate.low))
 
 
+@pytest.mark.slow
 def test_the_bootstrap_draws_from_our_randomness() -> None:
     """The same tables for the same seed, others from the secure source, and from nothing else."""
     found = bk.contingency(reports_of(MECHANISMS[0]), {0}, {1})

@@ -184,6 +184,7 @@ def test_a_row_of_millions_of_cells_is_not_made_out(tmp_path: Path, quote: str) 
     assert peak < 60_000_000, "a list of all cells takes more"
 
 
+@pytest.mark.slow
 def test_a_column_of_long_cells_is_not_kept(tmp_path: Path) -> None:
     """Codes of cells were remembered with the cells, however long these were: all of a file, once more."""
     path = tmp_path / "long.csv"
@@ -271,6 +272,7 @@ def test_long_words_of_a_table_are_put_away_first(tmp_path: Path, monkeypatch: A
         assert [record["sex"] for record in table] == ["F", "rest", "other", "none"]
 
 
+@pytest.mark.slow
 def test_words_of_a_table_are_made_objects_some_at_a_time(tmp_path: Path) -> None:
     """Half a million words were half a million objects at once, and once more in each batch of their row group."""
     n = 1 << 19

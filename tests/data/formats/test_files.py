@@ -90,6 +90,7 @@ def test_layouts_that_need_not_be_told(tmp_path: Path) -> None:
     assert Baskets.read(tmp_path / "two.csv") == two  # all 0 and 1, but we know our own header
 
 
+@pytest.mark.slow
 def test_large_files_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bosket.data.formats.parquet_files._RECORDS_A_GROUP", 7)
     monkeypatch.setattr("bosket.data.formats.parquet_files._CELLS_A_GROUP", 20)

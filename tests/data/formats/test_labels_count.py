@@ -80,6 +80,7 @@ FILES: dict[str, tuple[str, str, Write, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
 def test_labels_count_for_what_they_take(tmp_path: Path, kind: str) -> None:
     """Five bytes of a file were 150 to 460 in memory, of which none counted."""
@@ -102,6 +103,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_numbers_are_counted_before_they_are_told_apart(tmp_path: Path, kind: str, monkeypatch: Any) -> None:
     """Two million different numbers took 350 MB until it was known how many they are."""

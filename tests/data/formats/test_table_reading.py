@@ -566,6 +566,7 @@ def test_values_that_a_format_cannot_hold_are_refused_before_anything_is_lost(
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_large_files_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bosket.data.formats.table_files._RECORDS_A_PART", 7)
     table = Table([{"a": str(number % 11), "b": str(number % 13)} for number in range(100)])
@@ -604,6 +605,7 @@ def test_census_as_in_table_1_of_frapp() -> None:
     assert counts["hours-per-week=[80,inf)"] == (frame["hours-per-week"] >= 80).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_census_has_as_many_frequent_itemsets_as_table_3_of_frapp_says() -> None:
     """The paper, with about 50 000 records and minimum support 2 %, has 19, 102, 203, 165, 64, 10 by size.

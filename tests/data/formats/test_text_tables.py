@@ -39,6 +39,7 @@ def wide(path: Path, names: list[str], cells: list[bytes], times: int) -> None:
     write_repeated(path, ",".join(names).encode() + b"\n", rows, times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["one-hot", "long", "table"])
 def test_many_columns_take_no_time_for_each_block(tmp_path: Path, layout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's columns were made anew for each block, ten kilobytes and some ten microseconds for each."""
@@ -71,6 +72,7 @@ def test_a_long_table_is_not_held_as_text(tmp_path: Path, row: bytes, limit: int
     assert table.codes.dtype == np.uint8
 
 
+@pytest.mark.slow
 def test_rows_beyond_the_cap_are_refused_as_they_come(tmp_path: Path) -> None:
     """They were counted once all of them were read, and blank lines looked for."""
     path = tmp_path / "x.csv.gz"

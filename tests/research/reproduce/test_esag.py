@@ -47,6 +47,7 @@ class TestFigures:
         assert threes[-1] < ones[-1] / 5
         assert threes[0] > ones[0] * 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [1, 4, 5])
     def test_less_privacy_discovers_more(self, drawn: dict[int, Figure], number: int) -> None:
         for curve in drawn[number].curves.values():
