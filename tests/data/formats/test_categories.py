@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -112,3 +114,69 @@ def test_the_card_says_that_items_are_categories() -> None:
     again = Domain.from_json(domain.to_json())
     assert (again, again.is_declared) == (domain, False)
     assert Domain(ITEMS).to_json() == {"kind": "items", "items": ITEMS, "declared": True}
+
+
+EQUAL = [1, 1.0, True, 1 + 0j, Decimal("1.0"), Fraction(1), np.float32(1), np.bool_(True)]
+
+
+@pytest.mark.parametrize("first", EQUAL, ids=repr)
+@pytest.mark.parametrize("usual", [1, True], ids=repr)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"values": {"a": ["1", "2"]}},
+        {"values": {"a": [1, 2]}},
+        {"values": {"a": ["True", "False", "2"]}},
+        {"values": {"a": {"yes": ["True"], "two": [2]}}},
+        {"bins": {"a": [0, 1, 2]}},
+    ],
+    ids=str,
+)
+def test_of_equal_values_the_first_decides_nothing_in_a_table(first: Any, usual: Any, how: dict[str, Any]) -> None:
+    """pandas keeps of equal categories the one that it saw first."""
+    plain = Table.from_frame(pd.DataFrame({"a": categories([usual] * 5 + [2])}), unknown="other", **how)
+    odd = Table.from_frame(pd.DataFrame({"a": categories([first, *[usual] * 5, 2])}), unknown="other", **how)
+    assert odd.codes[1:].tolist() == plain.codes.tolist()
+    assert odd.codes[0] == odd.codes[1]
+    assert odd.domain.attributes[0].values[int(odd.codes[0, 0])] != "other"
+
+
+def test_values_that_would_be_one_once_they_are_read_are_refused() -> None:
+    frame = pd.DataFrame({"a": [1]})
+    with pytest.raises(ParameterError, match="two values of 'a' that are written alike"):
+        Table.from_frame(frame, values={"a": ["1", "True"]}, unknown="other")
+    together = Table.from_frame(frame, values={"a": {"yes": ["1", "True"], "no": ["0"]}}, unknown="other")
+    assert together.codes.tolist() == [[0]]
+
+
+def halves(*parts: list[float]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(np.array(part, np.float16)).dictionary_encode() for part in parts])
+
+
+@pytest.mark.parametrize("as_frame", [pa.Table.to_pandas, lambda table: table], ids=["pandas", "arrow"])
+@pytest.mark.parametrize("declared", [True, False])
+def test_half_precision_in_chunks_of_different_dictionaries(as_frame: Any, declared: bool) -> None:
+    """Arrow puts such dictionaries together by their bits: 1 became 15360 for everybody, for one value more."""
+    how: dict[str, Any] = {"types_mapper": pd.ArrowDtype} if as_frame is pa.Table.to_pandas else {}
+    column = halves([1, 2], [1, 2, 3])
+    frame = as_frame(pa.table({"record": range(5), "item": column}), **how)
+    items = {"items": [1, 2], "unknown": "drop"} if declared else {}
+    assert list(Baskets.from_frame(frame, layout="long", **items))[:4] == [(1,), (2,), (1,), (2,)]
+    values = {"values": {"a": ["1", "2"]}, "unknown": "other"} if declared else {}
+    table = Table.from_frame(as_frame(pa.table({"a": column}), **how), **values)
+    assert table.codes[:, 0].tolist() == [0, 1, 0, 1, 2]
+    lists = pa.chunked_array(
+        [pa.ListArray.from_arrays(pa.array([0, *range(1, len(chunk) + 1)]), chunk) for chunk in column.chunks]
+    )
+    found = Baskets.from_frame(as_frame(pa.table({"item": lists}), **how), layout="list", **items)
+    assert list(found)[:4] == [(1,), (2,), (1,), (2,)]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.duration("s"), pa.timestamp("s")], ids=str)
+@pytest.mark.parametrize("last", [0, 2**31 - 1])
+def test_dates_that_a_dictionary_codes_are_refused_by_their_type(kind: pa.DataType, last: int) -> None:
+    width = pa.int32() if kind == pa.date32() else pa.int64()
+    days = pa.array([18262, last], width).cast(kind).dictionary_encode()
+    for frame in (pa.table({"record": [1, 2], "item": days}), pa.table({"2020-01-01": days})):
+        with pytest.raises(DataError, match="whose type is"):
+            Baskets.from_frame(frame, items=["2020-01-01"], unknown="drop")

@@ -173,11 +173,33 @@ def _codes_of_list(column: list[Any]) -> tuple[Offsets, list[Hashable]]:
     return np.array(codes, np.int64), list(index)
 
 
+def without_half_codes(column: Any) -> Any:
+    """An Arrow column in which no dictionary codes numbers of half precision.
+
+    Where chunks have different dictionaries, Arrow makes one of them by the bits of such numbers and takes these for
+    the numbers: 1 becomes 15360 as soon as one chunk has a value more.
+    """
+    kind = _without_half_codes(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _without_half_codes(kind: Any) -> Any:
+    types = pa.types
+    if types.is_dictionary(kind) and types.is_float16(kind.value_type):
+        return kind.value_type
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_without_half_codes(kind.value_type), kind.list_size)
+    if types.is_large_list(kind):
+        return pa.large_list(_without_half_codes(kind.value_type))
+    return pa.list_(_without_half_codes(kind.value_type)) if types.is_list(kind) else kind
+
+
 def encoded(column: Any) -> tuple[Offsets, Any]:
     """A code for each value of an Arrow column, -1 where missing, and an array of the values coded."""
     chunks = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     if pa.types.is_null(chunks.type):  # of which Arrow makes no one dictionary
         return np.full(len(chunks), -1, np.int64), pa.array([], pa.null())
+    chunks = without_half_codes(chunks)
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(pc.is_nan(chunks), pa.scalar(None, chunks.type), _without_sign_of_zero(chunks))
     if pa.types.is_dictionary(chunks.type):

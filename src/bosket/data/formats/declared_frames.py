@@ -28,8 +28,8 @@ from bosket.data.formats.columns import MEANINGS, Columns, encoded, is_absent
 from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_records import kept, refused
-from bosket.data.formats.declared_values import text_of, values_of, with_bytes
-from bosket.data.formats.frames import FRAME, collected
+from bosket.data.formats.declared_values import can_hold, text_of, values_of, with_bytes
+from bosket.data.formats.frames import FRAME, arrow_of, collected
 from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
@@ -103,14 +103,18 @@ def kind_of(series: nw.Series[Any]) -> ColumnKind:
 
 
 def _is_foreign(native: Any) -> bool:
-    """Whether a type that narwhals does not know cannot hold items: bins and periods of pandas, bytes of one length."""
+    """Whether a type that narwhals does not know cannot hold items: bins and periods of pandas, bytes of one length,
+    dates and times that a dictionary codes.
+    """
     kind = native.dtype if isinstance(native, pd.Series) else getattr(native, "type", None)
     if isinstance(kind, pd.IntervalDtype | pd.PeriodDtype):
         return True
     kind = kind.pyarrow_dtype if isinstance(kind, pd.ArrowDtype) else kind
+    is_coded = False
     while isinstance(kind, pa.DataType) and hasattr(kind, "value_type"):  # of lists and of dictionaries
+        is_coded = isinstance(kind, pa.DictionaryType)
         kind = kind.value_type
-    return isinstance(kind, pa.FixedSizeBinaryType)
+    return isinstance(kind, pa.FixedSizeBinaryType) or (is_coded and not can_hold(kind))
 
 
 def _is_value(kind: Any) -> bool:
@@ -139,7 +143,7 @@ def cells_of(series: nw.Series[Any], kind: ColumnKind) -> tuple[Offsets, list[An
         return categories.codes_of(native), list(map(_as_text, categories.values_of(native)))
     if kind == "values":
         try:
-            return values_of(series.to_arrow())
+            return values_of(arrow_of(series))
         except NOT_IN_ARROW:
             pass
     native = series.to_native()
@@ -201,7 +205,7 @@ def _record_codes(data: _Frame, at: int) -> Offsets:
     series, kind = data.series[at], data.kinds[at]
     if kind in ("values", "other") and not isinstance(series.dtype, nw.Unknown):
         try:
-            return encoded(with_bytes(series.to_arrow()))[0]
+            return encoded(with_bytes(arrow_of(series)))[0]
         except pa.ArrowNotImplementedError:  # of nested types
             kind = "lists"
         except NOT_IN_ARROW:
@@ -232,7 +236,7 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
     if data.kinds[at] != "lists":
         raise FRAME.error(data.must(at, "lists of text or numbers"))
     try:
-        column = data.series[at].to_arrow()
+        column = arrow_of(data.series[at])
         sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         cells = values_of(pc.list_flatten(column))
     except NOT_IN_ARROW:

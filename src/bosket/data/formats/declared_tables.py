@@ -10,9 +10,10 @@ with its line.  Every record has one value of each attribute.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import narwhals as nw
@@ -27,18 +28,19 @@ from bosket.data.formats.declared_frames import NOT_IN_ARROW, cells_of, kind_of
 from bosket.data.formats.declared_layouts import check_names
 from bosket.data.formats.declared_lines import cells_of_lines, header_of
 from bosket.data.formats.declared_values import DeclaredCells
-from bosket.data.formats.frames import FRAME, collected
+from bosket.data.formats.frames import FRAME, arrow_of, collected
 from bosket.data.formats.lines import whole_lines
+from bosket.data.formats.lookup import place_of, places_of
 from bosket.data.formats.parquet_opening import opened, sound
 from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.sources import Content
 from bosket.data.formats.vocabulary import Index
-from bosket.data.tables.codings import MISSING, Coding
+from bosket.data.tables.codings import MISSING, Coding, looks_missing
 from bosket.data.tables.columns import Choices
 from bosket.data.tables.domain import Attribute, Codes, TableDomain
 from bosket.errors import ParameterError
 
-_READABLE = (str, bool, int, float, Decimal, np.bool_, np.integer, np.floating)
+_READABLE = (str, bool, int, float, complex, Decimal, Fraction, np.bool_, np.number)
 _REMEMBERED = 1 << 16  # cells of a column whose codes are kept at hand
 _SHORT = 1 << 8  # bytes of such a cell
 
@@ -52,6 +54,8 @@ class _Attribute:
     attribute: Attribute
     missing: int
     unknown: int
+    places: dict[Hashable, int] | None
+    """From what stands for a declared value to its place, however it is written; None for bins."""
     known: dict[bytes, int] = field(default_factory=dict)
 
     def code(self, cell: object) -> int:
@@ -60,12 +64,23 @@ class _Attribute:
         if issubclass(kind, np.timedelta64) or not issubclass(kind, _READABLE):  # a time passes for a whole number
             return self.unknown
         try:
-            found = self.coding.code(cell)
+            found = self._code_of(cell)
         except Exception:  # noqa: BLE001  # a number of thousands of digits, a subclass that makes errors
             return self.unknown
         if found == MISSING:
             return self.missing
         return found if found >= 0 else self.unknown
+
+    def _code_of(self, cell: Any) -> int:
+        """By equality: of equal values, as 1, 1.0, True and 1+0j are, other records decide which one is kept."""
+        if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
+            cell = cell.real
+        if self.places is None:
+            return self.coding.code(int(cell) if isinstance(cell, bool | np.bool_) else cell)
+        found = place_of(cell, self.places)
+        if found is not None:
+            return found
+        return MISSING if looks_missing(cell) else self.coding.rest
 
     def code_of_text(self, cell: bytes) -> int:
         """The same of a cell of a text file."""
@@ -93,7 +108,7 @@ def _cells_of(series: nw.Series[Any]) -> DeclaredCells:
         return DeclaredCells.of_nothing(series.is_null().to_numpy())
     if kind in ("values", "other") or is_arrow:
         with contextlib.suppress(*NOT_IN_ARROW):
-            return DeclaredCells.of_arrow(series.to_arrow())
+            return DeclaredCells.of_arrow(arrow_of(series))
     return DeclaredCells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
 
 
@@ -169,7 +184,8 @@ def _attributes(columns: Columns, choices: Choices) -> list[_Attribute]:
         if choices.unknown not in attribute.values:
             attribute = Attribute(name, (*attribute.values, choices.unknown))
         unknown = attribute.values.index(choices.unknown)
-        result.append(_Attribute(at, coding, attribute, unknown if missing == MISSING else missing, unknown))
+        known = None if coding.ends is not None else places_of(coding.cells, f"values of {name!r}", parameter="values")
+        result.append(_Attribute(at, coding, attribute, unknown if missing == MISSING else missing, unknown, known))
     return result
 
 

@@ -41,7 +41,7 @@ class DeclaredCells(NamedTuple):
         """Of an Arrow column; a word longer than a line of text may be is no value."""
         column = _stored(column)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if not _can_hold(kind):
+        if not can_hold(kind):
             return cls.of_nothing(pc.is_null(column if kind == column.type else column.cast(kind)))
         codes, words = encoded(_with_bytes(column, "no text"))
         occurs = np.zeros(len(words) + 1, np.bool_)
@@ -63,7 +63,7 @@ def _stored(column: Any) -> Any:
     return pa.chunked_array([chunk.storage for chunk in chunks], column.type.storage_type)
 
 
-def _can_hold(kind: Any) -> bool:
+def can_hold(kind: Any) -> bool:
     """Whether cells of this type may stand for a declared value: text and numbers do."""
     types = pa.types
     return _is_text(kind) or any(

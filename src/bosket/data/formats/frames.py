@@ -15,7 +15,7 @@ from narwhals.exceptions import DuplicateError
 
 from bosket.data.baskets.rows import plain
 from bosket.data.formats import categories
-from bosket.data.formats.columns import Column, Columns, whole
+from bosket.data.formats.columns import Column, Columns, whole, without_half_codes
 from bosket.data.formats.sources import Source
 from bosket.errors import DataError
 
@@ -94,6 +94,16 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
+def arrow_of(series: nw.Series[Any]) -> Any:
+    """The column as Arrow."""
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.ArrowDtype):
+        native = native.array.__arrow_array__()  # type: ignore[attr-defined]  # the protocol of Arrow
+    if not isinstance(native, pa.ChunkedArray):
+        return series.to_arrow()
+    return without_half_codes(native).combine_chunks()
+
+
 def _column(series: nw.Series[Any]) -> Column:
     """The column as Arrow, else as a list: mixed types, sparse pandas columns, polars objects."""
     if series.dtype == nw.Object and series.implementation.is_polars():
@@ -104,7 +114,7 @@ def _column(series: nw.Series[Any]) -> Column:
     if isinstance(native, pd.Series) and native.dtype == object and _is_mixed(native):
         return list(native)
     try:
-        return series.to_arrow()
+        return arrow_of(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         values = series.to_numpy()
     return values.tolist() if values.dtype == object else pa.array(values)

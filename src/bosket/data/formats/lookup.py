@@ -44,18 +44,7 @@ class Lookup:
         if any(map(is_missing, domain.labels)):
             must = f"The '{parameter}' parameter must not name None or NaN, which stand for what is missing."
             raise ParameterError(must, parameter=parameter, value=None)
-        places: dict[Hashable, int] = {}
-        for at, label in enumerate(domain.labels):
-            for key in {_key(label), *_other_ways(label)}:
-                if places.setdefault(key, at) != at:
-                    raise ParameterError(
-                        f"The '{parameter}' parameter must not name two items that are written alike, such as 1 and "
-                        "'1', or that are equal once they are read, such as 1 and 'True'.",
-                        parameter=parameter,
-                        value=label,
-                        hint="Whether a column holds numbers or text is decided by all its records together.",
-                    )
-        return cls(domain, places)
+        return cls(domain, places_of(zip(domain.labels, range(len(domain)), strict=True), "items", parameter=parameter))
 
     @classmethod
     def where_clear(cls, domain: Domain) -> Lookup:
@@ -70,12 +59,10 @@ class Lookup:
     def item(self, value: object) -> int:
         """The id of the item, -1 for a value that stands for none, whatever it is and whatever it raises."""
         try:
-            found = self.places.get(_key(value), -1)
-            if found < 0 and isinstance(value, np.float16 | np.float32):
-                found = self.places.get(float(str(value)), -1)  # with the fewest digits, as in files
+            found = place_of(value, self.places)
         except Exception:  # noqa: BLE001  # a hash or a comparison of somebody else's object
             return -1
-        return found
+        return -1 if found is None else found
 
     def items(self, values: list[Any]) -> list[int]:
         """The id of the item of each value, -1 for one that stands for none."""
@@ -83,6 +70,30 @@ class Lookup:
             places = self.places
             return [places.get(value, -1) for value in values]
         return list(map(self.item, values))
+
+
+def places_of(labels: Iterable[tuple[Hashable, int]], what: str, *, parameter: str) -> dict[Hashable, int]:
+    """From all that stands for a label to its number; refused where one value would stand for two numbers."""
+    places: dict[Hashable, int] = {}
+    for label, at in labels:
+        for key in {_key(label), *_other_ways(label)}:
+            if places.setdefault(key, at) != at:
+                raise ParameterError(
+                    f"The '{parameter}' parameter must not name two {what} that are written alike, such as 1 and '1', "
+                    "or that are equal once they are read, such as 1 and 'True'.",
+                    parameter=parameter,
+                    value=label,
+                    hint="Whether a column holds numbers or text is decided by all its records together.",
+                )
+    return places
+
+
+def place_of(value: object, places: dict[Hashable, int]) -> int | None:
+    """The number of the label that a value stands for, None where it stands for none."""
+    found = places.get(_key(value))
+    if found is None and isinstance(value, np.float16 | np.float32):
+        found = places.get(float(str(value)))  # with the fewest digits, as in files
+    return found
 
 
 def record_key(name: object) -> Hashable | None:

@@ -40,6 +40,10 @@ class Coding:
     is_declared: bool = True
     ends: tuple[float, ...] | None = None
     """The lower ends of bins, for which whole columns of numbers take a shorter way."""
+    cells: tuple[tuple[Hashable, int], ...] = ()
+    """The cells that were declared, each with the place of its value; none for bins."""
+    rest: int = BAD
+    """What all other cells stand for."""
 
 
 def looks_missing(cell: Hashable) -> bool:
@@ -120,7 +124,7 @@ def declared(name: str, values: DeclaredValues, *, is_declared: bool = True) -> 
 
     must = f"hold one of its {len(names)} declared values"
     hint = "Declare the value too, or make a group of all others: values={'name': {..., 'Other': '*'}}."
-    return Coding(names, code, must, hint, is_declared)
+    return Coding(names, code, must, hint, is_declared, cells=tuple(cells), rest=rest)
 
 
 def _groups(name: str, values: Groups) -> tuple[tuple[Hashable, ...], list[tuple[Hashable, int]], int]:
