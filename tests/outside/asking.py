@@ -47,9 +47,8 @@ def responded(truth: npt.NDArray[np.int64], n: int, keep: float, rng: Randomness
 
 def promised(mechanism: bk.Mechanism, keep: float, n: int, reports: int) -> LocalGuarantee:
     record = Amplification(math.log(keep * (n - 1) / (1 - keep)), "any two records")
-    return LocalGuarantee(
-        mechanism=str(mechanism), item=record, record=record, person=record.repeated(reports, "a person")
-    )
+    person = record.repeated(reports, "a person")
+    return LocalGuarantee(mechanism=str(mechanism), item=record, record=record, person=person, reports=reports)
 
 
 # -- questions about items ----------------------------------------------------------------------------------------
