@@ -171,6 +171,17 @@ def test_items_are_apart_where_the_channel_says_so(case: Case) -> None:
 
 
 @each
+def test_itemsets_are_alike_where_the_channel_says_so(case: Case) -> None:
+    """Those of a size have the same weights and variances, so that one stands for all."""
+    strata = {stratum for record in case.taken for stratum, _ in case.law(record, case.population)}
+    for rows in case.itemsets if case.channel.items_alike else ():
+        for stratum in strata:
+            weights, least = case.channel.weights(rows, stratum), case.channel.least_variances(rows, stratum)
+            np.testing.assert_allclose(weights, np.broadcast_to(weights[0], weights.shape), atol=1e-12)
+            np.testing.assert_allclose(least, least[0], atol=1e-12)
+
+
+@each
 def test_reports_follow_the_law(case: Case) -> None:
     """For each record, and for people with several, 400 000 reports; a law with 0.01 moved would be caught."""
     n = 400_000

@@ -18,6 +18,7 @@ from bosket.mechanisms.matrix import marginal_cells
 from bosket.privacy import Influence
 from tests.contracts.cases import CASES as EVERY
 from tests.contracts.cases import KEPT, TABLE
+from tests.outside.thin import Thin, ThinChannel
 
 ATTRIBUTES = {"a": "wxyz", "b": "xyz", "c": "xy"}
 MORE = [
@@ -204,3 +205,25 @@ def test_influence_takes_time_by_the_domain_alone(mechanism: bk.Mechanism) -> No
     started = time.perf_counter()
     assert [isinstance(channel.influence(k), Influence) for k in (1, 2, 3)] == [True] * 3
     assert time.perf_counter() - started < 5
+
+
+class TestWithoutAClosedForm:
+    """The method that a channel has from the start: Thin of outside states its transition and no more."""
+
+    def test_itemsets_with_an_erased_item_are_left_out(self) -> None:
+        mechanism = Thin(keep={"a": 0.0, "b": 0.5, "c": 0.25})
+        found = mechanism.influence(bk.Domain(list("abc")))
+        assert [(part.size, part.high) for part in found] == [(1, 4.0), (2, 8.0)]
+        assert mechanism.guarantee(bk.Domain(list("abc"))).influence == found
+
+    def test_a_card_is_made_where_all_is_erased(self) -> None:
+        assert Thin(keep=0.0).guarantee(bk.Domain(list("abc"))).influence == ()
+
+    def test_alike_itemsets_are_as_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same numbers, and of any number of items."""
+        domain, many = bk.Domain(list("abcd")), bk.Domain(range(5000))
+        each = Thin(keep=0.8).influence(domain)
+        assert [part.size for part in Thin(keep=0.8).influence(many)] == [1]
+        monkeypatch.setattr(ThinChannel, "items_alike", True)
+        assert Thin(keep=0.8).influence(domain) == each == Thin(keep=0.8).influence(many)
+        assert Thin(keep=0.0).influence(many) == ()

@@ -153,14 +153,29 @@ class Channel(ABC):
 
         ``max_size`` is the largest size that a report may state, where sizes are sent.  None where no itemset of k
         items can be estimated, or where weights are not known before there are reports.  Here by enumeration, where
-        there are few enough itemsets; closed forms are tested against it.
+        there are few enough itemsets, or all are alike; those that hold an erased item are left out.  Closed forms are
+        tested against it.
         """
         n = len(self.domain)
-        if k > n or not self.recovers(k, ()) or math.comb(n, k) << k > _ENUMERATED:
+        if k > n or not self.recovers(k, ()):
             return None
-        weights = self.weights(np.array(list(combinations(range(n), k)), np.int32))
+        if not self.items_alike and math.comb(n, k) << k > _ENUMERATED:
+            return None
+        itemsets = [tuple(range(k))] if self.items_alike else list(combinations(range(n), k))
+        weights = self._weights_but_of_erased(np.array(itemsets, np.int32))
+        if not len(weights):
+            return None
         low, high = weights.min(axis=1), weights.max(axis=1)
         return Influence(k, low=float(low.min()), high=float(high.max()), width=float((high - low).max()))
+
+    def _weights_but_of_erased(self, itemsets: ItemsetRows) -> Floats:
+        """The weights of those itemsets that have any, a row each."""
+        try:
+            return self.weights(itemsets)
+        except SingularChannelError:
+            if len(itemsets) == 1:
+                return np.empty((0, 1 << itemsets.shape[1]))
+        return np.concatenate([self._weights_but_of_erased(row[None, :]) for row in itemsets])
 
     def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
         """The largest ln E exp(tilt T) over records of at most ``max_size`` items, T the number of items shown.
@@ -259,7 +274,8 @@ class RecordChannel(Channel):
         return SingularChannelError(
             f"Nothing can be estimated about {shown}: the reports do not depend on the truth there.",
             items=labels,
-            hint="A keep of 1/2 for present and absent items erases them; mine(..., items=...) goes on without them.",
+            hint="Parameters by which present and absent items look alike, as a keep of 1/2 makes them, erase an item; "
+            "mine(..., items=...) goes on without it.",
         )
 
 
