@@ -117,7 +117,7 @@ class TestFromOutside:
     @pytest.mark.parametrize(
         ("settings", "said"),
         [
-            ((), "The 'keep' parameter of Thin must be given, as in --set keep=..."),
+            ((), "The 'keep' parameter of Thin must be given, as in --set keep=VALUE."),
             (("keep=1.5",), "The 'keep' parameter of Thin must lie in [0, 1], got 1.5."),
             (("keep=much",), "The 'keep' parameter of Thin must be a number, got 'much'."),
             (("keep=",), "The 'keep' parameter of Thin must be a number, got ''."),

@@ -169,7 +169,7 @@ def settings_of(mechanism: type[Mechanism], settings: Iterable[ParameterSetting]
         values[name] = _value(mechanism, declared[name], text)
     missing = [name for name, one in declared.items() if one.is_required and name not in values]
     if missing:
-        raise _wrong(mechanism, missing[0], f"must be given, as in --set {missing[0]}=...")
+        raise _wrong(mechanism, missing[0], f"must be given, as in --set {missing[0]}=VALUE")
     return values
 
 
