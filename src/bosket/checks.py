@@ -79,6 +79,15 @@ def check_positive(name: str, value: Any, *, of: str | None = None) -> float:
     return float(value)
 
 
+def check_epsilon(name: str, value: Any, *, of: str | None = None) -> float:
+    """A privacy loss: a number, at least 0, and infinite where nothing is promised."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not value >= 0:  # nan is not
+        hint = "Infinity less infinity, and 0 times it, are no numbers." if is_number and math.isnan(value) else None
+        raise _fail(name, of, "be a number, at least 0, or infinite", value, hint)
+    return float(value)
+
+
 def check_integer(name: str, value: Any, *, least: int, most: int | None = None, of: str | None = None) -> int:
     """A whole number within its bounds."""
     if (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from bosket.checks import check_integer, check_probability
+from bosket.checks import check_epsilon, check_integer, check_probability
 from bosket.privacy.influence import Influence
 
 MOST_REPORTS = 10**9
@@ -28,6 +28,9 @@ class Amplification:
 
     epsilon: float
     unit: str
+
+    def __post_init__(self) -> None:
+        check_epsilon("epsilon", self.epsilon, of="Amplification")
 
     @property
     def gamma(self) -> float:
