@@ -91,7 +91,12 @@ class Channel(ABC):
         return PackedBits.batch(*self.randomize_bits(bits, rng))
 
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
-        """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several."""
+        """Randomize packed records, perhaps in place; return them with each record's stratum, if there are several.
+
+        Item i is bit i % 64 of word i // 64.  ``rng.xor_bernoulli`` flips each bit on its own, by the probabilities of
+        two :class:`~bosket.randomness.Thresholds`; the law is that of their ``probability``, multiples of 2**-53, and
+        not of the numbers asked for.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define randomize, or randomize_bits for packed bits.")
 
     def record_size(self, stratum: int) -> int | None:
@@ -219,6 +224,8 @@ class RecordChannel(Channel):
     def transition(self, itemset: tuple[int, ...], stratum: int | None = None) -> Floats:
         """M[x, y] = Pr(report shows pattern y | truth shows pattern x); bit j of a pattern stands for the j-th item.
 
+        So an item that comes later stands first in a Kronecker product: ``matrix = np.kron(of_the_item, matrix)``.
+        ``stratum`` is a label that reports carry, as the record size that they state; 0 or None where there is but one.
         A row of zeros stands for a pattern that no record of the stratum can show.
         """
 
@@ -331,7 +338,14 @@ class Mechanism(ABC):
     def guarantee(
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
     ) -> LocalGuarantee:
-        """The promise to a person whose records have at most ``max_size`` items and who sends ``reports`` of them."""
+        """The promise to a person whose records have at most ``max_size`` items and who sends ``reports`` of them.
+
+        ``item`` is about two records that differ in one item; in one attribute, on a table (``domain.groups`` is not
+        None); in one item exchanged for another, where sizes are sent.  ``record`` is about any two records of at most
+        ``max_size`` items each, which may differ in twice as many, and ``person`` about all ``reports`` of a record,
+        randomized afresh: ``record.repeated(reports, unit)``.  Where items are randomized on their own,
+        :mod:`bosket.privacy.product` finds the worst two records and rounds outward.
+        """
 
     def influence(
         self,
