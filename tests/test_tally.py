@@ -276,3 +276,17 @@ class TestFiles:
         pq.write_table(table.set_column(at, "stratum", pa.array([4] * len(table), pa.int32())), path)
         with pytest.raises(bk.DataError):
             bk.Tally.read(path)
+
+
+def test_tests_of_dependence_end_however_many_people_a_tally_claims(tmp_path: Path) -> None:
+    """1.7 kB that claim 2^53 people: summed table by table, one pair took an hour, and Ctrl-C was not heard."""
+    plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.9))
+    records = [["a", "b"], ["a"], ["b", "c"], []] * 16
+    small = bk.Tally.of(plan.randomize(bk.Baskets(records, items=["a", "b", "c"]), rng=bk.Seeded(1)))
+    large = bk.Tally._made(plan, small.rows.copy(), small.counts * ((1 << 53) // 64), "secure")
+    large.write(tmp_path / "tally.parquet")
+    read = bk.Tally.read(tmp_path / "tally.parquet")
+    assert read.n_records == 1 << 53
+    assert len(bk.dependent_pairs(read)) > 0
+    rules = bk.mine(read, min_support=0.05).rules(min_threshold=0.1, adjust="by")
+    assert rules["p_value"].between(0, 1).all()

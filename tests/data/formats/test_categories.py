@@ -160,9 +160,9 @@ def test_half_precision_in_chunks_of_different_dictionaries(as_frame: Any, decla
     how: dict[str, Any] = {"types_mapper": pd.ArrowDtype} if as_frame is pa.Table.to_pandas else {}
     column = halves([1, 2], [1, 2, 3])
     frame = as_frame(pa.table({"record": range(5), "item": column}), **how)
-    items = {"items": [1, 2], "unknown": "drop"} if declared else {}
+    items: dict[str, Any] = {"items": [1, 2], "unknown": "drop"} if declared else {}
     assert list(Baskets.from_frame(frame, layout="long", **items))[:4] == [(1,), (2,), (1,), (2,)]
-    values = {"values": {"a": ["1", "2"]}, "unknown": "other"} if declared else {}
+    values: dict[str, Any] = {"values": {"a": ["1", "2"]}, "unknown": "other"} if declared else {}
     table = Table.from_frame(as_frame(pa.table({"a": column}), **how), **values)
     assert table.codes[:, 0].tolist() == [0, 1, 0, 1, 2]
     lists = pa.chunked_array(

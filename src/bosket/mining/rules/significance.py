@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 _ROWS = 1 << 16
+_TABLES = 1 << 10
 
 
 def check_testable(found: FrequentItemsets) -> None:
@@ -77,8 +78,9 @@ def _exact(family: Family, rows: Places, antecedents: Places) -> tuple[Floats, F
     x, a, c = (counts[rows, side] for side in (family.full, antecedents, family.full ^ antecedents))
     n = float(family.n_records)
     tails = np.empty((2, len(rows)))
-    for tail, is_upper in zip(tails, (True, False), strict=True):
-        fisher_tail(x, a, c, n, is_upper, tail)
+    for start, stop in slices(len(rows), _TABLES):  # Ctrl-C is answered between two of them
+        for tail, is_upper in zip(tails, (True, False), strict=True):
+            fisher_tail(x[start:stop], a[start:stop], c[start:stop], n, is_upper, tail[start:stop])
     if not family.evidence.is_exact:  # an item that is reported less often where it is
         tails = np.where(family.turned[rows], tails[::-1], tails)
     return tails[0], tails[1]
