@@ -1,7 +1,8 @@
 """Compiled loops over lines of text: cells and tokens looked up in a declared vocabulary, ends of rows.
 
 A vocabulary is ``letters``, the labels in UTF-8 one after the other; ``offsets``, where each begins and the last ends;
-and ``table``, a hash table of places among them with open addressing, -1 where a slot is free.
+``table``, a hash table of places among them with open addressing, -1 where a slot is free; and ``seed``, a secret of
+the process, without which nobody can choose labels that crowd together.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ if TYPE_CHECKING:
 UNKNOWN, BLANK = -1, -2
 """What a cell is that is not in the vocabulary, and one of no letters."""
 
+MOST_STEPS = 1 << 10
+"""Slots that are looked at for a label: half of them are free, so chance does not lead that far."""
+
 
 @compiled
-def find(text: Text, start: int, stop: int, letters: Text, offsets: Offsets, table: ItemIds) -> int:
-    """The slot in the table of the label that is written so, or the free slot where it would be; FNV-1a."""
-    code = np.uint64(14695981039346656037)
+def _slot(text: Text, start: int, stop: int, letters: Text, offsets: Offsets, table: ItemIds, seed: int) -> int:
+    """The slot of the label that is written so, or the free one where it would be; -1 if many others crowd it."""
+    code = np.uint64(14695981039346656037) ^ np.uint64(seed)  # FNV-1a
     for at in range(start, stop):
         code = (code ^ np.uint64(text[at])) * np.uint64(1099511628211)
-    code ^= code >> np.uint64(32)
-    slot: int = np.int64(code & np.uint64(table.size - 1))
-    while table[slot] >= 0:
+    code = (code ^ (code >> np.uint64(32))) * np.uint64(0xFF51AFD7ED558CCD)  # MurmurHash3
+    slot: int = np.int64((code >> np.uint64(32)) & np.uint64(table.size - 1))
+    for _ in range(MOST_STEPS):
+        if table[slot] < 0:
+            return slot
         first = offsets[table[slot]]
         if offsets[table[slot] + 1] - first == stop - start:
             at = start
@@ -38,19 +44,38 @@ def find(text: Text, start: int, stop: int, letters: Text, offsets: Offsets, tab
             if at == stop:
                 return slot
         slot = (slot + 1) & (table.size - 1)
-    return slot
+    return -1
 
 
 @compiled
-def index(letters: Text, offsets: Offsets, table: ItemIds) -> None:
-    """Fill an empty table with the labels, which are all different."""
+def find(text: Text, start: int, stop: int, letters: Text, offsets: Offsets, table: ItemIds, seed: int) -> int:
+    """The label that is written so; UNKNOWN for none.  No label is further from its slot than steps are taken."""
+    slot = _slot(text, start, stop, letters, offsets, table, seed)
+    return table[slot] if slot >= 0 else UNKNOWN
+
+
+@compiled
+def index(letters: Text, offsets: Offsets, table: ItemIds, seed: int) -> bool:
+    """Fill an empty table with the labels, which are all different; False if too many crowd together."""
     for label in range(offsets.size - 1):
-        table[find(letters, offsets[label], offsets[label + 1], letters, offsets, table)] = label
+        slot = _slot(letters, offsets[label], offsets[label + 1], letters, offsets, table, seed)
+        if slot < 0:
+            return False
+        table[slot] = label
+    return True
 
 
 @compiled
 def tokens(
-    text: Text, letters: Text, offsets: Offsets, table: ItemIds, last: Offsets, line: int, ends: Offsets, items: ItemIds
+    text: Text,
+    letters: Text,
+    offsets: Offsets,
+    table: ItemIds,
+    seed: int,
+    last: Offsets,
+    line: int,
+    ends: Offsets,
+    items: ItemIds,
 ) -> tuple[int, int, int]:
     """The labels of whole lines of tokens with blanks between: how many, of how many lines, and the first bad line.
 
@@ -79,11 +104,11 @@ def tokens(
                     break
                 is_number &= 48 <= text[at] <= 57
                 at += 1
-            label = table[find(text, start, at, letters, offsets, table)]
+            label = find(text, start, at, letters, offsets, table, seed)
             if label < 0 and is_number:
                 while start < at - 1 and text[start] == 48:
                     start += 1
-                label = table[find(text, start, at, letters, offsets, table)]
+                label = find(text, start, at, letters, offsets, table, seed)
             if label < 0:
                 if bad == 0:
                     bad = line + lines
@@ -102,6 +127,7 @@ def cells(
     letters: Text,
     offsets: Offsets,
     table: ItemIds,
+    seed: int,
     most: int,
     rows: ItemIds,
     labels: ItemIds,
@@ -151,7 +177,7 @@ def cells(
                 at += 1
             label = BLANK
             if is_quoted or written > first:
-                label = table[find(plain, first, written, letters, offsets, table)]
+                label = find(plain, first, written, letters, offsets, table, seed)
                 if label < 0 and written == first:
                     label = BLANK
             rows[found] = lines

@@ -62,6 +62,7 @@ def one_hot_rows(
     letters: Text,
     offsets: Offsets,
     table: ItemIds,
+    seed: int,
     meanings: Signs,
     items: ItemIds,
     sizes: ItemIds,
@@ -88,7 +89,7 @@ def one_hot_rows(
                 at += 1
             if meaning < 0 or (at < text.size and text[at] != 44 and text[at] != 10 and text[at] != 13):
                 at, written, _ = scan_cell(text, start, plain, 0)
-                word = table[find(plain, 0, written, letters, offsets, table)] if written else -1
+                word = find(plain, 0, written, letters, offsets, table, seed) if written else -1
                 meaning = meanings[word] if word >= 0 else -1
                 if at == start:
                     meaning = 0

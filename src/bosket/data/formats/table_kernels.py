@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bosket.compiling import compiled
+from bosket.data.formats.line_kernels import MOST_STEPS
 from bosket.data.formats.row_kernels import after_line_end, scan_cell
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ DONE, FULL, CROWDED, MISCOUNTED, GAP = range(5)
 
 AT, ROW, LINE, N_WORDS, HEADERS, IS_BLANK = range(6)
 """What ``state`` holds: where reading is; rows, lines and words until there; headers to come; if a line is blank."""
-
-_MOST_STEPS = 1 << 10  # half of the slots are free, so chance does not lead that far
 
 
 class WordTable(NamedTuple):
@@ -65,7 +64,7 @@ def _slot(
     """The slot of the word of a column that is written so, or the free one where it would be; -1 if many crowd it."""
     mixed = (code ^ (code >> np.uint64(32))) * np.uint64(0xFF51AFD7ED558CCD)  # MurmurHash3
     slot: Any = np.int64((mixed >> np.uint64(32)) & np.uint64(table.size - 1))
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         word = table[slot]
         if word < 0:
             return slot

@@ -48,11 +48,12 @@ def written(label: Hashable) -> str | None:
 
 
 class Index(NamedTuple):
-    """Words for the kernels: their letters, where each ends, and a hash table."""
+    """Words for the kernels: their letters, where each ends, and a hash table with its secret."""
 
     letters: Text
     offsets: Offsets
     table: ItemIds
+    seed: int
 
     @classmethod
     def of(cls, words: Iterable[bytes]) -> Index:
@@ -60,8 +61,10 @@ class Index(NamedTuple):
         letters = np.frombuffer(b"".join(known) + b"\0", np.uint8)
         offsets = np.append(np.int64(0), np.cumsum([len(word) for word in known], dtype=np.int64))
         table = np.full(max(2, 1 << (2 * len(known)).bit_length()), -1, np.int32)
-        index(letters, offsets, table)
-        return cls(letters, offsets, table)
+        seed = hash("words of a vocabulary") >> 2  # Python's own secret
+        if not index(letters, offsets, table, seed):
+            raise DataError("The declared items must not be such as are looked up slowly: too many share a hash value.")
+        return cls(letters, offsets, table, seed)
 
 
 @dataclass(frozen=True)
