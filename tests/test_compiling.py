@@ -55,6 +55,25 @@ def test_kernels_compile_where_what_is_kept_names_types_that_are_gone(
     assert index.read_bytes() != gone
 
 
+def test_kernels_compile_anew_where_another_module_of_kernels_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled code holds that of the kernels it calls: what was kept went on with the old ones, without end."""
+    (tmp_path / "kernels_of_another_test.py").write_text(
+        "from bosket.compiling import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    module = importlib.import_module("kernels_of_another_test")
+    hits = []
+    for stamp in (compiling._stamp_of_all(), compiling._stamp_of_all(), (("other_kernels.py", 1, 1),)):
+        monkeypatch.setattr(compiling, "_stamp_of_all", lambda stamp=stamp: stamp)
+        again = importlib.reload(module)
+        assert again.double(21) == 42
+        hits.append(sum(again.double.stats.cache_hits.values()))
+    assert hits == [0, 1, 0]
+
+
 def test_long_compilation_is_announced_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
@@ -73,15 +75,24 @@ def compiled(function: Kernel) -> Kernel:
         return cast(Kernel, njit(nogil=True)(function))
 
 
-def _forgiving(kernel: Any) -> Any:
-    """The kernel, compiled anew where what is kept of it was written by another version and names types that are gone.
+@cache
+def _stamp_of_all() -> tuple[tuple[str, int, int], ...]:
+    """When and how long each module of kernels was written: they call each other."""
+    files = sorted(Path(__file__).parent.rglob("*kernels.py"))
+    return tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
 
-    numba looks at the types before it looks whether the source is the same, and fails.
+
+def _forgiving(kernel: Any) -> Any:
+    """The kernel, compiled anew where what is kept of it was written by another version.
+
+    numba looks at the module of a kernel alone, whose code holds that of kernels in other modules as they were; and it
+    looks at the types before it looks whether the source is the same, and fails where they are gone.
     """
     kept: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     load = getattr(kept, "_load_index", None)
     if load is None:
         return kernel
+    kept._source_stamp = (kept._source_stamp, _stamp_of_all())
 
     def load_index() -> Any:
         try:

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -39,6 +40,27 @@ def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     assert "left" in again.err
     shown = run("budget", "show", ledger, "--name", "shop")
     assert "0.5" in shown.out
+
+
+def test_a_release_is_written_though_the_ledger_cannot_be_read_any_more(
+    run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is paid for, and cannot be had again."""
+    from bosket import curator
+
+    ledger, out, real = tmp_path / "ledger.sqlite", tmp_path / "release.json", curator.mine
+    run("budget", "create", ledger, "--name", "shop", "--epsilon", 1.5)
+
+    def mine(*args: Any, **options: Any) -> Any:
+        release = real(*args, **options)
+        ledger.rename(tmp_path / "away.sqlite")
+        return release
+
+    monkeypatch.setattr(curator, "mine", mine)
+    call = ("curate", raw, "--epsilon", 1, "--min-support", 0.1, "--items-are-public", "--ledger", ledger)
+    result = run(*call, "--budget", "shop", "-o", out)
+    assert (result.code, out.exists()) == (0, True)
+    assert "cannot be read just now" in result.err
 
 
 def test_nothing_is_paid_for_what_cannot_be_written(run: Run, raw: Path, tmp_path: Path) -> None:

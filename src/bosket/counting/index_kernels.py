@@ -1,4 +1,8 @@
-"""Compiled look-up of itemsets in a list of itemsets: an open-addressing hash table over rows."""
+"""Compiled look-up of itemsets in a list of itemsets: an open-addressing hash table over rows.
+
+``slots`` has a power of two of places, -1 where one is free, and behind them a secret of the process: without it nobody
+can choose itemsets that crowd together.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from bosket.compiling import compiled
 
 
 @compiled
-def _hash(row: Any) -> Any:
+def _hash(row: Any, secret: Any) -> Any:
     """Mix the items of a row (multiply and xor-shift, after Steele, Lea and Flood's SplitMix64)."""
-    h = np.uint64(0x9E3779B97F4A7C15)
+    h = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(secret)
     for item in row:
         h = (h ^ np.uint64(item)) * np.uint64(0xBF58476D1CE4E5B9)
         h ^= h >> np.uint64(29)
@@ -29,10 +33,10 @@ def _same(a: Any, b: Any) -> bool:
 
 @compiled
 def build(rows: Any, slots: Any, start: int, stop: int) -> None:
-    """Enter some rows; ``slots`` holds -1 and has a power of two of places, at least twice the rows."""
-    mask = np.uint64(slots.size - 1)
+    """Enter some rows; there are at least twice as many places."""
+    mask, secret = np.uint64(slots.size - 2), slots[slots.size - 1]
     for r in range(start, stop):
-        place = _hash(rows[r]) & mask
+        place = _hash(rows[r], secret) & mask
         while slots[place] >= 0:
             place = (place + np.uint64(1)) & mask
         slots[place] = r
@@ -41,8 +45,8 @@ def build(rows: Any, slots: Any, start: int, stop: int) -> None:
 @compiled
 def find_row(rows: Any, slots: Any, row: Any) -> int:
     """Where ``row`` stands in ``rows``, or -1."""
-    mask = np.uint64(slots.size - 1)
-    place = _hash(row) & mask
+    mask = np.uint64(slots.size - 2)
+    place = _hash(row, slots[slots.size - 1]) & mask
     while True:
         r = slots[place]
         if r < 0 or _same(rows[r], row):

@@ -23,7 +23,8 @@ class ItemsetIndex:
 
     def __init__(self, rows: ItemsetRows) -> None:
         self.rows = np.ascontiguousarray(rows, np.int32)
-        self.slots = np.full(1 << max(4, int(2 * len(rows)).bit_length()), -1, np.int64)
+        self.slots = np.full((1 << max(4, int(2 * len(rows)).bit_length())) + 1, -1, np.int64)
+        self.slots[-1] = hash("itemsets")  # Python's own secret
         for start, stop in slices(len(self.rows), _ROWS):
             index_kernels.build(self.rows, self.slots, start, stop)
 

@@ -108,8 +108,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.ledger is not None:
         numbers = ", ".join(str(entry["number"]) for entry in about["entries"])
-        left = f"epsilon {budget.remaining.epsilon:g} is left" if budget is not None else ""
-        say(f"paid from the budget {about['budget']!r}: entries {numbers}; {left}")
+        say(f"paid from the budget {about['budget']!r}: entries {numbers}{_left(budget)}")
     for note in _notes(about):
         say(note)
     if not options.items_are_public:
@@ -124,6 +123,13 @@ def run(options: argparse.Namespace) -> None:
     except BosketError:  # it is paid for, and cannot be had again
         print_text(frame, RELEASE, "json")
         raise
+
+
+def _left(budget: Budget | None) -> str:
+    """What the ledger has left; a release that is paid for is not lost where that cannot be read just now."""
+    with contextlib.suppress(BosketError):
+        return "" if budget is None else f"; epsilon {budget.remaining.epsilon:g} is left"
+    return "; what is left cannot be read just now"
 
 
 @contextlib.contextmanager

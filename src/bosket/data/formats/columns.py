@@ -150,8 +150,9 @@ def check_different(column: Any, check: Callable[[int], None]) -> None:
     with contextlib.suppress(DataError):
         check(len(column))
         return
-    size = _FIRST_PART
-    while size < len(column) and pa.types.is_primitive(column.type) and not pa.types.is_float16(column.type):
+    size, kind = _FIRST_PART, column.type
+    is_plain = pa.types.is_primitive(kind) and not pa.types.is_float16(kind)
+    while size < len(column) and (is_plain or pa.types.is_fixed_size_binary(kind)):
         check(len(pc.unique(column.slice(0, size))))
         size *= 2
 
