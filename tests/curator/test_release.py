@@ -261,3 +261,12 @@ def test_intervals_of_rules_hold_what_truncation_took() -> None:
     """Records of six items on average, cut: what is allowed for is an estimate, and held in every release tried."""
     baskets = bk.quest(records=20_000, mean_size=6, mean_pattern=3, items=200, patterns=100, seed=3)
     assert missed(baskets, level=0.95, releases=10, settings=Settings(whole=0.3), min_support=0.02) <= 5
+
+
+def test_without_a_budget_no_digest_tells_when_the_data_had_been_read() -> None:
+    """Digests cover the minute; with a budget it is that of the block at_one_time, without one that of the payment."""
+    pytest.importorskip("opendp")
+    baskets = bk.Baskets([[0, 1]] * 400, items=range(3))
+    kept = bk.Budget.in_memory(100.0)
+    assert [set(entry) for entry in bk.curator.mine(baskets, 50.0, 0.3).about["entries"]] == [{"number"}] * 2
+    assert all("digest" in entry for entry in bk.curator.mine(baskets, 50.0, 0.3, budget=kept).about["entries"])

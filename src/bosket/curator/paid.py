@@ -47,6 +47,8 @@ class Paid:
     parts: EpsilonParts
     first: Composition
     counts: Composition
+    is_kept: bool
+    """Whether the entries can be looked up afterwards."""
 
     @contextmanager
     def handing_back_counts(self) -> Iterator[None]:
@@ -60,10 +62,12 @@ class Paid:
 
 def pay(declared: Declared, budget: Budget | None) -> Paid:
     """Write the entries, all of them or none, with one time: digests are published, and must not tell how long a look
-    took.  Without a budget they are kept in memory, and forgotten.
+    took.  Without a budget they are kept in memory, and forgotten, and so are their digests: the time of such a payment
+    is that at which the data had been read.
     """
     parts = EpsilonParts.of(declared)
     first, counts = Composition(parts.first), Composition(parts.counts)  # whatever fails fails before it is paid
+    is_kept = budget is not None
     budget = Budget.in_memory(declared.epsilon, neighbours=declared.neighbours) if budget is None else budget
     what = ", ".join(f"{name} {value:g}" for name, value in declared.limit.asked.items())
     entries = budget.spend_together(
@@ -72,7 +76,7 @@ def pay(declared: Declared, budget: Budget | None) -> Paid:
             (parts.counts, f"curate ({what}): counts"),
         ]
     )
-    return Paid(budget, entries, parts, first, counts)
+    return Paid(budget, entries, parts, first, counts, is_kept)
 
 
 def _written(share: float) -> float:

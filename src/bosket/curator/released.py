@@ -80,7 +80,9 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
         "settings": asdict(declared.settings),
         "parts": costs,
         "budget": paid.budget.name,
-        "entries": [{"number": entry.number, "digest": entry.digest} for entry in paid.entries],
+        "entries": [
+            {"number": entry.number} | ({"digest": entry.digest} if paid.is_kept else {}) for entry in paid.entries
+        ],
         "mechanism": MECHANISM,
         "guarantee": promised.to_json(),
     }

@@ -116,7 +116,19 @@ def test_the_card_says_that_items_are_categories() -> None:
     assert Domain(ITEMS).to_json() == {"kind": "items", "items": ITEMS, "declared": True}
 
 
-EQUAL = [1, 1.0, True, 1 + 0j, Decimal("1.0"), Fraction(1), np.float32(1), np.bool_(True)]
+EQUAL = [
+    1,
+    1.0,
+    True,
+    1 + 0j,
+    Decimal("1.0"),
+    Fraction(1),
+    np.float32(1),
+    np.bool_(True),
+    np.longdouble(1),
+    np.complex64(1),
+    np.clongdouble(1),
+]
 
 
 @pytest.mark.parametrize("first", EQUAL, ids=repr)
@@ -139,6 +151,41 @@ def test_of_equal_values_the_first_decides_nothing_in_a_table(first: Any, usual:
     assert odd.codes[1:].tolist() == plain.codes.tolist()
     assert odd.codes[0] == odd.codes[1]
     assert odd.domain.attributes[0].values[int(odd.codes[0, 0])] != "other"
+
+
+@pytest.mark.parametrize(
+    ("first", "usual", "item"),
+    [
+        *((one, 1, "1") for one in EQUAL),
+        (np.bytes_(b"milk"), b"milk", "milk"),
+        (np.float32(0.1), float(np.float32(0.1)), "0.10000000149011612"),
+        (float(np.float32(0.1)), np.float32(0.1), "0.10000000149011612"),
+        (pd.Interval(0.0, 1.0), pd.Interval(0, 1), "(0, 1]"),
+        (pd.Interval(0, 1), pd.Interval(0.0, 1.0), "(0, 1]"),
+        (np.float32(0.5), 0.5, "0.5"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("beside", [[], ["z"]], ids=["alone", "beside text"])
+def test_of_equal_items_the_first_decides_nothing(first: Any, usual: Any, item: str, beside: list[str]) -> None:
+    """Neither in a column of categories, nor in records that are restricted to a vocabulary afterwards."""
+    if isinstance(first, pd.Interval | np.longdouble):
+        beside = ["z"]  # alone, bins have the type of their ends, and pandas makes no categories of long doubles
+    with_it = items_of(categories([first, *[usual] * 3, *beside]), [item])
+    without = items_of(categories([*[usual] * 3, *beside]), [item])
+    assert with_it == [(item,)] * 4 + [()] * len(beside)
+    assert without == with_it[1:]
+    table = Table.from_frame(
+        pd.DataFrame({"a": categories([first, *[usual] * 3, *beside])}), unknown="other", values={"a": [item, "y"]}
+    )
+    assert table.codes[:, 0].tolist() == [0] * 4 + [2] * len(beside)
+
+
+@pytest.mark.parametrize("first", EQUAL, ids=repr)
+def test_of_equal_labels_the_first_decides_nothing_under_a_vocabulary(first: Any) -> None:
+    pytest.importorskip("opendp")
+    release = bk.curator.mine(Baskets([[first], *[[1, "a"]] * 500]), 1e5, 0.3, vocabulary=["1", "a"])
+    assert frozenset({"1"}) in {itemset for itemset, _ in release}
 
 
 def test_values_that_would_be_one_once_they_are_read_are_refused() -> None:

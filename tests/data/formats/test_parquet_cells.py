@@ -183,3 +183,16 @@ def test_a_zero_is_one_name_whatever_its_sign(tmp_path: Path, kind: Any, options
     declared = options | ({"items": [0.0, 5]} if options else {})
     for found in (Baskets.read(tmp_path / "x.parquet", **declared), Baskets.from_frame(items, **declared)):
         assert list(found) == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("is_coded", [False, True], ids=["plain", "dictionary"])
+@pytest.mark.parametrize("width", [np.float16, np.float32, np.float64])
+def test_numbers_stand_for_items_that_are_written_so_at_any_width(tmp_path: Path, width: Any, is_coded: bool) -> None:
+    """0.1 of half precision was compared as a number of single precision, which is written 0.099975586."""
+    column = pa.array(np.array([0.1, 0.5, 1], width))
+    table = pa.table({"record": [1, 2, 3], "item": column.dictionary_encode() if is_coded else column})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    items = ["0.1", "0.5", "1"]
+    found = Baskets.read(tmp_path / "x.parquet", items=items, unknown="drop")
+    assert list(found) == [("0.1",), ("0.5",), ("1",)]
+    assert list(Baskets.from_frame(table, items=items, unknown="drop")) == list(found)

@@ -161,7 +161,7 @@ def _is_missing(cell: object) -> bool:
 
 def _as_text(value: Any) -> Any:
     """Bytes as the text that they are, as in a column of bytes; anything else as it is."""
-    return text_of(value) if type(value) is bytes else value
+    return text_of(bytes(value)) if issubclass(type(value), bytes) else value
 
 
 def _items(data: _Frame, cells: tuple[Offsets, list[Any]]) -> ItemIds:

@@ -113,11 +113,13 @@ class _Cells(NamedTuple):
 
     @classmethod
     def of(cls, kind: Any, vocabulary: Vocabulary, source: Source) -> _Cells:
-        kind = _bare(kind)
-        known = vocabulary.values(kind)
+        bare = _bare(kind)
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        known = vocabulary.values(value if pa.types.is_float16(value) else bare)
         if known is None:
-            raise source.error(f"must hold items as text or numbers, and its schema says {str(kind)[:40]}")
-        return cls(kind, *known, vocabulary, source)
+            raise source.error(f"must hold items as text or numbers, and its schema says {str(bare)[:40]}")
+        values, items = known
+        return cls(bare, values.cast(bare), items, vocabulary, source)
 
     def items_of(self, column: Any, before: int, ends: Offsets | None = None, start: int = 0) -> ItemIds:
         """The item of each cell, -1 for one that is none; of lists, where they end, and the first of these cells."""

@@ -148,6 +148,11 @@ def _key(label: object) -> Hashable:
     if issubclass(kind, np.generic):
         label = plain(label)
         kind = type(label)
+    if issubclass(kind, complex | np.complexfloating) and label.imag == 0:  # type: ignore[attr-defined]  # as just seen
+        label = label.real  # type: ignore[attr-defined]  # as above
+        kind = type(label)
+    if issubclass(kind, np.floating):  # of more digits than a double has
+        return _as_pythons(label)
     if issubclass(kind, str):
         return str.__str__(label)
     if issubclass(kind, int):
@@ -159,6 +164,13 @@ def _key(label: object) -> Hashable:
     if issubclass(kind, tuple | frozenset) and not _is_shallow(label):
         return _OTHER
     return _OTHER, label
+
+
+def _as_pythons(value: Any) -> Hashable:
+    """A number of NumPy's as Python's, where there is one that equals it."""
+    if float(value) == value:
+        return float(value)
+    return int(value) if np.isfinite(value) and int(value) == value else (_OTHER, value)
 
 
 def _is_shallow(label: Any, depth: int = 0) -> bool:
