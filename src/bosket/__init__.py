@@ -26,7 +26,19 @@ if TYPE_CHECKING:
         TooManyCandidatesError,
         TooManyRulesError,
     )
-    from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Matrix, Mechanism, Mixing, Replace, SelectASize
+    from bosket.mechanisms import (
+        Ask,
+        CutAndPaste,
+        Design,
+        Flip,
+        GammaDiagonal,
+        Matrix,
+        Mechanism,
+        Mixing,
+        Question,
+        Replace,
+        SelectASize,
+    )
     from bosket.mining import (
         FrequentItemsets,
         RuleTemplate,
@@ -48,6 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Amplification",
+    "Ask",
     "Attribute",
     "Baskets",
     "BosketError",
@@ -56,6 +69,7 @@ __all__ = [
     "BudgetExceeded",
     "CutAndPaste",
     "DataError",
+    "Design",
     "Domain",
     "DuplicateReportsError",
     "Estimates",
@@ -72,6 +86,7 @@ __all__ = [
     "Plan",
     "PlanMismatchError",
     "PrivacyUnit",
+    "Question",
     "Replace",
     "Reports",
     "RuleTemplate",

@@ -19,6 +19,7 @@ from bosket.counting.table import count_subsets
 from bosket.evidence.sums import cells_of
 from bosket.mechanisms import Channel, RecordChannel
 from bosket.mechanisms.mixing import MixingChannel
+from bosket.mechanisms.questions.channel import AskChannel as QuestionChannel
 from bosket.statistics.estimates import Floats
 from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
 from tests.outside.thin import Thin
@@ -107,6 +108,8 @@ class Case:
             return {(stratum, shown): float(chance) for shown, chance in enumerate(row) if chance > 0}
         if isinstance(channel, MixingChannel):
             return _mixed(channel, record, population)
+        if isinstance(channel, QuestionChannel):
+            return _asked(channel, record)
         return _of_toys(channel, record)
 
     def shown(self, reports: bk.Reports | bk.Tally) -> dict[tuple[int, int], int]:
@@ -160,6 +163,21 @@ def _mixed(channel: MixingChannel, record: int, population: Population) -> Law:
     return together(parts)
 
 
+def _asked(channel: QuestionChannel, record: int) -> Law:
+    """A question drawn by its share; the answer shows values of its attributes, the true ones gamma times as often."""
+    domain, weights = channel.domain, channel.design.weights
+    result: Law = {}
+    for at, question in enumerate(channel.design.questions):
+        attributes = [domain.names.index(name) for name in question.attributes]
+        choices = [range(int(domain.offsets[one]), int(domain.offsets[one + 1])) for one in attributes]
+        answers = [sum(1 << item for item in answer) for answer in product(*choices)]
+        least = 1 / (channel.gamma + len(answers) - 1)
+        for answer in answers:
+            is_true = answer & record == answer
+            result[at, answer] = weights[at] / sum(weights) * (channel.gamma * least if is_true else least)
+    return result
+
+
 def _of_toys(channel: Channel, record: int) -> Law:
     """An answer shows the items of its question, a hash all values that have it."""
     n = len(channel.domain)
@@ -176,6 +194,7 @@ def _of_toys(channel: Channel, record: int) -> Law:
 ITEMS = bk.Domain(["a", "b", "c"])
 NESTED = bk.Domain(["a", "b", ("c", 3)])
 TABLE = bk.TableDomain([bk.Attribute("a", ["1", "2"]), bk.Attribute("b", ["x", "y", "z"])])
+WIDE = bk.TableDomain([bk.Attribute(name, list(values)) for name, values in (("a", "12"), ("b", "xyz"), ("c", "no"))])
 VALUES = bk.TableDomain([bk.Attribute("v", ["x", "y", "z"])])
 KEPT = {0: [1.0], 1: [0.25, 0.75], 2: [0.5, 0.25, 0.25], 3: [0.125, 0.25, 0.5, 0.125]}
 BY_SIZE = {0: 0.4, 1: 0.1, 2: 0.2, 3: 0.3}
@@ -196,6 +215,8 @@ CASES = [
     Case(bk.Mixing(others=1, keep=0.8), TABLE),
     Case(bk.GammaDiagonal(gamma=5), TABLE),
     Case(bk.GammaDiagonal(gamma=19, spread=0.2), TABLE),
+    Case(bk.Ask(bk.Design([["a"], ["b"], ["b", "a"]], [1, 2, 3]), gamma=5), TABLE),
+    Case(bk.Ask(bk.Design.pairs(WIDE), gamma=19), WIDE),
     Case(Thin(keep=0.8, coins=2), ITEMS),  # this and what follows is from outside the package
     Case(Thin(keep={"a": 0.5, "b": 0.75, ("c", 3): 0.9}), NESTED),
     Case(AskItems(size=1, keep=0.8), ITEMS),

@@ -1,5 +1,6 @@
 """What reports say about supports, with its errors: all that mining, measures and reporting read."""
 
+from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence, Family
 from bosket.evidence.kept import Kept, Level
 from bosket.evidence.linear import LinearEvidence
@@ -7,6 +8,7 @@ from bosket.evidence.of import EvidenceSource, as_source, evidence_by, evidence_
 from bosket.evidence.provenance import Errors, Provenance, Selection
 
 __all__ = [
+    "AnswersEvidence",
     "Errors",
     "Evidence",
     "EvidenceSource",

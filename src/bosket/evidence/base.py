@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.data import Domain
-from bosket.errors import DataError, ParameterError
+from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.evidence.kept import Kept, Level, Places, Truths
 from bosket.evidence.provenance import Provenance
 from bosket.progress import Progress
@@ -58,6 +58,18 @@ class Evidence(ABC):
     def covers(self, itemsets: ItemsetRows) -> Truths | None:
         """Which of these itemsets, all of one size, can be estimated; None for all.  A search leaves out the others."""
         return None
+
+    def refuse_not_covered(self, rows: ItemsetRows) -> None:
+        """Refuse itemsets that no report tells of."""
+        covered = self.covers(rows)
+        if covered is not None and not covered.all():
+            labels = tuple(self.domain.labels[item] for item in rows[int(np.argmin(covered))].tolist())
+            names, them = ", ".join(map(repr, labels)), "it" if len(labels) == 1 else "them all"
+            raise SingularChannelError(
+                f"Nothing can be estimated about {names}: no report tells of {them}.",
+                items=labels,
+                hint="A search leaves such itemsets out; reports that tell of them need another plan.",
+            )
 
     def supports(
         self, itemsets: ItemsetRows, *, kept: Kept | None = None, on_progress: Progress | None = None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.table import count_subsets, marginal, members, restrict
-from bosket.errors import DataError, SingularChannelError
+from bosket.errors import DataError
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.carried import Carried
 from bosket.evidence.cautions import say_too_little
@@ -100,19 +100,8 @@ class LinearEvidence(Evidence):
 
     def family(self, rows: ItemsetRows, kept: Kept | None = None) -> LinearFamily:
         if kept is None and rows.shape[1]:
-            self._refuse_not_covered(rows)
+            self.refuse_not_covered(rows)
         return LinearFamily(self, rows, kept)
-
-    def _refuse_not_covered(self, rows: ItemsetRows) -> None:
-        covered = self.covers(rows)
-        if covered is not None and not covered.all():
-            labels = tuple(self.domain.labels[item] for item in rows[int(np.argmin(covered))].tolist())
-            names, them = ", ".join(map(repr, labels)), "it" if len(labels) == 1 else "them all"
-            raise SingularChannelError(
-                f"Nothing can be estimated about {names}: no report tells of {them}.",
-                items=labels,
-                hint="A search leaves such itemsets out; reports that tell of them need another plan.",
-            )
 
     def supports(
         self, itemsets: ItemsetRows, *, kept: Kept | None = None, on_progress: Progress | None = None

@@ -9,14 +9,18 @@ from bosket.mechanisms.identity import IdentityChannel
 from bosket.mechanisms.matrix import Matrix
 from bosket.mechanisms.mixing import Mixing
 from bosket.mechanisms.payload import Batch, PackedBits, Payload
+from bosket.mechanisms.questions.ask import Ask
+from bosket.mechanisms.questions.designs import Design, Question
 from bosket.mechanisms.replace import Replace
 from bosket.mechanisms.select_a_size import CutAndPaste, SelectASize
 
 __all__ = [
+    "Ask",
     "Batch",
     "Bits",
     "Channel",
     "CutAndPaste",
+    "Design",
     "ExchangeableChannel",
     "Flip",
     "GammaDiagonal",
@@ -27,6 +31,7 @@ __all__ = [
     "Numbers",
     "PackedBits",
     "Payload",
+    "Question",
     "RecordChannel",
     "Replace",
     "SelectASize",

@@ -1,0 +1,119 @@
+"""Ask: one question to each person, answered with ratio gamma whatever the record.
+
+The whole record is protected by gamma, as by the gamma-diagonal matrix, which is the design of one question about all
+attributes.  A question about two attributes has few answers, so that far more of what is said is true: at gamma 19, two
+yes/no questions are answered truly with probability 0.82, a record of sixteen with 0.0003.
+
+How many questions there are costs people, not privacy: each person answers one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from bosket.checks import shown
+from bosket.data import Domain, TableDomain
+from bosket.errors import ParameterError
+from bosket.mechanisms.base import Mechanism, Records, as_domain
+from bosket.mechanisms.parameters import Kind, Real, parameter
+from bosket.mechanisms.questions.channel import AskChannel
+from bosket.mechanisms.questions.designs import Design
+from bosket.privacy import Amplification, LocalGuarantee
+from bosket.privacy.guarantee import check_reports
+
+
+class Designs(Kind):
+    """A design: what is asked, and how often."""
+
+    takes_json = True
+
+    @property
+    def noun(self) -> str:
+        return "file, written @FILE"
+
+    @property
+    def must(self) -> str:
+        return "a Design: questions, one of which each person answers"
+
+    def check(self, name: str, value: Any, *, of: str | None = None) -> Design:
+        if isinstance(value, Design):
+            return value
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ParameterError(
+                f"The '{name}' parameter of {of} must be {self.must}, got {shown(value)}.",
+                parameter=name,
+                value=value,
+                hint="bosket.Design.pairs(table.domain) asks each person about one pair of attributes.",
+            )
+        return Design(value)
+
+    def to_json(self, value: Design) -> Any:
+        return value.to_json()
+
+    def from_json(self, value: Any, name: str, *, of: str) -> Design:
+        return Design.from_json(value)
+
+    def parse(self, text: str) -> Any:
+        raise ValueError(text)
+
+    def short(self, value: Design) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Mechanism):
+    """Ask each person one question of a design, and let the answer be true gamma times as likely as any other.
+
+    design   a :class:`~bosket.Design`, or a list of questions, each a list of names of attributes
+    gamma    the amplification between any two records, above 1; 19 keeps a property of prior 5% below 50%
+    """
+
+    name = "ask"
+    needs_table: ClassVar[bool] = True
+
+    design: Design = field(metadata=parameter(Designs(), "what is asked: questions, one of which each person answers"))
+    gamma: float = field(
+        metadata=parameter(
+            Real(
+                above=1,
+                most=2.0**1000,
+                hint="bosket.planning.gamma_from(0.05, 0.5) is the gamma that keeps 5% below 50%: 19.",
+            ),
+            "amplification: how many times as likely the true answer is as any given other",
+        )
+    )
+
+    def channel(self, domain: Domain) -> AskChannel:
+        if not isinstance(domain, TableDomain):
+            raise ParameterError(
+                "The 'domain' parameter of Ask must be that of a table: attributes with values.",
+                parameter="domain",
+                value=domain,
+                hint="Make a Table with bosket.Table.from_frame or bosket.Table.read.",
+            )
+        return AskChannel(domain, self.design, self.gamma)
+
+    def guarantee(
+        self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
+    ) -> LocalGuarantee:
+        """gamma between any two records, whatever is asked."""
+        channel = self.channel(as_domain(domain))
+        check_reports(reports)
+        over = f"any two records over {len(channel.domain.attributes)} attributes"
+        record = Amplification(channel.epsilon, over)
+        sends = "one report" if reports == 1 else f"{reports} reports, drawn afresh, known to be theirs: epsilons add"
+        return LocalGuarantee(
+            mechanism=str(self),
+            item=Amplification(channel.epsilon, "two records that differ in one attribute and nothing else"),
+            record=record,
+            person=record.repeated(reports, f"a person who sends {sends}; {over}"),
+            reports=reports,
+            assumptions=(
+                "which question a person is asked is drawn without a look at the record, and is not hidden; nor are "
+                "the domain, the number of reports and who sends one; the coins are as good as AES-256",
+            ),
+            about_an_item="the value of one attribute that had 5%, knowing all the others,",
+            influence=self.influence(channel.domain),
+        )
