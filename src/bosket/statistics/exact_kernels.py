@@ -107,6 +107,51 @@ def fisher_tail(x: Any, a: Any, c: Any, n: float, upper: bool, out: Any) -> None
 
 
 @compiled
+def hypergeometric_quantile(quantile: float, a: Any, c: Any, n: float, out: Any) -> None:
+    """The smallest x that is exceeded with a chance of at most 1 - quantile, for each pair of margins."""
+    rare = (1 - quantile) * (1 + 1e-12)  # a tie counts, whatever the rounding
+    for i in range(a.size):
+        one, other = float(a[i]), float(c[i])
+        if _spread(one, other, n) > WIDEST:
+            out[i] = _wide_quantile(rare, one, other, n)
+            continue
+        rest = n - one - other
+        lowest, highest = max(0.0, -rest), min(one, other)
+        mode = min(max(float(int((one + 1) * (other + 1) / (n + 2))), lowest), highest)
+        total = 1.0
+        w, k = 1.0, mode
+        while k > lowest and w > _NOTHING * total:
+            w *= k * (rest + k) / ((one - k + 1) * (other - k + 1))
+            k -= 1
+            total += w
+        w, k = 1.0, mode
+        while k < highest and w > _NOTHING * rare * total:
+            w *= (one - k) * (other - k) / ((k + 1) * (rest + k + 1))
+            k += 1
+            total += w
+        beyond = w  # and back: k is not exceeded at all
+        while k > lowest and beyond <= rare * total:
+            w *= k * (rest + k) / ((one - k + 1) * (other - k + 1))
+            k -= 1
+            beyond += w
+        out[i] = k
+
+
+@compiled
+def _wide_quantile(rare: float, one: float, other: float, n: float) -> float:
+    """By bisection; within 40 standard deviations of the mean, beyond which no chance is a number above 0."""
+    mean, reach = one / n * other, 40 * _spread(one, other, n)
+    low, high = math.floor(max(mean - reach, 0.0)) - 1, math.ceil(min(mean + reach, min(one, other)))
+    while high - low > 1:
+        middle = math.floor((low + high) / 2)
+        if _wide_tail(middle + 1, one, other, n, True) <= rare:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@compiled
 def _spread(one: float, other: float, n: float) -> float:
     """The standard deviation of x."""
     if n < 2:
