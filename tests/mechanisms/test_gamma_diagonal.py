@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.mechanisms.base import RecordChannel
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel, ran_gd_range
 from bosket.mechanisms.matrix import legal_patterns, marginal_cells
 from bosket.planning import cut_and_paste_insert, gamma_from, mask_keep, records_for
@@ -480,3 +481,15 @@ class TestSiblings:
         assert "epsilons add" in guarantee.card()
         assert "anonymous channel" in guarantee.card()
         assert "anonymous" not in bk.GammaDiagonal(19).guarantee(CENSUS).card()
+
+
+@pytest.mark.parametrize("domain", SMALL, ids=lambda domain: str(domain.sizes))
+def test_moves_of_single_items(domain: bk.TableDomain) -> None:
+    """In closed form, without a matrix for each item."""
+    assert "moves" in vars(GammaDiagonalChannel)
+    channel = channel_of(bk.GammaDiagonal(gamma=7.0), domain)
+    items = np.arange(len(domain), dtype=np.int32)
+    found, generic = channel.moves(items), RecordChannel.moves(channel, items)
+    assert found is not None
+    assert generic is not None
+    np.testing.assert_allclose(found, generic, rtol=0, atol=1e-15)

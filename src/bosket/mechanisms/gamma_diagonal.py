@@ -253,6 +253,11 @@ class GammaDiagonalChannel(RecordChannel):
             weights[self._clashes(itemsets)] = 0.0
         return weights
 
+    def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
+        """1 - kappa - b for an item that is there, b for one that is not."""
+        b = self._chance(items[:, None])
+        return 1.0 - self.keep - b, b
+
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
         """(1 - b) / kappa for a report that shows all, -b / kappa for any other: their difference is 1 / kappa.
 
