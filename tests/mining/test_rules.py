@@ -588,3 +588,15 @@ def test_exact_tests_are_not_for_estimates(found: bk.FrequentItemsets) -> None:
     assert frame["fisher"].isna().all()
     exact = bk.mine(bk.quest(records=500, items=9, seed=1), min_support=0.1)
     assert exact.rules(min_threshold=0.1, measures="fisher")["fisher"].notna().all()
+
+
+def test_a_family_that_is_too_large_is_refused_before_it_is_made() -> None:
+    """All triples of items that meet in pairs; a template that names items needs them one by one."""
+    baskets = bk.Baskets([[a, b] for a in range(12) for b in range(a)])
+    found = bk.mine(baskets, min_support=0.001, max_candidates=100)
+    template = bk.RuleTemplate(antecedents=[0, 1])
+    with pytest.raises(bk.TooManyCandidatesError) as refused:
+        found.rules(min_threshold=0.0, adjust="by", template=template)
+    assert refused.value.limit == 100
+    assert "tests=" in str(refused.value.hint)
+    assert len(found.rules(min_threshold=0.0, adjust="by", template=template, tests=1000))

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.table import ItemsetIndex
-from bosket.errors import ParameterError
+from bosket.errors import ParameterError, TooManyCandidatesError
 from bosket.evidence import Family
 from bosket.evidence.kept import Places
 from bosket.mining.candidates import count_candidates, next_candidates
@@ -147,7 +147,11 @@ def _splits(found: FrequentItemsets, shape: Shape, size: int, tell: Meter) -> in
     index = ItemsetIndex(np.ascontiguousarray(kept[order]))
     if shape.takes_all_items:
         return shape.splits(size) * count_candidates(index, on_done=tell)
-    rows = next_candidates(index, max_candidates=1 << 62, on_done=tell)
+    try:
+        rows = next_candidates(index, max_candidates=found.search.max_candidates, on_done=tell)
+    except TooManyCandidatesError as problem:
+        problem.hint = "Say by tests= how many rules were looked at, or raise max_candidates."
+        raise
     masks = shape.antecedents(size)
     allowed = (shape.allowed(rows[start:stop], masks) for start, stop in slices(len(rows), _ROWS))
     return sum(int(part.sum()) for part in allowed if part is not None)
