@@ -24,6 +24,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.learning import (
     ReconstructedNaiveBayes,
     ReconstructedTreeClassifier,
+    labelled,
     randomize_by_class,
     randomize_with_label,
 )
@@ -266,3 +267,17 @@ def test_rules_can_be_printed() -> None:
     model = ReconstructedTreeClassifier().fit(people(300))
     rules = export_text(model.tree_, feature_names=list(model.domain_.labels), class_names=list(model.classes_))
     assert "age=young >  0.50\n|   |--- class: no" in rules
+
+
+def test_marginals_of_too_many_classes_and_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything of that size is made; with the label in the clear, and randomized with the others."""
+    domain = TableDomain([Attribute("a", range(4)), Attribute("b", range(3))])
+    table = Table([{"a": 0, "b": 0}] * 5, domain)
+    reports = GammaDiagonal(gamma=7.0).randomize(table, rng=Seeded(1))
+    evidence = [labelled.labelled_of(data, label="b") for data in (table, reports)]
+    monkeypatch.setattr(labelled, "MOST_MARGINALS", 12)
+    assert [one.marginals()[0].shape for one in evidence] == [(3, 4), (3, 4)]
+    monkeypatch.setattr(labelled, "MOST_MARGINALS", 11)
+    for one in evidence:
+        with pytest.raises(DataError, match="at most 11"):
+            one.marginals()

@@ -23,6 +23,9 @@ from bosket.privacy import LocalGuarantee
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
 
+MOST_MARGINALS = 1 << 24
+"""Classes times values of attributes that marginals are worked out for."""
+
 Labels = npt.NDArray[Any]
 """Classes, or the class of each record."""
 
@@ -73,6 +76,7 @@ class ByClass(Labelled):
         return [cell_counts(part) for part in self.parts]
 
     def marginals(self) -> tuple[Floats, Floats]:
+        _check_marginals(len(self.parts), len(self.domain))
         wanted = [[label] for label in self.domain.labels]
         value, variance = np.zeros((2, len(self.parts), len(wanted)))
         for row, part in enumerate(self.parts):
@@ -107,11 +111,22 @@ class Joint(Labelled):
         return parts
 
     def marginals(self) -> tuple[Floats, Floats]:
+        _check_marginals(len(self.attribute), len(self.domain))
         wanted = [[label, item] for label in self.attribute.labels for item in self.domain.labels]
         found = estimate(self.reports, wanted)
         shape = (len(self.attribute), len(self.domain))
         n = self.n_records
         return (found.value * n).reshape(shape), (found.variance * n**2).reshape(shape)
+
+
+def _check_marginals(classes: int, values: int) -> None:
+    """Refuse more numbers than can be worked out in a bearable time."""
+    if classes * values > MOST_MARGINALS:
+        raise DataError(
+            f"The classes times the values of attributes must be at most {MOST_MARGINALS:,}, got {classes:,} times "
+            f"{values:,}.",
+            hint="Group values of the label, or of the attributes with the most.",
+        )
 
 
 def labelled_of(
