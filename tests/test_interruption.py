@@ -19,8 +19,6 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 PATIENCE = 3.0
 """Seconds: one is the promise, and usual is a tenth; a loaded machine takes longer."""
 
-QUICK = ("exact",)
-
 
 def interrupted_after(name: str, delay: float) -> tuple[float, str]:
     """Seconds from SIGINT to the answer, and what it was; the signal comes ``delay`` after the work began.
@@ -49,9 +47,8 @@ def interrupted_after(name: str, delay: float) -> tuple[float, str]:
             process.kill()
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OPERATIONS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_ctrl_c_ends_it(name: str) -> None:
     took, said = interrupted_after(name, 0.8)
     assert said == "interrupted\n", "the work must be long enough to be interrupted"

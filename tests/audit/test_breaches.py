@@ -72,6 +72,7 @@ def audits(draw: st.DrawFn) -> tuple[bk.Baskets, bk.Reports]:
     return raw, bk.Flip(keep=keep).randomize(raw, domain=domain, rng=bk.Seeded(seed))
 
 
+@pytest.mark.slow
 @given(audits(), st.data(), st.integers(1, 4), st.sampled_from([0.5, 0.95]))
 def test_named_itemsets_agree_with_the_definition(
     audit: tuple[bk.Baskets, bk.Reports], data: st.DataObject, min_reports: int, level: float

@@ -272,7 +272,8 @@ def test_progress_and_logs_go_to_standard_error_when_asked(run: Run, study: Stud
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize("columns", [60, *(pytest.param(n, marks=pytest.mark.slow) for n in (80, 120, 250))])
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 80, 120, 250])
 def test_narrow_terminals_lose_whole_columns_and_no_digit(study: Study, columns: int) -> None:
     """Items and the first number stay; what does not fit is left out, and that is said."""
     import pty

@@ -243,7 +243,7 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "said"),
         [
-            ("flop", "must be one of cut_and_paste, flip, "),
+            ("flop", "must be one of ask, cut_and_paste, flip, "),
             (
                 "no_such_module:Thin",
                 "there is no module 'no_such_module'. Install it, or name its folder in PYTHONPATH.",
@@ -258,7 +258,7 @@ class TestNames:
                 "no name of its own but 'flip', which is that of bosket.mechanisms.flip.Fl",
             ),
             ("bosket.mechanisms:Mechanism", "it does not say its channel and guarantee"),
-            ("", "must be one of cut_and_paste"),
+            ("", "must be one of ask, cut_and_paste"),
             (":", "it must be written module:Class"),
             (":Thin", "it must be written module:Class"),
             ("tests.outside.thin:", "it must be written module:Class"),

@@ -57,6 +57,7 @@ HOSTILE: dict[str, tuple[int, bk.Mechanism]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_items, mechanism", HOSTILE.values(), ids=HOSTILE)
 def test_a_card_takes_about_a_second(n_items: int, mechanism: bk.Mechanism) -> None:
     bk.CutAndPaste(3, 0.2).guarantee(range(9))  # kernels compile on first use

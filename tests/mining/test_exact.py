@@ -178,6 +178,7 @@ def test_nothing_to_find(way: str, records: Records, n_items: int) -> None:
     assert mine(records, n_items, 1) == []
 
 
+@pytest.mark.slow
 def test_no_item_is_frequent(way: str) -> None:
     assert mine([[0, 1]] * 5, 2, 6) == []
     assert mine([[i] for i in range(100_000)], 100_000, 2) == []

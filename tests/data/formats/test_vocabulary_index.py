@@ -33,6 +33,7 @@ def crowded(number: int) -> list[str]:
     return [bytes(row).decode() for row in rows[:number]]
 
 
+@pytest.mark.slow
 def test_items_that_would_crowd_without_a_secret_do_not(tmp_path: Path) -> None:
     """30 000 of them; the time went by their square, and a plan of 3.6 MB took minutes for two records."""
     words = crowded(30_000)
