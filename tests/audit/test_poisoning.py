@@ -54,6 +54,7 @@ class TestBound:
             moved = np.diff([bk.estimate(part, [itemsets[widest]]).value[0] for part in (before, after)])[0]
             assert moved == pytest.approx(shift, rel=1e-9)
 
+    @pytest.mark.slow
     @settings(max_examples=40)
     @given(st.data())
     def test_it_is_never_exceeded(self, data: st.DataObject) -> None:

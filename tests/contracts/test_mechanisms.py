@@ -181,6 +181,7 @@ def test_itemsets_are_alike_where_the_channel_says_so(case: Case) -> None:
             np.testing.assert_allclose(least, least[0], atol=1e-12)
 
 
+@pytest.mark.slow
 @each
 def test_reports_follow_the_law(case: Case) -> None:
     """For each record, and for people with several, 400 000 reports; a law with 0.01 moved would be caught."""

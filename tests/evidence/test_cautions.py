@@ -47,6 +47,7 @@ def test_itemsets_that_few_reports_show_carry_a_caution(reports: bk.Reports) -> 
     assert f"caution with {int(frame['caution'].sum())} of {len(frame)}" in repr(named)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_rules_of_such_itemsets_carry_it_too(reports: bk.Reports) -> None:
     found = bk.mine(reports, min_support=0.02, max_size=3)

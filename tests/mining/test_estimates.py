@@ -32,7 +32,9 @@ def reports_of(plan: bk.Plan, patterns: tuple[Pattern, ...]) -> Reports:
 
 
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
-@pytest.mark.parametrize("truth", TRUTHS, ids=str)
+@pytest.mark.parametrize(
+    "truth", [TRUTHS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in TRUTHS[1:])], ids=str
+)
 @pytest.mark.parametrize(
     "mechanism", [MECHANISMS[-1], *(pytest.param(one, marks=pytest.mark.slow) for one in MECHANISMS[:-1])], ids=str
 )

@@ -83,6 +83,7 @@ def test_rows_beyond_the_cap_are_refused_as_they_come(tmp_path: Path) -> None:
     assert time.process_time() - start < 6
 
 
+@pytest.mark.slow
 def test_the_name_of_a_column_counts_for_each_of_its_values(tmp_path: Path) -> None:
     """It is in the name of every item."""
     path = tmp_path / "x.csv"

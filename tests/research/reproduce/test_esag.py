@@ -55,6 +55,7 @@ class TestFigures:
             assert len(values) >= 10
             assert values == sorted(values, reverse=True)
 
+    @pytest.mark.slow
     def test_the_root_of_the_number_of_records(self, drawn: dict[int, Figure]) -> None:
         """Section 5.1: roughly inversely proportional."""
         x = np.array(drawn[2].x)
