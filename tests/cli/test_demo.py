@@ -45,6 +45,7 @@ def test_demo_into_a_file(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_reproduce(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bosket.research.reproduce import re
 

@@ -26,7 +26,7 @@ from bosket.errors import BosketError
 Example = TypeVar("Example")
 Result = TypeVar("Result")
 
-QUICK, SLOW = 150, 1000
+QUICK, SLOW = 100, 1000
 """Numbers of examples: once, and again and again for `MINUTES`."""
 MINUTES = 1.5
 

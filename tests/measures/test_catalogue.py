@@ -33,6 +33,7 @@ def test_values(t: Counts) -> None:
         assert record(table)[0] == pytest.approx(expected, rel=1e-9, abs=1e-12 * max(1, t.n)), record.name
 
 
+@pytest.mark.slow
 @given(small)
 def test_exact_tests(t: Counts) -> None:
     table = of_counts(t)

@@ -46,6 +46,7 @@ def flip(block: Words, ones: Thresholds, zeros: Thresholds, random: Words, eager
     return int(result[0]), int(result[1])
 
 
+@pytest.mark.slow
 @given(st.integers(0, ONE), st.integers(0, ONE - 1), st.integers(0, 63), st.booleans())
 def test_comparison_is_exact(threshold: int, uniform: int, lane: int, bit: bool) -> None:
     """The bit-sliced comparison is U < T for any U and T, T = 0 and T = 2**53 included."""
