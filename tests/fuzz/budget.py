@@ -59,7 +59,7 @@ def fuzz(
     options = settings(
         max_examples=examples,
         deadline=None,
-        derandomize=examples <= QUICK,
+        derandomize=examples < SLOW,
         database=None,
         print_blob=True,
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
