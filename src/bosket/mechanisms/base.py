@@ -25,10 +25,13 @@ from bosket.checks import shown
 from bosket.counting.base import ItemsetRows, Words
 from bosket.counting.base import Strata as Strata
 from bosket.counting.table import marginal, members, restrict
-from bosket.data import Baskets, Domain, Table
+from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
 from bosket.mechanisms.payload import Batch, PackedBits, Payload
+from bosket.mechanisms.records import Records as Records
+from bosket.mechanisms.records import as_domain as as_domain
+from bosket.mechanisms.records import check_records as check_records
 from bosket.privacy import Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
@@ -38,9 +41,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from bosket.reports import Reports
-
-Records = Baskets | Table
-"""What people hold: sets of items, or a value of each attribute."""
 
 Cells = npt.NDArray[np.int64]
 """Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
@@ -445,24 +445,3 @@ def _check_name(mechanism: type[Mechanism]) -> None:
             parameter="name",
             value=name,
         )
-
-
-def check_records(data: object) -> None:
-    """Refuse what is not raw records, with a word on how to make some."""
-    if not isinstance(data, Baskets | Table):
-        name = type(data).__name__
-        hint = (
-            "Reports are randomized already."
-            if name == "Reports"
-            else "Make Baskets(...) or Baskets.from_frame(...); of a table with attributes, Table.from_frame(...)."
-        )
-        raise DataError(f"Baskets and tables can be randomized, a {name} cannot.", hint=hint)
-
-
-def as_domain(value: Domain | Records | Iterable[Hashable]) -> Domain:
-    """A domain from what people have at hand: a domain, baskets, a table, or labels."""
-    if isinstance(value, Domain):
-        return value
-    if isinstance(value, Baskets | Table):
-        return value.domain
-    return Domain(value)

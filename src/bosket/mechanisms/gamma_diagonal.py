@@ -38,6 +38,7 @@ from bosket.errors import ParameterError
 from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Records, Strata, as_domain
 from bosket.mechanisms.gamma_kernels import keep_or_replace_block
 from bosket.mechanisms.parameters import Option, Probability, Real, parameter
+from bosket.mechanisms.records import table_domain
 from bosket.privacy import Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward
@@ -86,14 +87,7 @@ class GammaDiagonal(Mechanism):
     )
 
     def channel(self, domain: Domain) -> GammaDiagonalChannel:
-        if not isinstance(domain, TableDomain):
-            raise ParameterError(
-                "The 'domain' parameter of GammaDiagonal must be that of a table: attributes with values.",
-                parameter="domain",
-                value=domain,
-                hint="Make a Table with bosket.Table.from_frame or bosket.Table.read.",
-            )
-        return GammaDiagonalChannel(domain, self.gamma, self.spread)
+        return GammaDiagonalChannel(table_domain(domain, of="GammaDiagonal"), self.gamma, self.spread)
 
     def guarantee(
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from bosket.checks import shown
-from bosket.data import Domain, TableDomain
+from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, as_domain
 from bosket.mechanisms.parameters import Kind, Real, parameter
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import Design
+from bosket.mechanisms.records import table_domain
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 
@@ -86,14 +87,7 @@ class Ask(Mechanism):
     )
 
     def channel(self, domain: Domain) -> AskChannel:
-        if not isinstance(domain, TableDomain):
-            raise ParameterError(
-                "The 'domain' parameter of Ask must be that of a table: attributes with values.",
-                parameter="domain",
-                value=domain,
-                hint="Make a Table with bosket.Table.from_frame or bosket.Table.read.",
-            )
-        return AskChannel(domain, self.design, self.gamma)
+        return AskChannel(table_domain(domain, of="Ask"), self.design, self.gamma)
 
     def guarantee(
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1

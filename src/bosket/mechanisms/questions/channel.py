@@ -51,8 +51,8 @@ Attributes = tuple[int, ...]
 class Asked:
     """A question on a domain: its attributes by number, and the answer of each combination of their values."""
 
-    def __init__(self, question: Question, domain: TableDomain, gamma: float) -> None:
-        unknown = [name for name in question.attributes if name not in domain.names]
+    def __init__(self, question: Question, domain: TableDomain, places: dict[str, int], gamma: float) -> None:
+        unknown = [name for name in question.attributes if name not in places]
         if unknown:
             raise ParameterError(
                 f"The 'design' parameter of Ask must ask about attributes of the table, got {unknown[0]!r}.",
@@ -61,7 +61,7 @@ class Asked:
                 hint=f"The attributes are {', '.join(map(repr, domain.names[:12]))}"
                 + (", ..." if len(domain.names) > 12 else "."),
             )
-        numbers = [domain.names.index(name) for name in question.attributes]
+        numbers = [places[name] for name in question.attributes]
         shape = tuple(int(domain.sizes[at]) for at in numbers)
         n_cells = math.prod(shape)
         if n_cells > MOST_ANSWERS:
@@ -234,7 +234,8 @@ class AskChannel(Channel):
     def __init__(self, domain: TableDomain, design: Design, gamma: float) -> None:
         self.domain = domain
         self.design = design
-        self.asked = tuple(Asked(one, domain, gamma) for one in design.questions)
+        places = {name: at for at, name in enumerate(domain.names)}
+        self.asked = tuple(Asked(one, domain, places, gamma) for one in design.questions)
         n_cells = sum(len(one.answers) for one in self.asked)
         if n_cells > _MOST_CELLS:
             raise ParameterError(
