@@ -7,6 +7,7 @@
     ├── DataError                               a file, frame or record that cannot be what it should be
     ├── PlanMismatchError (a DataError)         reports that belong to another plan
     ├── DuplicateReportsError (a DataError)     a batch of reports that was given twice
+    ├── HopelessError                           a request that noise alone would answer
     ├── SingularChannelError                    a channel that randomizes but cannot be inverted
     ├── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
     ├── TooManyRulesError                       likewise of rules
@@ -14,7 +15,9 @@
 
     BosketWarning (a UserWarning)
     ├── ExposedLedgerWarning                    a ledger that others can write was read; spending from it is refused
-    └── InfluenceWarning                        an estimate that a few reports carry
+    ├── HopelessPlanWarning                     reports in which nothing will be seen
+    ├── InfluenceWarning                        an estimate that a few reports carry
+    └── NoiseWarning                            a limit within the noise: many itemsets that pass it are chance
 
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
 need not read prose.  A message about input names the file and the line, never the contents of a record.
@@ -22,6 +25,8 @@ need not read prose.  A message about input names the file and the line, never t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +92,34 @@ class SingularChannelError(BosketError):
         self.record_size = record_size
 
 
+class HopelessError(BosketError):
+    """What was asked for would be answered by noise alone.
+
+    Of reports, no support of a single item can be as large as its standard error: ``stderr`` is that of an item which
+    everybody has, a fraction, the item that is seen best, and ``people`` the number of reports.
+
+    Of a curator's request, the limit lies within the noise at its epsilon: ``discoverable`` is the smallest support of
+    single items that noise alone hardly reaches, as in the ``about`` of a release, infinite where the number of records
+    is lost in the noise too; ``spent`` is what was spent to find out.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stderr: float = float("nan"),
+        people: int = 0,
+        discoverable: float = float("nan"),
+        spent: float = 0.0,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.stderr = stderr
+        self.people = people
+        self.discoverable = discoverable
+        self.spent = spent
+
+
 class TooManyCandidatesError(BosketError):
     """A level of the search holds more itemsets than ``max_candidates``, or more counts of them than are allowed."""
 
@@ -135,6 +168,31 @@ class ExposedLedgerWarning(BosketWarning):
     """A ledger that others than its owner can write, or replace, was read: what it says may be theirs."""
 
 
+class HopelessPlanWarning(BosketWarning):
+    """Reports of which ``mine`` will refuse to say anything: no support of a single item can be as large as its error.
+
+    ``stderr`` and ``people`` are those of :class:`HopelessError`.
+    """
+
+    def __init__(self, message: str, *, stderr: float = float("nan"), people: int = 0) -> None:
+        super().__init__(message)
+        self.stderr = stderr
+        self.people = people
+
+
+class NoiseWarning(BosketWarning):
+    """The standard error of itemsets of ``size`` items is more than a third of the minimum support.
+
+    Then itemsets that nobody has pass by chance, and there are many of them.  ``stderr`` is the typical one of those
+    that were found, a fraction.
+    """
+
+    def __init__(self, message: str, *, size: int = 0, stderr: float = float("nan")) -> None:
+        super().__init__(message)
+        self.size = size
+        self.stderr = stderr
+
+
 class InfluenceWarning(BosketWarning):
     """More than half of an estimate's variance comes from a few reports, which a few dishonest people could have sent.
 
@@ -149,3 +207,16 @@ class InfluenceWarning(BosketWarning):
         self.itemset = itemset
         self.reports = reports
         self.record_size = record_size
+
+
+@contextmanager
+def telling_no_sizes(doing: str) -> Iterator[None]:
+    """Let no error for want of memory say how much was asked for: that tells how large records are, or how many."""
+    try:
+        yield
+    except MemoryError:
+        error = MemoryError(f"There is not enough memory to {doing}.")
+        try:
+            raise error
+        finally:
+            error.__context__ = None  # the other error, which names shapes, must not hang on it

@@ -317,6 +317,31 @@ def test_truth_values_are_read_at_once_as_column_by_column(
         assert found.domain.is_declared == usual.domain.is_declared
 
 
+def test_types_of_sparse_columns_are_not_hashed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pandas takes as long to hash the type of a sparse column as to read the column."""
+    frame: Any = pd.DataFrame(np.eye(300, dtype=bool)).astype(pd.SparseDtype(bool, False))
+    hashed: list[object] = []
+    original = pd.SparseDtype.__hash__
+
+    def hash_of(kind: Any) -> int:
+        hashed.append(kind)
+        return original(kind)
+
+    monkeypatch.setattr(pd.SparseDtype, "__hash__", hash_of)
+    frame.sparse.to_coo()
+    by_pandas = len(hashed)
+    assert list(Baskets.from_frame(frame)) == [(item,) for item in range(300)]
+    assert len(hashed) - 2 * by_pandas < 10
+
+
+def test_sparse_columns_of_different_types_are_read_at_once() -> None:
+    types = [pd.SparseDtype(kind, 0) for kind in ("int8", "uint16", "float32", "int64")]
+    cells = np.random.default_rng(9).random((50, 4)) < 0.3
+    columns = {f"i{at}": pd.arrays.SparseArray(cells[:, at], dtype=kind) for at, kind in enumerate(types)}
+    expected = Baskets.from_frame(pd.DataFrame(cells, columns=list(columns)))
+    assert Baskets.from_frame(pd.DataFrame(columns)) == expected
+
+
 def test_other_frames_go_the_usual_way() -> None:
     twos = pd.DataFrame({"a": [0, 2], "b": [1, 0], "c": [1, 1]}).astype(pd.SparseDtype(int, 0))
     with pytest.raises(DataError):

@@ -38,7 +38,7 @@ from bosket.data.formats.lookup import Lookup
 from bosket.data.formats.one_hot_frames import truth_values
 from bosket.data.formats.sources import MAX_BYTES, Content
 from bosket.data.formats.vocabulary import UNKNOWNS, Unknown, Vocabulary
-from bosket.errors import DataError, ParameterError
+from bosket.errors import DataError, ParameterError, telling_no_sizes
 from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ class Baskets:
         return cls._of(to_csr(columns_of(frame), layout, record=record, item=item))
 
     @classmethod
+    @telling_no_sizes("read these records")
     def from_scipy(
         cls, matrix: Any, items: Iterable[Hashable] | Domain | None = None, *, unknown: Unknown = "refuse"
     ) -> Self:

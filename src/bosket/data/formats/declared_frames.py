@@ -28,11 +28,12 @@ from bosket.data.formats.columns import MEANINGS, Columns, encoded, is_absent
 from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_records import kept, refused
-from bosket.data.formats.declared_values import can_hold, text_of, values_of, with_bytes
+from bosket.data.formats.declared_values import can_hold, values_of, with_bytes
 from bosket.data.formats.frames import FRAME, arrow_of, collected
 from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
+from bosket.errors import telling_no_sizes
 
 ColumnKind: TypeAlias = Literal["objects", "categories", "lists", "values", "other"]
 """What the type of a column says: anything, one of some values of any kind (pandas), lists of text or numbers, text or
@@ -63,6 +64,7 @@ class _Frame:
         return f"must hold {what} in {self.columns.called(at)}, whose type is {str(kind)[:40]}"
 
 
+@telling_no_sizes("read these records")
 def read(
     frame: Any,
     layout: Layout | None,
@@ -140,7 +142,7 @@ def cells_of(series: nw.Series[Any], kind: ColumnKind) -> tuple[Offsets, list[An
     """A code for each cell, -1 where it is missing, and the values coded; those of objects are not compared."""
     if kind == "categories":
         native = series.to_native()
-        return categories.codes_of(native), list(map(_as_text, categories.values_of(native)))
+        return categories.codes_of(native), categories.meanings_of(native)
     if kind == "values":
         try:
             return values_of(arrow_of(series))
@@ -157,11 +159,6 @@ def _is_missing(cell: object) -> bool:
         return is_absent(cell)
     except Exception:  # noqa: BLE001  # a comparison of somebody else's object
         return False
-
-
-def _as_text(value: Any) -> Any:
-    """Bytes as the text that they are, as in a column of bytes; anything else as it is."""
-    return text_of(bytes(value)) if issubclass(type(value), bytes) else value
 
 
 def _items(data: _Frame, cells: tuple[Offsets, list[Any]]) -> ItemIds:
@@ -181,6 +178,8 @@ def _long(data: _Frame, record: Hashable | None, item: Hashable | None) -> Csr:
     at_record, at_item = long_columns(data.columns, record, item)
     if data.kinds[at_item] in ("lists", "other"):
         raise FRAME.error(data.must(at_item, "items as text or numbers"))
+    if data.kinds[at_item] == "categories":
+        categories.check_declared(data.lookup.domain.labels, parameter="items")
     records = _record_codes(data, at_record)
     cells = cells_of(data.series[at_item], data.kinds[at_item])
     items = _items(data, cells)

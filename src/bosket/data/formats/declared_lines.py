@@ -30,6 +30,7 @@ from bosket.data.formats.lines import Lines, whole_lines
 from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Index, Vocabulary
+from bosket.errors import telling_no_sizes
 
 UNDECLARED = "holds an item that is not among those declared"
 MISPLACED = "must hold 0 or 1, false or true, or nothing in each column"
@@ -38,6 +39,7 @@ _COUNT = "must have {} values, as the header has"
 _ENDS = "\n\r"
 
 
+@telling_no_sizes("read these records")
 def read_fimi(content: Content, _told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """A record a line, items with blanks between; ``007`` is 7 here, unless ``007`` is an item too."""
     index = vocabulary.index(no=f"{_ENDS} \t", of="a .dat file")
@@ -85,6 +87,7 @@ _Part: TypeAlias = tuple[Offsets | ItemIds, ItemIds, int, str]
 """Lines, rising, and an item of each; the first line that is wrong, or -1, and what is wrong with it."""
 
 
+@telling_no_sizes("read these records")
 def read_csv(content: Content, told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """CSV in any layout; a blank line is an empty record, but in a long file it says nothing."""
     index = vocabulary.index(no=_ENDS, of="a CSV file")

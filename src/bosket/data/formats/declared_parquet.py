@@ -30,12 +30,14 @@ from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.presence_signs import signs
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Vocabulary
+from bosket.errors import telling_no_sizes
 from bosket.threads import slices
 
 _CELLS_A_PIECE = 1 << 20
 _NAMES_A_PIECE = 1 << 16
 
 
+@telling_no_sizes("read these records")
 def read(content: Content, told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """The records of a Parquet file over the declared domain."""
     with opened(content, is_claim_held=vocabulary.is_strict and not told.columns) as file:

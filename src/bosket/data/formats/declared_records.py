@@ -19,11 +19,12 @@ from bosket.data.baskets.rows import Csr, canonical, fault_of, labels_of, record
 from bosket.data.domain import Domain
 from bosket.data.formats.lookup import Lookup
 from bosket.data.formats.vocabulary import Unknown
-from bosket.errors import DataError
+from bosket.errors import DataError, telling_no_sizes
 
 UNDECLARED = "holds an item that is not in the declared domain"
 
 
+@telling_no_sizes("read these records")
 def read(records: Iterable[Iterable[Hashable]], domain: Domain, unknown: Unknown) -> Csr:
     """The records over the declared domain."""
     if unknown == "refuse":

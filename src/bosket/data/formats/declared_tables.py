@@ -23,6 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bosket.data.baskets.rows import taken
+from bosket.data.formats.categories import check_declared
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_frames import NOT_IN_ARROW, cells_of, kind_of
 from bosket.data.formats.declared_layouts import check_names
@@ -30,7 +31,7 @@ from bosket.data.formats.declared_lines import cells_of_lines, header_of
 from bosket.data.formats.declared_values import DeclaredCells
 from bosket.data.formats.frames import FRAME, arrow_of, collected
 from bosket.data.formats.lines import whole_lines
-from bosket.data.formats.lookup import place_of, places_of
+from bosket.data.formats.lookup import Ways, place_of, places_of
 from bosket.data.formats.parquet_opening import opened, sound
 from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.sources import Content
@@ -38,9 +39,9 @@ from bosket.data.formats.vocabulary import Index
 from bosket.data.tables.codings import MISSING, Coding, looks_missing
 from bosket.data.tables.columns import Choices
 from bosket.data.tables.domain import Attribute, Codes, TableDomain
-from bosket.errors import ParameterError
+from bosket.errors import ParameterError, telling_no_sizes
 
-_READABLE = (str, bool, int, float, complex, Decimal, Fraction, np.bool_, np.number)
+_READABLE = (str, bool, int, float, complex, Decimal, Fraction, np.bool_, np.number, Ways)
 _REMEMBERED = 1 << 16  # cells of a column whose codes are kept at hand
 _SHORT = 1 << 8  # bytes of such a cell
 
@@ -76,6 +77,7 @@ class _Attribute:
         if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
             cell = cell.real
         if self.places is None:
+            cell = cell.value if type(cell) is Ways else cell
             return self.coding.code(int(cell) if isinstance(cell, bool | np.bool_) else cell)
         found = place_of(cell, self.places)
         if found is not None:
@@ -92,11 +94,15 @@ class _Attribute:
         return found
 
 
+@telling_no_sizes("read these records")
 def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
     """The codes of a frame, and their domain."""
     known = collected(frame)
     attributes = _attributes(Columns(tuple(known.columns), (), FRAME), choices)
     series = list(known.iter_columns())
+    for one in attributes:
+        if kind_of(series[one.at]) == "categories":
+            check_declared((cell for cell, _ in one.coding.cells), parameter="values")
     return _together([_coded(one, _cells_of(series[one.at])) for one in attributes], attributes)
 
 
@@ -112,6 +118,7 @@ def _cells_of(series: nw.Series[Any]) -> DeclaredCells:
     return DeclaredCells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
 
 
+@telling_no_sizes("read these records")
 def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
     """A header, then a record a line; a blank one is a record too."""
     names, blocks = header_of(whole_lines(content, is_strict=False), content.source)
@@ -137,6 +144,7 @@ def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
     return _together(list(np.concatenate(parts).T), attributes)
 
 
+@telling_no_sizes("read these records")
 def read_parquet(content: Content, choices: Choices, domain: TableDomain | None) -> tuple[Codes, TableDomain]:
     """A column per attribute; ``domain`` is that of the file, where it names one."""
     with opened(content, what="a table", is_claim_held=False) as file:

@@ -58,7 +58,7 @@ def _categories(series: nw.Series[Any]) -> tuple[Hashable, ...] | None:
     """
     native = series.to_native()
     if categories.is_categorical(native):
-        return tuple(whole([plain(label) for label in categories.values_of(native)]))
+        return tuple(whole([plain(label) for label in categories.labels_of(native)]))
     if isinstance(series.dtype, nw.Enum) and series.implementation.is_polars():
         return tuple(series.dtype.categories)
     return None

@@ -31,6 +31,14 @@ _DIGITS = 15
 _TRUTHS = {"True": True, "False": False}
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """A value that several labels may stand for, or none; the first that is declared is meant."""
+
+    value: Hashable
+    labels: tuple[Hashable, ...]
+
+
 @dataclass(frozen=True)
 class Lookup:
     """From values to the ids of declared items."""
@@ -90,6 +98,8 @@ def places_of(labels: Iterable[tuple[Hashable, int]], what: str, *, parameter: s
 
 def place_of(value: object, places: dict[Hashable, int]) -> int | None:
     """The number of the label that a value stands for, None where it stands for none."""
+    if type(value) is Ways:
+        return next((places[key] for key in map(_key, value.labels) if key in places), None)
     found = places.get(_key(value))
     if found is None and isinstance(value, np.float16 | np.float32):
         found = places.get(float(str(value)))  # with the fewest digits, as in files
@@ -103,6 +113,7 @@ def record_key(name: object) -> Hashable | None:
     or make an error where that is looked for.
     """
     try:
+        name = name.value if type(name) is Ways else name
         key = _key(name)
         return key if type(key) in _PLAIN else (_OTHER, str.__str__(str(name)))
     except Exception:  # noqa: BLE001  # of somebody else's object
