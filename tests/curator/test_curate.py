@@ -361,6 +361,10 @@ class TestRefusals:
             {"longest": 0},
             {"cap": 0},
             {"extra": -1},
+            {"extra": 5},
+            {"extra": 60, "cap": 3},
+            {"extra": 3, "cap": 10**9},
+            {"extra": 10**9, "cap": 10**9},
             {"max_candidates": 0},
         ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 from math import comb
 
 import numpy as np
@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.counting.base import Counts, ItemsetRows
-from bosket.curator import kernels, pool
+from bosket.curator import Settings, kernels, pool
 from bosket.curator.cardinality import kth_support
 from bosket.curator.lengths import noisy_lengths
 from bosket.curator.levels import sensitivity
 from bosket.curator.pool import Pool, width
-from bosket.curator.truncation import count_candidates, count_items, random_truncation
+from bosket.curator.truncation import count_candidates, count_items, foremost_items, random_truncation
 from bosket.data import Baskets
+from bosket.errors import ParameterError
 from bosket.randomness import Seeded
 from bosket.statistics.estimates import Floats
 from tests.curator import broken
@@ -132,6 +133,33 @@ def test_counts_of_truncated_records(problem: tuple[list[Record], list[Record], 
     baskets = Baskets(records, items=range(8))
     found = count_candidates(baskets, as_rows(rows), np.array(scores), limit)
     assert found.tolist() == count_by_definition(records, rows, scores, limit)
+
+
+@pytest.mark.parametrize("cap", range(2, 28))
+def test_one_record_takes_steps_by_public_numbers(cap: int) -> None:
+    """At the largest ``extra`` that there is: taken candidates times those that are gone through for each."""
+    extra = max(extra for extra in range(100) if _is_allowed(extra, cap))
+    for size, n_items in product(range(2, cap + 1), (30, 1000, 10**6)):
+        limit = size + extra
+        seen = foremost_items(size, limit, n_items)
+        assert comb(limit, size) * comb(seen, size) <= 1 << 24
+    assert extra >= 3, "the default"
+
+
+def _is_allowed(extra: int, cap: int) -> bool:
+    try:
+        return Settings(extra=extra, cap=cap).extra == extra
+    except ParameterError:
+        return False
+
+
+def test_what_is_taken_without_new_items_counts() -> None:
+    """{1, 5} and {3, 5} add no items once {0, 1}, {0, 5} and {0, 3} are kept, but without them item 2 came before 4."""
+    rows: list[Record] = [(0, 1), (0, 2), (0, 3), (0, 5), (1, 5), (2, 6), (3, 5), (4, 5)]
+    scores = [19.0, 5.0, 7.0, 16.0, 11.0, 12.0, 10.0, 6.0]
+    assert smart(tuple(range(7)), rows, scores, 5) == {0, 1, 3, 4, 5}
+    counts = count_candidates(Baskets([range(7)], items=range(7)), as_rows(rows), np.array(scores), 5)
+    assert counts.tolist() == [1, 0, 1, 1, 1, 0, 1, 1]
 
 
 def test_example_1() -> None:

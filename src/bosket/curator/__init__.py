@@ -4,9 +4,9 @@ Zeng, Naughton and Cai (VLDB 2012): frequent itemsets by truncating long records
 """
 
 from bosket.curator.curate import mine, top_k
-from bosket.curator.hopeless import HopelessError
 from bosket.curator.levels import Heuristics
 from bosket.curator.release import Release
 from bosket.curator.settings import AS_PUBLISHED, NAIVE, Settings
+from bosket.errors import HopelessError
 
 __all__ = ["AS_PUBLISHED", "NAIVE", "Heuristics", "HopelessError", "Release", "Settings", "mine", "top_k"]

@@ -10,8 +10,8 @@ A release goes through four stages, each of which takes what the one before made
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable
+from contextlib import AbstractContextManager
 from functools import lru_cache
 
 from bosket.budget.budgets import Budget
@@ -25,6 +25,7 @@ from bosket.curator.release import Release
 from bosket.curator.released import release
 from bosket.curator.settings import Settings
 from bosket.data import Baskets, Domain, Table
+from bosket.errors import telling_no_sizes
 from bosket.progress import Progress
 
 USUAL = Settings()
@@ -106,17 +107,9 @@ def _curate(
     return release(declared, paid, measured, most=most)
 
 
-@contextmanager
-def _telling_no_counts() -> Iterator[None]:
-    """Let no error say how much memory was asked for: that is the number of records, or of items in them."""
-    try:
-        yield
-    except MemoryError:
-        error = MemoryError("There is not enough memory to curate these baskets.")
-        try:
-            raise error
-        finally:
-            error.__context__ = None  # the other error, which names shapes, must not hang on it
+def _telling_no_counts() -> AbstractContextManager[None]:
+    """Sizes are the number of records, or of items in them."""
+    return telling_no_sizes("curate these baskets")
 
 
 @lru_cache(maxsize=1)

@@ -9,24 +9,11 @@ from bosket.curator.loss import kept_ratio
 from bosket.curator.noise import scale_of
 from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
 from bosket.curator.prepared import WITHIN, Prepared
-from bosket.errors import BosketError
+from bosket.errors import HopelessError
 
 _CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
 _MARGIN = 1.3  # for an epsilon that will do, as the limit itself is noisy
 _RIGHT, _TIMES = 0.2, 0.5  # delta and eta of Theorem 3
-
-
-class HopelessError(BosketError):
-    """At this epsilon the limit lies within the noise: what would be reported is chance.
-
-    ``discoverable`` is the smallest support of single items that noise alone hardly reaches, as in the ``about`` of a
-    release, infinite where the number of records is lost in the noise too; ``spent`` is what was spent to find out.
-    """
-
-    def __init__(self, message: str, *, discoverable: float, spent: float, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.discoverable = discoverable
-        self.spent = spent
 
 
 def check_hope(prepared: Prepared, n_items: int, epsilon: float, *, per_person: int, spent: float) -> float:

@@ -11,8 +11,8 @@ from decimal import Decimal
 from bosket.budget.accounts import Entry
 from bosket.budget.budgets import Budget
 from bosket.curator.declared import Declared
-from bosket.curator.hopeless import HopelessError
 from bosket.curator.noise import Composition
+from bosket.errors import HopelessError
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import comb
 
 from bosket.checks import check_fraction, check_integer, check_not_negative
 from bosket.curator.levels import Heuristics
+from bosket.curator.truncation import MOST_TAKEN
 from bosket.errors import ParameterError
 
 _MOST = 0.9  # of epsilon, for the first looks
@@ -29,7 +31,8 @@ class Settings:
     """Records are cut to i + extra items when itemsets of i items are counted (psi of Algorithm 3), i >= 2.
 
     Set once, on public benchmark files, as was the correction of the heuristics; 1 and a full correction are nearer to
-    the paper (``AS_PUBLISHED``)."""
+    the paper (``AS_PUBLISHED``).  No more than lets one record be cut in some tens of milliseconds: C(i + extra, i) is
+    at most 4096 for i up to ``cap``."""
     heuristics: Heuristics = field(default_factory=Heuristics)
     false_share: float | None = 0.1
     """Of the itemsets of one size that are reported, this share at most is expected to be noise alone; None: any.
@@ -61,10 +64,24 @@ class Settings:
         check_integer("longest", self.longest, least=1, of="Settings")
         check_integer("cap", self.cap, least=1, of="Settings")
         check_integer("extra", self.extra, least=0, of="Settings")
+        self._check_work()
         check_not_negative("clear", self.clear, of="Settings")
         if self.false_share is not None:
             check_fraction("false_share", self.false_share, of="Settings")
         check_integer("max_candidates", self.max_candidates, least=1, of="Settings")
+
+    def _check_work(self) -> None:
+        """Refuse to keep so many items that one record could take seconds, whatever the data are."""
+        longest = self.cap + self.extra  # C(cap + extra, cap) is no less, unless one of the two is 1 or 0
+        if min(self.cap - 1, self.extra) == 0 or (longest <= MOST_TAKEN and comb(longest, self.cap) <= MOST_TAKEN):
+            return
+        raise ParameterError(
+            f"The 'extra' parameter of Settings must be such that C(cap + extra, cap) is at most {MOST_TAKEN}, got "
+            f"{self.extra} with a cap of {self.cap}.",
+            parameter="extra",
+            value=self.extra,
+            hint="One record would take seconds otherwise. A lower 'cap' leaves more room.",
+        )
 
 
 AS_PUBLISHED = Settings(extra=1, heuristics=Heuristics(correction=1.0, by_length=False), false_share=None, clear=0.0)
