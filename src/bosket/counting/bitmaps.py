@@ -99,7 +99,7 @@ class Bitmaps:
         rows = itemsets if self._row_of is None else self._row_of[itemsets]
         rows = np.ascontiguousarray(rows, np.int32)
         if k == 1:
-            return self._count(rows[:, 0], kernels.count_columns, n)
+            return self._count(rows[:, 0], kernels.count_columns, n).astype(np.int64)
         if k == 2 and n > 1:
             members = np.unique(rows)
             if n >= len(members) * (len(members) - 1) // 4:  # at least half of all pairs: count them all, in tiles
@@ -124,17 +124,22 @@ class Bitmaps:
         *shape: int,
         columns: int | None = None,
         tell: Callable[[float], None] | None = None,
-    ) -> Counts:
-        """Run a kernel over all blocks on all cores, in pieces of bounded work; ``tell`` hears which part is done."""
-        total = np.zeros((len(self.strata), *shape), np.int64)
+    ) -> npt.NDArray[np.uint32]:
+        """Run a kernel over all blocks on all cores, in pieces of bounded work; ``tell`` hears which part is done.
+
+        A piece counts in a table of the strata that it has, which lie next to each other: one of all strata would take
+        longer to clear and to add than a piece of them takes to count.
+        """
+        total = np.zeros((len(self.strata), *shape), np.uint32)  # no count exceeds the number of records
         adding = Lock()
 
         def share(part: tuple[int, int]) -> None:
             lo, hi = part
-            counts = np.zeros((len(self.strata), *shape), np.uint32)
-            kernel(self.columns, rows, self._starts[lo:hi], self._stops[lo:hi], self._stratum[lo:hi], counts)
+            first, last = self._stratum[lo], self._stratum[hi - 1]
+            counts = np.zeros((last - first + 1, *shape), np.uint32)
+            kernel(self.columns, rows, self._starts[lo:hi], self._stops[lo:hi], self._stratum[lo:hi] - first, counts)
             with adding:
-                np.add(total, counts, out=total)
+                total[first : last + 1] += counts
 
         done = np.concatenate([[0], np.cumsum(self._stops - self._starts)])  # words up to each block
         work = int(done[-1]) * (math.prod(shape) if columns is None else columns)
@@ -169,7 +174,9 @@ class Bitmaps:
 
             tell = _between(on_progress, done, done + len(wanted))
             table = self._count(ours, count, len(ours), len(others), tell=tell)
-            counts[:, wanted] = table[:, left[wanted] - i0, right[wanted] - j0]
+            places = (left[wanted] - i0).astype(np.int64) * len(others) + (right[wanted] - j0)
+            for into, cells in zip(counts, table, strict=True):
+                into[wanted] = cells.ravel()[places]
             done += len(wanted)
         return counts
 
