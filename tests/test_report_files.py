@@ -409,3 +409,21 @@ class TestRandomness:
     def test_it_is_said_not_to_be_authenticated(self) -> None:
         assert "not authenticated" in " ".join((bk.Reports.is_simulation.__doc__ or "").split())
         assert "not authenticated" in " ".join((bk.Reports.__doc__ or "").split())
+
+
+def test_a_file_is_not_held_beside_its_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row groups are read one after the other; Arrow would keep what it has read until the file is closed."""
+    n = 10 * report_files.PLAIN.row_group
+    bits = np.random.default_rng(4).integers(0, 1 << 63, (n, 1)).astype(np.uint64)
+    plan = bk.Plan(bk.Domain(range(64)), bk.Flip(keep=0.9))
+    path = tmp_path / "r.parquet"
+    bk.Reports(plan, bits, randomness="secure").write(path)
+    before, held, original = pa.total_allocated_bytes(), [], report_files._Store.add
+
+    def add(store: report_files._Store, batch: Any) -> None:
+        held.append(pa.total_allocated_bytes() - before)
+        original(store, batch)
+
+    monkeypatch.setattr(report_files._Store, "add", add)
+    assert len(bk.Reports.read(path)) == n
+    assert 0 < max(held) < path.stat().st_size / 2

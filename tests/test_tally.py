@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import bosket as bk
 from bosket.counting.distinct_rows import are_distinct, distinct
 from bosket.evidence import evidence_of
-from bosket.tally import MOST_RECORDS
+from bosket.tally import MOST_RECORDS, read_collected
 from tests.contracts.cases import CASES, Case
 from tests.fuzz.budget import memory_within
 
@@ -182,6 +182,43 @@ def test_what_does_not_belong_together_is_refused() -> None:
         bk.Tally("plan")  # type: ignore[arg-type]
     with pytest.raises(bk.DataError, match="no records"):
         bk.mine(bk.Tally(PLAN), min_support=0.1)
+
+
+def test_many_are_put_together_in_one_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not by adding one to the sum of all before: that takes the square of their number."""
+    parts = [bk.Tally.of(reports_of([["a"], ["b", "c"]] * 8, seed)) for seed in range(20)]
+    expected = parts[0]
+    for part in parts[1:]:
+        expected = expected + part
+    sorts: list[int] = []
+
+    def noted(rows: Any, numbers: Any = None) -> Any:
+        sorts.append(len(rows))
+        return distinct(rows, numbers)
+
+    monkeypatch.setattr("bosket.tally.distinct", noted)
+    assert bk.Tally.concat(parts, allow_duplicates=True) == expected
+    assert sorts == [sum(part.n_distinct for part in parts)]
+
+
+def test_the_plan_of_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = reports_of([["a"], ["b", "c"]] * 8, 1)
+    path = tmp_path / "x.parquet"
+    texts: list[Any] = []
+    read = bk.Plan.from_json
+
+    def noted(text: Any) -> bk.Plan:
+        texts.append(text)
+        return read(text)
+
+    monkeypatch.setattr(bk.Plan, "from_json", noted)
+    for whole in (reports, bk.Tally.of(reports)):
+        whole.write(path)
+        assert read_collected(path) == whole
+        assert type(read_collected(path, plan=PLAN)) is type(whole)
+    assert len(texts) == 2
+    with pytest.raises(bk.PlanMismatchError):
+        read_collected(path, plan=PLAN.with_unit(max_size=2))
 
 
 def test_one_seeded_part_spoils_the_whole_for_good() -> None:

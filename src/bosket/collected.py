@@ -55,8 +55,8 @@ class Collected(ABC):
 
     @property
     def guarantee(self) -> LocalGuarantee:
-        """The promise of the plan, with a word on chance that was not secure."""
-        promise = self.plan.guarantee
+        """The promise of the plan, with errors for the reports at hand, and a word on chance that was not secure."""
+        promise = self.plan.guarantee.among(max(1, self.n_records))
         return promise if self.randomness == "secure" else promise.noting(f"these reports are {self.randomness}")
 
     @property

@@ -102,7 +102,8 @@ def opened(path: str | Path, *, plan: Plan | None, max_bytes: int | None) -> Ite
     check_options(plan, max_bytes)
     fault = None
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        # pre_buffer would keep all that was read of the file, beside the reports, until it is closed
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             notes = notes_of(file)
             yield ReportFile(path, file, notes, plan_of(notes, path, expected=plan), max_bytes)
     except BosketError:

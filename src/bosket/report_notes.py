@@ -73,11 +73,13 @@ def plan_of(notes: Mapping[str, bytes], path: Path, *, expected: Plan | None) ->
             path=path,
             hint="Raw baskets are read with bosket.Baskets.read.",
         )
+    if expected is not None and notes["plan"] == expected.json.encode() and _names(notes, expected):
+        return expected  # the very text: it need not be read again
     try:
         plan = Plan.from_json(notes["plan"])
     except BosketError as problem:
         raise DataError(f"The plan in {path} cannot be used: {problem}", path=path, hint=problem.hint) from None
-    if plan.digest.encode() != notes.get("digest"):
+    if not _names(notes, plan):
         raise PlanMismatchError(f"The plan in {path} does not match its digest.", path=path)
     if expected is not None and expected.digest != plan.digest:
         raise PlanMismatchError(
@@ -85,6 +87,11 @@ def plan_of(notes: Mapping[str, bytes], path: Path, *, expected: Plan | None) ->
             path=path,
         )
     return plan
+
+
+def _names(notes: Mapping[str, bytes], plan: Plan) -> bool:
+    """Whether the file names the digest of a plan."""
+    return plan.digest.encode() == notes.get("digest")
 
 
 def randomness_of(notes: Mapping[str, bytes]) -> str:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -82,14 +81,22 @@ class Tally(Collected):
         """The reports of both; a batch that stands in both is counted twice, and not noticed."""
         if not isinstance(other, Tally):
             return NotImplemented
-        self._check_same(other, "added to")
-        if self.n_records and other.n_records and self.channel.belong_together:
-            raise whole_batch(self.plan)
-        if self.n_records + other.n_records > MOST_RECORDS:
+        return self._sum([self, other])
+
+    @classmethod
+    def _sum(cls, parts: Sequence[Tally]) -> Tally:
+        """All reports of the parts, sorted once."""
+        first = parts[0]
+        for part in parts[1:]:
+            first._check_same(part, "added to")
+        numbers = [part.n_records for part in parts]
+        if first.channel.belong_together and sum(number > 0 for number in numbers) > 1:
+            raise whole_batch(first.plan)
+        if sum(numbers) > MOST_RECORDS:
             raise DataError(f"A tally must be of at most {MOST_RECORDS} reports.")
-        together = self._with(other.rows, other.counts)
-        simulated = next((part.randomness for part in (self, other) if part.is_simulation), "secure")
-        return Tally._made(self.plan, *together, simulated)
+        rows, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "counts"))
+        simulated = next((part.randomness for part in parts if part.is_simulation), "secure")
+        return cls._made(first.plan, *distinct(rows, counts), simulated)
 
     @classmethod
     def concat(cls, parts: Iterable[Tally | Reports], *, allow_duplicates: bool = False) -> Tally:
@@ -100,7 +107,7 @@ class Tally(Collected):
         tallies = [part if isinstance(part, Tally) else cls.of(part) for part in parts]
         if not tallies:
             raise DataError("There are no reports to put together.")
-        together = reduce(add, tallies)
+        together = cls._sum(tallies)
         if not allow_duplicates:
             _refuse_duplicates(tallies)
         return together
@@ -112,7 +119,8 @@ class Tally(Collected):
         self._check_same(other, "taken from")
         if other.n_records not in (0, self.n_records) and self.channel.belong_together:
             raise whole_batch(self.plan)
-        rows, counts = self._with(other.rows, -other.counts)
+        rows = np.concatenate([self.rows, other.rows])
+        rows, counts = distinct(rows, np.concatenate([self.counts, -other.counts]))
         if counts.min(initial=0) < 0:
             raise DataError(
                 "A tally can be taken only from one that holds all its reports: some would be less than none.",
@@ -126,9 +134,6 @@ class Tally(Collected):
             raise PlanMismatchError(
                 f"A tally of plan {other.plan.digest[:12]} cannot be {how} one of plan {self.plan.digest[:12]}."
             )
-
-    def _with(self, rows: ByteRows, counts: npt.NDArray[np.int64]) -> tuple[ByteRows, npt.NDArray[np.int64]]:
-        return distinct(np.concatenate([self.rows, rows]), np.concatenate([self.counts, counts]))
 
     @property
     def n_records(self) -> int:
@@ -228,7 +233,7 @@ def read_collected(path: str | Path, *, plan: Plan | None = None, max_bytes: int
     with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
         own = {column.name for column in file.plan.channel.payload.columns}
         is_tally = "count" in set(file.names) - own
-    return (Tally if is_tally else Reports).read(path, plan=plan, max_bytes=max_bytes)
+    return (Tally if is_tally else Reports).read(path, plan=file.plan, max_bytes=max_bytes)
 
 
 def _refuse_duplicates(tallies: Sequence[Tally]) -> None:

@@ -64,6 +64,7 @@ def test_report_bytes(examples: int) -> None:
     fuzz(read, changed() | anything, examples=examples)
 
 
+@pytest.mark.filterwarnings("ignore::bosket.HopelessPlanWarning")  # four people
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_bytes_are_the_reports(case: Case) -> None:
     reports = case.reports(52)
