@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,9 +20,11 @@ from bosket import strict_json
 from bosket.checks import check_choice, check_integer, shown
 from bosket.data import Domain, Table
 from bosket.data.domain import MOST_ITEMS
-from bosket.errors import DataError, ParameterError
+from bosket.errors import DataError, HopelessPlanWarning, ParameterError
 from bosket.mechanisms.base import Channel, Mechanism, Records, as_domain, check_records
-from bosket.privacy import LocalGuarantee
+from bosket.mechanisms.foreseen import foreseen_accuracy
+from bosket.mechanisms.hopeless import hopeless_text
+from bosket.privacy import Accuracy, LocalGuarantee
 from bosket.privacy.guarantee import MOST_REPORTS
 from bosket.randomness import Randomness, Secure, check_randomness
 
@@ -152,6 +156,8 @@ class Plan:
     @cached_property
     def guarantee(self) -> LocalGuarantee:
         promise = self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
+        if not promise.accuracy:  # a mechanism need not say it itself
+            promise = replace(promise, accuracy=foreseen_accuracy(self.channel, self.unit.max_size))
         if self.unit.longer == "sample":
             promise = promise.after_sampling(
                 f"of a record with more than {self.max_size} items so many are drawn first; supports and errors are of "
@@ -214,8 +220,16 @@ class Plan:
     ) -> Plan:
         return replace(self, unit=PrivacyUnit(max_size, reports, longer))
 
-    def randomize(self, data: Records, *, rng: Randomness | None = None) -> Reports:
+    @cached_property
+    def _single(self) -> Accuracy | None:
+        """How large errors of single items will be."""
+        return self.channel.accuracy(1, self.unit.max_size)
+
+    def randomize(self, data: Records, *, rng: Randomness | None = None, people: int | None = None) -> Reports:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
+
+        A :class:`HopelessPlanWarning` says where nothing can be seen in the reports of ``people``, all that there will
+        be: the records at hand, unless given.  There is none for a person who randomizes one record.
 
         An item that the plan does not know, or a record longer than it promises, is an error, unless the plan says
         that longer records are sampled down: nothing is dropped silently.
@@ -224,6 +238,7 @@ class Plan:
 
         check_records(data)
         rng = Secure() if rng is None else check_randomness(rng)
+        self._warn_of_hopeless(data.n_records if people is None else check_integer("people", people, least=1))
         if isinstance(data, Table) != (self.domain.groups is not None):
             raise DataError(
                 "A table is randomized under a plan for its attributes, and baskets under one for items.",
@@ -242,6 +257,17 @@ class Plan:
         if limit is not None and self.unit.longer == "sample":  # all alike: time does not tell which were longer
             rng.keep_subset(bits, np.minimum(data.sizes, limit).astype(np.int64))
         return Reports(self, self.channel.randomize(bits, rng), randomness=rng.describe())
+
+    def _warn_of_hopeless(self, people: int) -> None:
+        """Warn whoever called the library where nothing can be seen in so many reports."""
+        single = self._single
+        if people <= 1 or single is None or not single.is_hopeless(people):
+            return
+        text = f"{hopeless_text(str(self.mechanism), single, people)} mine() will refuse them."
+        level, frame = 1, sys._getframe()
+        while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "bosket":
+            level, frame = level + 1, frame.f_back
+        warnings.warn(HopelessPlanWarning(text, stderr=single.best(people), people=people), stacklevel=level)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the channel, which is made again."""

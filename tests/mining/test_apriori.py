@@ -296,7 +296,7 @@ def test_nothing_large_is_allocated_before_a_level_is_refused() -> None:
 def test_values_of_one_attribute_are_no_candidates() -> None:
     """2 attributes of 300 values: 90 000 pairs, where 180 000 pairs of items there are."""
     table = bk.Table.from_frame(pd.DataFrame({name: [str(v) for v in range(300)] * 4 for name in ("one", "other")}))
-    reports = bk.GammaDiagonal(gamma=19).randomize(table, rng=bk.Seeded(1))
+    reports = bk.GammaDiagonal(gamma=1e6).randomize(table, rng=bk.Seeded(1))
     with pytest.raises(bk.TooManyCandidatesError) as caught:
         bk.mine(reports, min_support=1e-4, slack=1e6, max_candidates=89_999)
     assert (caught.value.level, caught.value.number) == (2, 90_000)
@@ -360,10 +360,10 @@ def test_a_level_that_would_take_hours_says_so_before_it_begins() -> None:
 
 
 def test_a_table_of_many_values_is_refused_in_seconds() -> None:
-    """14 attributes of 7 values, 7e11 cells, under gamma-diagonal, where all is noise: 2 million sets of four."""
+    """14 attributes of 7 values, where nearly all is noise: 2 million sets of four."""
     rng = np.random.default_rng(1)
     table = bk.Table.from_frame(pd.DataFrame({f"a{j}": rng.integers(0, 7, 1000).astype(str) for j in range(14)}))
-    reports = bk.GammaDiagonal(gamma=19).randomize(table, rng=bk.Seeded(1))
+    reports = bk.Flip(keep=0.7).randomize(table, rng=bk.Seeded(1))
     started = time.perf_counter()
     with pytest.raises(bk.TooManyCandidatesError) as caught:
         bk.mine(reports, min_support=1e-6, max_candidates=200_000)

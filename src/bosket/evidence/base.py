@@ -12,17 +12,19 @@ Support counts, not fractions, are spoken of throughout; variances are those of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
+from bosket.counting.table import members
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.evidence.kept import Kept, Level, Places, Truths
 from bosket.evidence.provenance import Provenance
+from bosket.privacy import Accuracy
 from bosket.progress import Progress
 from bosket.randomness import Randomness
 from bosket.statistics.estimates import Floats
@@ -54,6 +56,18 @@ class Evidence(ABC):
     def sees(self, size: int) -> bool:
         """Whether itemsets of this size can be estimated."""
         return True
+
+    def accuracy(self, size: int) -> Accuracy | None:
+        """How large errors of supports of this size are, whatever the reports say; None where this is not known.
+
+        It may depend on the plan and on nothing else.
+        """
+        return None
+
+    def is_hopeless(self, size: int) -> bool:
+        """Whether no support of this size can be as large as its standard error, by the number of reports alone."""
+        known = self.accuracy(size)
+        return known is not None and known.is_hopeless(self.n_records)
 
     def covers(self, itemsets: ItemsetRows) -> Truths | None:
         """Which of these itemsets, all of one size, can be estimated; None for all.  A search leaves out the others."""
@@ -121,6 +135,16 @@ class Family(ABC):
     @property
     def n_records(self) -> int:
         return self.evidence.n_records
+
+    @cached_property
+    def _known_as_covered(self) -> set[int]:
+        return {0}
+
+    def refuse_not_covered(self, masks: Iterable[int]) -> None:
+        """Refuse subsets that no report tells of, though one tells of the whole; what a search kept was told."""
+        for mask in sorted(set(masks) - self._known_as_covered) if self.kept is None else ():
+            self.evidence.refuse_not_covered(np.ascontiguousarray(self.rows[:, members(mask)]))
+            self._known_as_covered.add(mask)
 
     @cached_property
     def whole(self) -> Level:

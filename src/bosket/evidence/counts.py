@@ -26,3 +26,17 @@ def too_many_counts(what: str, number: int, n_strata: int, limit: int, *, level:
         hint="Ask for fewer items, declare a smaller max_size in the plan, or, where mine is asked, raise "
         f"max_candidates: there may be {COUNTS_A_CANDIDATE} times as many counts.",
     )
+
+
+def too_many_answers(n_itemsets: int, number: int, limit: int, *, level: int) -> TooManyCandidatesError:
+    """The refusal to count itemsets in all questions about them."""
+    items = "1 item" if level == 1 else f"{level} items"
+    return TooManyCandidatesError(
+        f"There are {number:,} counts of itemsets of {items} to keep, one for each question about each of "
+        f"{n_itemsets:,}, more than {limit:,}.",
+        level=level,
+        number=number,
+        limit=limit,
+        hint="Ask for fewer items, or, where mine is asked, raise max_candidates: there may be "
+        f"{COUNTS_A_CANDIDATE} times as many counts.",
+    )

@@ -96,6 +96,8 @@ class Kept:
         """Which supports a few reports carry, of all that were estimated on the way."""
         self.n_not_covered = 0
         """How many itemsets were left out on the way since no report tells of them."""
+        self.n_hopeless = 0
+        """How many were left out since they are off by more than any support could be."""
 
     @property
     def n_records(self) -> int:

@@ -36,6 +36,8 @@ from bosket.evidence.sums import (
     rare_moves,
 )
 from bosket.mechanisms.base import Channel
+from bosket.mechanisms.foreseen import foreseen_accuracy
+from bosket.privacy import Accuracy
 from bosket.progress import Meter, Progress, counting_work, estimating_work
 from bosket.randomness import Randomness
 from bosket.statistics.estimates import Floats, expected_products, variance
@@ -83,6 +85,12 @@ class LinearEvidence(Evidence):
 
     def sees(self, size: int) -> bool:
         return self.channel.recovers(size, self.strata)
+
+    def accuracy(self, size: int) -> Accuracy | None:
+        if self.is_exact:
+            return None
+        most = None if self.provenance.unit is None else self.provenance.unit.max_size
+        return next(iter(foreseen_accuracy(self.channel, most, [size])), None)
 
     def covers(self, itemsets: ItemsetRows) -> Truths | None:
         return self.channel.covers(itemsets)
@@ -189,6 +197,11 @@ class LinearFamily(Family):
         return Level(self.rows, value, noise, least, self.cells[:, :, -1], carried)
 
     def value(self, mask: int) -> Floats:
+        self.refuse_not_covered([mask])
+        return self._value(mask)
+
+    def _value(self, mask: int) -> Floats:
+        """The sum of weights, which is 0 where no report tells."""
         if mask == 0:
             return np.full(len(self.rows), float(self.n_records))
         if self.kept is not None:
@@ -228,6 +241,7 @@ class LinearFamily(Family):
 
     def weights(self, masks: Sequence[int]) -> list[Floats]:
         """By stratum, the weights of these subsets by what a report shows of the whole: shape (n, m, 2**k)."""
+        self.refuse_not_covered(masks)
         channel, rows = self.evidence.channel, self.rows
         result = []
         for stratum, cells in zip(self.evidence.strata, self.cells, strict=True):
@@ -315,7 +329,7 @@ class LinearFamily(Family):
         if self.evidence.is_exact:
             return np.zeros(len(self.rows), bool)
         items = self.rows.ravel()
-        share = np.stack([self.value(1 << j) for j in range(self.rows.shape[1])], axis=1) / self.n_records
+        share = np.stack([self._value(1 << j) for j in range(self.rows.shape[1])], axis=1) / self.n_records
         return np.asarray(self.evidence.rare_items(items, share.ravel()).reshape(self.rows.shape).any(axis=1))
 
     def drawn_again(self, masks: Sequence[int], number: int, rng: Randomness, *, sampling: bool) -> Floats:

@@ -11,10 +11,8 @@ against it.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,12 +25,13 @@ from bosket.counting.base import Strata as Strata
 from bosket.counting.table import marginal, members, restrict
 from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
+from bosket.mechanisms.foreseen import enumerated_accuracy, enumerated_influence, foreseen_accuracy
 from bosket.mechanisms.parameters import FileOption, declared_by, parameters_of
 from bosket.mechanisms.payload import Batch, PackedBits, Payload
 from bosket.mechanisms.records import Records as Records
 from bosket.mechanisms.records import as_domain as as_domain
 from bosket.mechanisms.records import check_records as check_records
-from bosket.privacy import Influence, LocalGuarantee
+from bosket.privacy import Accuracy, Influence, LocalGuarantee
 from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness import Randomness
 from bosket.statistics.estimates import Floats as Floats
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
 
 Cells = npt.NDArray[np.int64]
 """Numbers of reports by the pattern they show of an itemset: shape (n, 2**k)."""
-
-
-_ENUMERATED = 1 << 20  # patterns of itemsets: beyond, a channel without a closed form does not say its influence
 
 
 class Channel(ABC):
@@ -72,6 +68,9 @@ class Channel(ABC):
 
     items_alike: bool = False
     """Whether all itemsets of a size have the same weights and variances, which do not depend on the reports."""
+
+    read_together: bool = False
+    """Whether reports are best read through a law that is fitted to all of them."""
 
     @property
     def record_sizes(self) -> Collection[int] | None:
@@ -161,31 +160,31 @@ class Channel(ABC):
         there are few enough itemsets, or all are alike; those that hold an erased item are left out.  Closed forms are
         tested against it.
         """
-        n = len(self.domain)
-        if k > n or not self.recovers(k, ()):
-            return None
-        if not self.items_alike and math.comb(n, k) << k > _ENUMERATED:
-            return None
-        itemsets = [tuple(range(k))] if self.items_alike else list(combinations(range(n), k))
-        weights = self._weights_but_of_erased(np.array(itemsets, np.int32))
-        if not len(weights):
-            return None
-        low, high = weights.min(axis=1), weights.max(axis=1)
-        return Influence(k, low=float(low.min()), high=float(high.max()), width=float((high - low).max()))
+        return enumerated_influence(self, k)
 
-    def _weights_but_of_erased(self, itemsets: ItemsetRows) -> Floats:
-        """The weights of those itemsets that have any, a row each."""
-        try:
-            return self.weights(itemsets)
-        except SingularChannelError:
-            if len(itemsets) == 1:
-                return np.empty((0, 1 << itemsets.shape[1]))
-        return np.concatenate([self._weights_but_of_erased(row[None, :]) for row in itemsets])
+    def influence_among(self, k: int, batch: Batch, max_size: int | None = None) -> Influence | None:
+        """The same for reports at hand, where weights depend on how many there are of each stratum."""
+        return self.influence(k, max_size)
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        """The variances that one record can bring to the support count of k items, whichever they are.
+
+        ``max_size`` is the largest size of a record, where sizes are sent.  None where this is not known before there
+        are reports.
+        """
+        return None
 
     def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
         """The largest ln E exp(tilt T) over records of at most ``max_size`` items, T the number of items shown.
 
         None where all reports show as many items, or where this is not known.
+        """
+        return None
+
+    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_] | None:
+        """Reports that no records make plausible, any at all with probability ``level`` at most where all are honest.
+
+        None where the number of items that a report shows is all there is to look at.
         """
         return None
 
@@ -269,6 +268,10 @@ class RecordChannel(Channel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         return np.array([self.record_variances(tuple(itemset), stratum).min() for itemset in itemsets.tolist()])
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        """By enumeration, where there are few enough itemsets, or all are alike."""
+        return enumerated_accuracy(self, k, max_size)
 
     def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
         matrices = np.array([self.transition((item,), stratum) for item in items.tolist()]).reshape(-1, 2, 2)
@@ -361,6 +364,16 @@ class Mechanism(ABC):
         found = (channel.influence(k, max_size) for k in sizes)
         return tuple(part for part in found if part is not None)
 
+    def accuracy(
+        self,
+        domain: Domain | Records | Iterable[Hashable],
+        *,
+        max_size: int | None = None,
+        sizes: Iterable[int] = CARD_SIZES,
+    ) -> tuple[Accuracy, ...]:
+        """How large errors of supports of itemsets of these ``sizes`` will be; those not known are left out."""
+        return foreseen_accuracy(self.channel(as_domain(domain)), max_size, sizes)
+
     def __post_init__(self) -> None:
         for one in parameters_of(type(self)):
             object.__setattr__(self, one.name, one.check(getattr(self, one.name), of=type(self).__name__))
@@ -406,18 +419,21 @@ class Mechanism(ABC):
         domain: Domain | Iterable[Hashable] | None = None,
         max_size: int | None = None,
         rng: Randomness | None = None,
+        people: int | None = None,
     ) -> Reports:
         """Randomize every record, with secure chance unless ``rng=Seeded(...)`` is given; then the reports say so.
 
         Without ``domain`` the plan's domain is that of the data.  Declare it where it must not tell which items occur.
         Without ``max_size``, a mechanism that sends sizes takes the largest record of the data, and the plan says so:
-        two batches then have two plans, and cannot be put together, unless it is declared.
+        two batches then have two plans, and cannot be put together, unless it is declared.  ``people`` is the number of
+        reports that there will be in all, where these are some of them: a plan that cannot see is warned of.
         """
         from bosket.plan import Plan, unit_for  # the one call up the house: a plan is this mechanism with a domain
 
         check_records(data)
         settled = as_domain(data if domain is None else domain)
-        return Plan(settled, self, unit_for(self, settled, data, max_size=max_size)).randomize(data, rng=rng)
+        plan = Plan(settled, self, unit_for(self, settled, data, max_size=max_size))
+        return plan.randomize(data, rng=rng, people=people)
 
 
 def _make(mechanism: type[Mechanism], values: dict[str, Any]) -> Mechanism:

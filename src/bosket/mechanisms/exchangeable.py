@@ -34,10 +34,13 @@ from bosket.data import Domain
 from bosket.errors import DataError, ParameterError, SingularChannelError
 from bosket.mechanisms.base import Cells, Floats, RecordChannel, Strata
 from bosket.mechanisms.payload import PackedBits, Payload
-from bosket.privacy import Influence
+from bosket.privacy import Accuracy, Influence
+from bosket.privacy.influence import CARD_SIZES
 from bosket.randomness.kernels import row_sizes
 
 ExactMatrix = list[list[Fraction]]
+
+_FEW, _MANY = 32, 2048  # sizes of records that errors are foreseen for
 
 ROUNDING = Fraction(1, 1 << 48)
 """A diagonal entry this small beside its terms is 0 but for the rounding of what was asked to doubles."""
@@ -319,6 +322,37 @@ class ExchangeableChannel(RecordChannel):
             low, high = min(low, *weights), max(high, *weights)
         return None if at is None else Influence(k, low=low, high=high, width=high - low, record_size=at)
 
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        """Over the sizes of records that hold k items; of many sizes that are alike, a few over their range.
+
+        None for many sizes of records and itemsets that are larger than a card speaks of: that would take long.
+        """
+        most = len(self.domain) if max_size is None else min(max_size, len(self.domain))
+        known = range(k, most + 1) if self.record_sizes is None else sorted(self.record_sizes)
+        sizes = [size for size in known if k <= size <= most and self.takes(size)]
+        if len(sizes) > _FEW and k > max(CARD_SIZES):
+            return None
+        if self.is_smooth and len(sizes) > _FEW:
+            sizes = [*_spread(sizes, _FEW), *self.telling_sizes(k, sizes)]
+        found = []
+        for size in _spread(sizes, _MANY):
+            if self.recovers(k, [size]):
+                possible = self.possible(k, size)
+                found.append(self._weights_and_variances(k, size)[1][possible.start : possible.stop])
+        if not found:
+            return None
+        return Accuracy(
+            k,
+            least=max(0.0, min(float(part.min()) for part in found)),
+            most=max(float(part.max()) for part in found),
+            full=max(0.0, min(float(part[-1]) for part in found)),
+        )
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether variances change little from one size of records to the next."""
+        return True
+
     def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
         """Of these record sizes, those among which the extreme weights of k items are."""
         return sizes
@@ -361,6 +395,14 @@ class ExchangeableChannel(RecordChannel):
                 items = "1 item" if size == 1 else f"{size} items"
                 raise DataError(f"Record {first} has {items}, a size that the mechanism does not take.", hint=self.hint)
         return sizes
+
+
+def _spread(sizes: Sequence[int], number: int) -> list[int]:
+    """So many of these at most, the ends among them, each larger than the one before by the same factor."""
+    if len(sizes) <= number:
+        return list(sizes)
+    places = np.unique(np.rint(np.geomspace(1, len(sizes), number)).astype(int)) - 1
+    return [sizes[place] for place in places.tolist()]
 
 
 def _ones(k: int) -> npt.NDArray[np.int64]:

@@ -26,7 +26,8 @@ from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Reco
 from bosket.mechanisms.flip_kernels import product_weights, square_products
 from bosket.mechanisms.mappings import ByItem
 from bosket.mechanisms.parameters import FileOption, Option, Probability, parameter
-from bosket.privacy import Amplification, Influence, LocalGuarantee
+from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
+from bosket.privacy.accuracy import product_accuracy
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import product_influence
 from bosket.privacy.product import outward, worst_exchange, worst_log_ratio
@@ -165,6 +166,7 @@ class Flip(Mechanism):
             if domain.groups is None
             else "the value of one attribute that had 5%, knowing all others,",
             influence=self.influence(domain),
+            accuracy=self.accuracy(domain, max_size=max_size),
         )
 
 
@@ -222,6 +224,18 @@ class FlipChannel(RecordChannel):
         hidden, shown = self._factors(kept[:, None])
         return product_influence(shown[kept], hidden[kept], k)
 
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        """Products of E[w^2]; erased items are left out."""
+        kept = np.abs(self.present - self.absent) >= SINGULAR
+        groups = self.domain.groups
+        return product_accuracy(*self._squares(kept), k, None if groups is None else groups[kept])
+
+    def _squares(self, items: Any) -> tuple[Floats, Floats]:
+        """E[w^2] of these items, where they are present and where they are absent."""
+        p, r = self.present[items], self.absent[items]
+        square = (p - r) ** 2
+        return (p * (1 - r) ** 2 + (1 - p) * r**2) / square, r * (1 - r) / square
+
     def log_moment(self, tilt: float, stratum: int | None = None, max_size: int | None = None) -> float | None:
         """Items are apart, so that of a record is a sum over items, and the worst record has the largest gains.
 
@@ -252,10 +266,7 @@ class FlipChannel(RecordChannel):
         With one = E[w^2 | present] and none = E[w^2 | absent] of an item, a record that has all items brings the
         product of the ones less 1; any other at least the product of the smaller of the two, with one item absent.
         """
-        p, r = self.present[itemsets], self.absent[itemsets]
-        square = (p - r) ** 2
-        one = (p * (1 - r) ** 2 + (1 - p) * r**2) / square
-        none = r * (1 - r) / square
+        one, none = self._squares(itemsets)
         smaller = np.minimum(one, none)
         switched = none / np.where(smaller > 0, smaller, 1.0)  # the price of taking an item as absent
         lacking = smaller.prod(axis=1) * np.where((smaller == 0).any(axis=1), 1.0, switched.min(axis=1, initial=np.inf))

@@ -39,7 +39,7 @@ from bosket.mechanisms.base import Cells, Floats, Mechanism, RecordChannel, Reco
 from bosket.mechanisms.gamma_kernels import keep_or_replace_block
 from bosket.mechanisms.parameters import Option, Probability, Real, parameter
 from bosket.mechanisms.records import table_domain
-from bosket.privacy import Amplification, Influence, LocalGuarantee
+from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.product import outward
 from bosket.randomness import Randomness
@@ -127,6 +127,7 @@ class GammaDiagonal(Mechanism):
             assumptions=tuple(notes),
             about_an_item="the value of one attribute that had 5%, knowing all the others,",
             influence=self.influence(channel.domain),
+            accuracy=self.accuracy(channel.domain),
         )
 
 
@@ -262,6 +263,26 @@ class GammaDiagonalChannel(RecordChannel):
             return None
         least, most = ((1.0 - self.keep) / math.prod(chosen) for chosen in (sizes[-k:], sizes[:k]))
         return Influence(k, low=-most / self.keep, high=(1.0 - least) / self.keep, width=1.0 / self.keep)
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        """r (1 - r) / kappa^2 with r the probability that all of A is shown: b, or b + kappa where it is there.
+
+        It is least at an end of what b can be, those of the k attributes with the most values and with the fewest; and
+        largest where r comes nearest to 1/2, which ``most`` takes for possible between the ends.
+        """
+        sizes = sorted(int(size) for size in self.domain.sizes)
+        if k > len(sizes):
+            return None
+        kappa = self.keep
+        ends = np.array([(1.0 - kappa) / math.prod(chosen) for chosen in (sizes[-k:], sizes[:k])])
+        without, having = ends * (1 - ends), (ends + kappa) * (1 - ends - kappa)
+        nearest = [min(max(0.5, float(r[0])), float(r[1])) for r in (ends, ends + kappa)]
+        return Accuracy(
+            k,
+            least=max(0.0, float(min(without.min(), having.min()))) / kappa**2,
+            most=max(r * (1 - r) for r in nearest) / kappa**2,
+            full=max(0.0, float(having.min())) / kappa**2,
+        )
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """b (1 - b) / kappa^2 for a record without A; with A its weight is (1 - b) / kappa or -b / kappa."""

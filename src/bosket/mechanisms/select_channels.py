@@ -159,6 +159,11 @@ class KeptChannel(SelectASizeChannel):
         self.realised = OnDemand(lambda size: [Fraction(p, _ONE) for p in self.drawn[size]])
         """The same as fractions."""
 
+    @property
+    def is_smooth(self) -> bool:
+        """Every size has a law of its own."""
+        return False
+
     def only_shown(self, size: int, true: int, shown: int) -> Fraction:
         """C(m - true, j - shown) / C(m, j) is a ratio of falling factorials, whose denominator j does not touch."""
         ways = sum(p * perm(j, shown) * perm(size - j, true - shown) for j, p in enumerate(self.drawn[size]) if p)
@@ -234,10 +239,14 @@ class CutAndPasteChannel(SelectASizeChannel):
         odds, chosen = -float(self.rho(size) / (1 - self.rho(size))), all_chosen(size, at(self._cutoff, size), k)
         return [odds ** (k - shown) / float(chosen) for shown in self.showable(k, size)]
 
+    @property
+    def is_smooth(self) -> bool:
+        """With one pair of parameters."""
+        return not isinstance(self._cutoff, Mapping) and not isinstance(self._insert, Mapping)
+
     def telling_sizes(self, k: int, sizes: Sequence[int]) -> Sequence[int]:
         """With one pair of parameters the largest: k given items of more are less likely to be all chosen first."""
-        alike = not isinstance(self._cutoff, Mapping) and not isinstance(self._insert, Mapping)
-        return sizes[-1:] if alike else sizes
+        return sizes[-1:] if self.is_smooth else sizes
 
     def log_moment_of_true(self, tilt: float, size: int) -> float:
         return log_moment_of_shown(size, at(self._cutoff, size), float(self.rho(size)), tilt)

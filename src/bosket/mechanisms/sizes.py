@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from bosket.checks import check_integer
 from bosket.data import Domain
 from bosket.errors import ParameterError
-from bosket.privacy import Amplification, Influence, LocalGuarantee
+from bosket.mechanisms.foreseen import foreseen_accuracy
+from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import CARD_SIZES
 
@@ -30,6 +31,8 @@ class SizedChannel(Protocol):
     def amplification(self, size: int) -> tuple[float, float]: ...
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None: ...
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None: ...
 
 
 def declared_sizes(name: str, *values: Any) -> frozenset[int] | None:
@@ -123,4 +126,5 @@ def same_size_guarantee(
         about_an_item=about_an_item,
         assumptions=tuple(notes),
         influence=tuple(part for k in CARD_SIZES if (part := channel.influence(k, max_size)) is not None),
+        accuracy=foreseen_accuracy(channel, max_size),
     )

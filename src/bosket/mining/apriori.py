@@ -4,6 +4,10 @@ A candidate is extended while its estimate is at least min_support - slack stand
 (Evfimievski et al. 2004, section 4.5).  What is reported therefore has all its subsets among the extended itemsets,
 with their counts: rules never miss one.
 
+What is off by more than any support could be is neither reported nor extended: an estimate above 2, or a standard error
+above 1, as fractions.  Nor does the search go on to a size of which nothing can be seen
+(:mod:`bosket.privacy.accuracy`).
+
 Slack lowers the risk that noise in a subset hides a frequent superset, and does not remove it: a subset that sits just
 at min_support is lost with probability 16% at slack 1, 2.3% at slack 2, and an itemset of size 3 has six subsets.  Most
 frequent itemsets have subsets well above the limit, for which the risk is nil.
@@ -22,6 +26,7 @@ from bosket.errors import TooManyCandidatesError
 from bosket.evidence import Evidence, Kept, Level
 from bosket.evidence.carried import Carried
 from bosket.evidence.counts import COUNTS_A_CANDIDATE, too_many_counts
+from bosket.evidence.kept import Truths
 from bosket.limits import reaches
 from bosket.mining.candidates import next_candidates, too_many
 from bosket.progress import Meter, Progress
@@ -40,6 +45,8 @@ class Search:
     items: tuple[int, ...] | None = None
     """Look at these only."""
     on_progress: Progress | None = None
+    keep_hopeless: bool = False
+    """List and extend also what cannot be seen, as papers do that are reproduced."""
 
     @property
     def max_counts(self) -> int:
@@ -66,6 +73,8 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
         kept.levels.append(level)
         if size == search.max_size or not evidence.sees(size + 1):
             break
+        if not search.keep_hopeless and evidence.is_hopeless(size + 1):
+            break
         joining = Meter(search.on_progress, size + 1, "joining", 1.0)
         index = level.index
         joining(0.0)
@@ -79,6 +88,12 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
             raise problem from None
         joining.finish()
     return kept
+
+
+def _off_by_more_than_all(level: Level, n_records: int) -> Truths:
+    """Itemsets whose support is off by more than any support could be: for sure, or by its standard error."""
+    off: Truths = (level.stderr > n_records) | (level.value > 2 * n_records)
+    return off
 
 
 def _covered(evidence: Evidence, candidates: ItemsetRows, kept: Kept) -> ItemsetRows:
@@ -98,6 +113,10 @@ def _extended(evidence: Evidence, candidates: ItemsetRows, kept: Kept, search: S
     level = evidence.supports(candidates, kept=kept, on_progress=search.on_progress)
     error = level.stderr
     keep = reaches(level.value + search.slack * error, search.min_support * evidence.n_records)
+    if not (evidence.is_exact or search.keep_hopeless):
+        off = keep & _off_by_more_than_all(level, evidence.n_records)
+        kept.n_hopeless += int(off.sum())
+        keep &= ~off
     result = level.take(keep)
     log.info("size %d: %d candidates, %d kept, %.2f s", size, n, len(result), time.perf_counter() - started)
     return result, float(np.median(error)) / evidence.n_records

@@ -215,6 +215,7 @@ def contingency(data: EvidenceSource, *sides: Iterable[Hashable], sampling: bool
     sides_of = [sum(1 << items.index(item) for item in side) for side in ids]
     unions = tuple(sum(side for j, side in enumerate(sides_of) if pattern >> j & 1) for pattern in range(1 << len(ids)))
     family = evidence.family(rows)
+    family.refuse_not_covered(unions)
     warn_of(family.whole.carried, evidence.domain, frames=1)
     return ContingencyTable(named, evidence.n_records, sampling, evidence.provenance.randomness, family, unions)
 

@@ -11,16 +11,18 @@ from bosket.checks import check_fraction, check_integer, check_not_negative, che
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets
 from bosket.errors import ParameterError
-from bosket.evidence import Evidence, EvidenceSource, Family, Kept, Level, as_source, evidence_of
+from bosket.evidence import Evidence, EvidenceSource, Family, Kept, Level, Model, as_source, evidence_of
 from bosket.evidence.base import add_sampling
 from bosket.evidence.carried import Carried
 from bosket.evidence.cautions import FEW_REPORTS
+from bosket.evidence.hopeless import refuse_hopeless, warn_of_hopeless
 from bosket.evidence.kept import Truths
 from bosket.evidence.of import exact_without_reports
 from bosket.limits import least_count
 from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
 from bosket.mining.influence import warn_of
+from bosket.mining.noise import warn_of_noise
 from bosket.mining.result import FrequentItemsets
 from bosket.progress import LevelProgress, Progress
 from bosket.statistics.estimates import Estimates, Floats
@@ -36,6 +38,7 @@ def mine(
     slack: float = 1.0,
     max_candidates: int = 10_000_000,
     items: Iterable[Hashable] | None = None,
+    model: Model = "auto",
     on_progress: Progress | None = None,
 ) -> FrequentItemsets:
     """Frequent itemsets of randomized reports, or of raw records exactly, the most frequent first.
@@ -47,6 +50,9 @@ def mine(
     max_candidates  refuse to go on when one size has more candidates (for raw baskets: more frequent itemsets), or more
                     than ten times as many counts: one for each candidate in each stratum of the reports
     items           look at these items only (all, if not given)
+    model           "log-linear", or a LogLinear with its order: a law of the whole table is fitted to all reports, and
+                    supports are its margins; None: unbiased estimates, each by itself; "auto": a law for reports of
+                    Ask, which are made to be read together, and none for others
     on_progress     called with a LevelProgress about every second or more often; its ``seconds`` say how long the stage
                     at hand will take, before it begins, and what the callable raises ends the search
 
@@ -55,6 +61,10 @@ def mine(
     reports, such as a size of records that is stated: 10 million pairs or triples in one stratum, or 1 million in a
     hundred, about 1 GB.  Counting it takes n_records / 64 steps, estimating it 2^k.  Ctrl-C
     is answered within a second.
+
+    A :class:`HopelessError` refuses reports in which no single item can be seen, before anything is looked for: by the
+    plan and the number of reports alone.  A :class:`NoiseWarning` says where many of the itemsets found are chance,
+    and ``notes`` what was left out.
 
     An :class:`InfluenceWarning` says where a few reports, which a few dishonest people could have sent, carry a
     support: of all itemsets that were counted, since a few reports may also make a frequent one vanish.
@@ -83,8 +93,11 @@ def mine(
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
     looked_at = None if search.items is None else np.array(search.items, np.int32)
-    found = mine_evidence(evidence_of(data, looked_at, max_counts=search.max_counts), search)
+    evidence = evidence_of(data, looked_at, max_counts=search.max_counts, model=model)
+    refuse_hopeless(evidence)
+    found = mine_evidence(evidence, search)
     _tell_of_few(found)
+    warn_of_noise(found)
     return found
 
 
@@ -102,6 +115,16 @@ def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
     notes: dict[str, Any] = {}
     if reached and reached != search.max_size and not evidence.sees(reached + 1):
         notes["stopped"] = f"itemsets of more than {reached} items cannot be estimated from these reports"
+    elif reached and reached != search.max_size and not search.keep_hopeless and evidence.is_hopeless(reached + 1):
+        notes["stopped"] = (
+            f"itemsets of {reached + 1} items cannot be seen in these reports: no support of theirs can be as large as "
+            "its standard error"
+        )
+    if kept.n_hopeless:
+        which = "1 itemset" if kept.n_hopeless == 1 else f"{kept.n_hopeless} itemsets"
+        notes["hopeless"] = (
+            f"{which} left out: an estimate above 2, or a standard error above 1, is off by more than all"
+        )
     if kept.n_not_covered:
         left = "1 itemset" if kept.n_not_covered == 1 else f"{kept.n_not_covered} itemsets"
         notes["left_out"] = f"{left} of frequent items left out: no report tells of all the items together"
@@ -128,11 +151,15 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
     return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
 
 
-def estimate(data: EvidenceSource, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False) -> Estimates:
+def estimate(
+    data: EvidenceSource, itemsets: Iterable[Iterable[Hashable]], *, sampling: bool = False, model: Model = "auto"
+) -> Estimates:
     """Estimated supports of these itemsets, with standard errors, intervals and, on request, their covariance.
 
     ``sampling=False``: the error of the coins alone, for this very data set.  ``sampling=True``: that of drawing
-    people too.  An :class:`InfluenceWarning` says where a few reports carry a support.
+    people too.  ``model`` is that of :func:`mine`.  An :class:`InfluenceWarning` says where a few reports carry a
+    support, a :class:`HopelessPlanWarning` where no single item can be seen, so that :func:`mine` would refuse the
+    reports.
     """
     data = as_source(data)
     wanted = [data.domain.itemset(check_not_text(itemset)) for itemset in itemsets]
@@ -144,7 +171,7 @@ def estimate(data: EvidenceSource, itemsets: Iterable[Iterable[Hashable]], *, sa
             value=largest,
         )
     items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
-    return _estimates(evidence_of(data, items), wanted, sampling)
+    return _estimates(evidence_of(data, items, model=model), wanted, sampling)
 
 
 def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool) -> Estimates:
@@ -152,6 +179,7 @@ def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool
     value, variance, least = (np.empty(len(wanted)) for _ in range(3))
     caution = np.zeros(len(wanted), bool)
     carried = []
+    warn_of_hopeless(evidence)
     for size in {len(itemset) for itemset in wanted}:
         places = [place for place, itemset in enumerate(wanted) if len(itemset) == size]
         rows: ItemsetRows = np.array([wanted[place] for place in places], np.int32).reshape(len(places), size)

@@ -8,9 +8,11 @@ differential privacy with the same neighbouring relation.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from bosket.checks import check_epsilon, check_integer, check_probability
+from bosket.privacy.accuracy import CARD_PEOPLE, Accuracy
 from bosket.privacy.influence import Influence
 
 MOST_REPORTS = 10**9
@@ -73,6 +75,12 @@ class LocalGuarantee:
     """What the item's line means for one who had 5%, in words for the card."""
     influence: tuple[Influence, ...] = ()
     """What one dishonest report can do, by size of itemset; empty where that is not known before there are reports."""
+    accuracy: tuple[Accuracy, ...] = ()
+    """How large errors of supports will be, by size of itemset; empty where that is not known before there are
+    reports."""
+    people: int = CARD_PEOPLE
+    """The number of reports, one from each person unless ``reports`` says otherwise, that the card states errors
+    for."""
 
     @property
     def epsilon(self) -> float:
@@ -91,6 +99,10 @@ class LocalGuarantee:
     def noting(self, *notes: str) -> LocalGuarantee:
         """The same promise with more said about it."""
         return replace(self, assumptions=(*self.assumptions, *notes))
+
+    def among(self, people: int) -> LocalGuarantee:
+        """The same promise, its card stating the errors that so many reports will have."""
+        return replace(self, people=check_integer("people", people, least=1))
 
     def after_sampling(self, note: str) -> LocalGuarantee:
         """The same promise where longer records are sampled down first.
@@ -118,9 +130,24 @@ class LocalGuarantee:
         whole, single = percent_up(self.posterior(0.05)), percent_up(item.posterior(0.05))
         lines.append(f"  who sees {seen} may come to believe any property of a record that had 5% with up to {whole},")
         lines.append(f"  and {self.about_an_item} with up to {single}")
+        lines += self._accuracy_lines()
         lines += _influence_lines(self.influence)
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
+
+    def _accuracy_lines(self) -> list[str]:
+        """The standard errors of supports in one line, and in another what cannot be seen."""
+        if not self.accuracy:
+            return []
+        n = self.people
+        those = f"among {n} people" if self.reports == 1 else f"from {n} reports"
+        lines = [f"  error   {those} the standard error of a support is {accuracy_text(self.accuracy, n)}"]
+        return lines + [
+            f"  blind   {those} no support of {items_text(part.size)} can be as large as its standard error; "
+            f"{number_up(part.people())} would bring that down to 1"
+            for part in self.accuracy
+            if part.is_hopeless(n)
+        ]
 
     def __str__(self) -> str:
         return self.card()
@@ -139,8 +166,29 @@ class LocalGuarantee:
             },
             "reveals": list(self.reveals),
             "influence": [part.to_json() for part in self.influence],
+            "accuracy": [{"people": self.people, **part.to_json(self.people)} for part in self.accuracy],
             "assumptions": list(self.assumptions),
         }
+
+
+def accuracy_text(parts: Iterable[Accuracy], people: int) -> str:
+    """The standard errors of supports by size, rounded up."""
+    return "; ".join(f"{_range_up(*part.stderr(people))} for {items_text(part.size)}" for part in parts)
+
+
+def number_up(number: int) -> str:
+    """A number of people; one that no study has, rounded up to four digits."""
+    return str(number) if number < 10**12 else rounded_up(number)
+
+
+def items_text(number: int) -> str:
+    return "1 item" if number == 1 else f"{number} items"
+
+
+def _range_up(low: float, high: float) -> str:
+    """Two numbers, or one where they look alike; rounded up."""
+    first, last = rounded_up(low, 3), rounded_up(high, 3)
+    return last if first == last else f"{first} to {last}"
 
 
 def _influence_lines(parts: tuple[Influence, ...]) -> list[str]:
@@ -153,9 +201,10 @@ def _influence_lines(parts: tuple[Influence, ...]) -> list[str]:
     weights = ", ".join(rounded_up(part.largest) for part in parts)
     widths = ", ".join(rounded_up(part.width) for part in parts)
     at = "" if parts[-1].record_size is None else f" (worst at size {parts[-1].record_size})"
+    where = ", where as many are asked each question as planned" if any(part.is_ratio for part in parts) else ""
     return [
         f"  weight  one report counts for up to {weights} people in the support of {sizes}{at};",
-        f"  dishonest people, a fraction f of all, can move such a support by up to f times {widths}",
+        f"  dishonest people, a fraction f of all, can move such a support by up to f times {widths}{where}",
     ]
 
 

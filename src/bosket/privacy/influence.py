@@ -33,6 +33,12 @@ class Influence:
     """The largest difference of two weights for the same itemset: what changing one report can do."""
     record_size: int | None = None
     """The stated size of a record at which a weight is largest, where sizes are sent."""
+    is_ratio: bool = False
+    """Whether estimates are ratios: to how many people were asked a question, which reports change too.
+
+    Weights are then those of one report more or less, and what a fraction of people can do is ``width`` times it both
+    ways.
+    """
 
     @property
     def largest(self) -> float:
@@ -43,14 +49,23 @@ class Influence:
         """The most that this fraction of dishonest people can move a support, whatever they would have sent."""
         return fraction * self.width
 
-    def to_json(self) -> dict[str, float | int | None]:
-        return {
+    def up(self, fraction: float) -> float:
+        """The same upwards, against what honest people would have sent on the average."""
+        return fraction * (self.width if self.is_ratio else self.high)
+
+    def down(self, fraction: float) -> float:
+        """The same downwards."""
+        return fraction * (self.width if self.is_ratio else 1.0 - self.low)
+
+    def to_json(self) -> dict[str, float | int | bool | None]:
+        value: dict[str, float | int | bool | None] = {
             "size": self.size,
             "low": self.low,
             "high": self.high,
             "width": self.width,
             "record_size": self.record_size,
         }
+        return value | ({"is_ratio": True} if self.is_ratio else {})
 
 
 def product_influence(shown: Floats, hidden: Floats, k: int) -> Influence | None:

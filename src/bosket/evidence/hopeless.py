@@ -1,0 +1,54 @@
+"""Evidence that cannot show a single item: refused, or warned of, by its plan and the number of its reports."""
+
+from __future__ import annotations
+
+import warnings
+
+from bosket.errors import HopelessError, HopelessPlanWarning
+from bosket.evidence.base import Evidence
+from bosket.mechanisms.hopeless import hopeless_text, instead
+from bosket.privacy import Accuracy, LocalGuarantee
+
+_LARGEST = 16  # sizes of itemsets among which one is looked for that can be seen
+
+
+def refuse_hopeless(evidence: Evidence) -> None:
+    """Refuse evidence in which no support of a single item can be as large as its standard error."""
+    single = _hopeless(evidence)
+    if single is not None:
+        n = evidence.n_records
+        hint = f"{_what_is_seen(evidence)}{instead(evidence.domain, _epsilon(evidence), single, n)}"
+        raise HopelessError(_text(evidence, single), stderr=single.best(n), people=n, hint=hint)
+
+
+def warn_of_hopeless(evidence: Evidence, *, frames: int = 2) -> None:
+    """Warn of the same; the public call is ``frames`` up."""
+    single = _hopeless(evidence)
+    if single is not None:
+        n = evidence.n_records
+        warnings.warn(
+            HopelessPlanWarning(_text(evidence, single), stderr=single.best(n), people=n), stacklevel=frames + 2
+        )
+
+
+def _hopeless(evidence: Evidence) -> Accuracy | None:
+    return evidence.accuracy(1) if evidence.is_hopeless(1) else None
+
+
+def _text(evidence: Evidence, single: Accuracy) -> str:
+    return hopeless_text(str(evidence.provenance.mechanism), single, evidence.n_records)
+
+
+def _epsilon(evidence: Evidence) -> float:
+    promise = evidence.provenance.guarantee
+    return promise.record.epsilon if isinstance(promise, LocalGuarantee) else 0.0
+
+
+def _what_is_seen(evidence: Evidence) -> str:
+    """The smallest itemsets that can be seen, where there are any: chance shows large ones seldom."""
+    for size in range(2, min(_LARGEST, len(evidence.domain)) + 1):
+        known = evidence.accuracy(size)
+        if known is not None and not known.is_hopeless(evidence.n_records):
+            best = known.best(evidence.n_records)
+            return f"estimate() sees itemsets of {size} items, with a standard error of {best:.3g} at best. "
+    return ""
