@@ -11,8 +11,11 @@ import pytest
 
 import bosket as bk
 from bosket.counting.table import count_subsets
-from bosket.evidence.concentration import FEW, HALF, LARGE_SHIFT, LARGE_WEIGHT, carried_by_few
-from bosket.evidence.sums import cells_of, moments
+from bosket.evidence.concentration import FEW, HALF, LARGE_SHIFT, LARGE_WEIGHT, carried_by_few, carried_in_lists
+from bosket.evidence.kernels import sum_weights
+from bosket.evidence.sums import TOP, Moments, cells_of, moments
+from bosket.mechanisms.payload import Batch
+from tests.evidence.test_answers import unbiased
 from tests.files import benchmark_file
 from tests.poison import sent
 
@@ -149,13 +152,13 @@ def test_an_itemset_that_forged_reports_make_vanish_is_told_of() -> None:
 
 def test_honest_reports_come_without() -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", bk.InfluenceWarning)
         assert "influence" not in bk.mine(HONEST, min_support=0.05, max_size=2).about
         bk.estimate(HONEST, [{0}, {0, 1}])
         bk.estimate(forged(200, 50), [{0}])  # too many to be a few: a tenth of all could be honest
         bk.estimate(PEOPLE, [{0, 1, 2}])  # raw records weigh 1
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", bk.InfluenceWarning)
         for keep in (0.9, 0.7, 0.6):
             bk.mine(bk.Flip(keep=keep).randomize(PEOPLE, rng=bk.Seeded(2)), min_support=0.05, max_size=3)
 
@@ -249,7 +252,7 @@ def test_real_baskets_come_without(name: str, mechanism: bk.Mechanism) -> None:
     """Single items of all records; up to three where sizes are not sent, or records of at most 15 items are."""
     raw = bk.Baskets.read(benchmark_file(name))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", bk.InfluenceWarning)
         bk.mine(mechanism.randomize(raw, rng=bk.Seeded(1)), min_support=0.01, max_size=1)
         unit = bk.PrivacyUnit(max_size=15, longer="sample") if mechanism in CUT else bk.PrivacyUnit()
         reports = bk.Plan(raw.domain, mechanism, unit).randomize(raw, rng=bk.Seeded(1))
@@ -274,5 +277,81 @@ def test_one_honest_record_may_be_too_long_for_the_mechanism() -> None:
         bk.mine(reports, min_support=0.05, max_size=3)
     sampled = bk.Plan(raw.domain, bk.CutAndPaste(3, 0.2), bk.PrivacyUnit(max_size=10, longer="sample"))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", bk.InfluenceWarning)
         bk.mine(sampled.randomize(raw, rng=bk.Seeded(1)), min_support=0.05, max_size=3)
+
+
+def test_strata_of_its_own_are_looked_at_like_all_strata() -> None:
+    """Lists of strata, of which each itemset has its own, against arrays of all of them."""
+    rng = np.random.default_rng(3)
+    told = []
+    for _ in range(60):
+        n_strata, n = int(rng.integers(1, 8)), 6
+        records = rng.choice([1, 2, 3, 5, 40, 400], n_strata)
+        shown = rng.integers(0, records[:, None] + 1, (n_strata, n))
+        weights = rng.lognormal(0, 2, (n_strata, n, 2)) * np.array([-1, 1])
+        cells = np.stack([records[:, None] - shown, shown], axis=2)
+        found = Moments(
+            value=np.zeros(n),
+            second=np.zeros(n),
+            squares=np.zeros((n_strata, n)),
+            largest=np.zeros((n_strata, n)),
+            top=np.zeros((n, TOP)),
+            top_strata=np.zeros((n, TOP), np.int64),
+        )
+        sum_weights(
+            cells, weights, found.value, found.second, found.squares, found.largest, found.top, found.top_strata
+        )
+        expected = carried_by_few(found, records)
+        firsts = np.arange(n + 1) * n_strata
+        listed = (np.abs(weights).transpose(1, 0, 2).reshape(-1, 2), cells.transpose(1, 0, 2).reshape(-1, 2))
+        few = carried_in_lists(firsts, *listed, int(records.sum()))
+        assert few.reports.tolist() == expected.reports.tolist()
+        carried = few.reports > 0
+        np.testing.assert_allclose(few.share[carried], expected.share[carried])
+        np.testing.assert_allclose(few.weight[carried], expected.weight[carried])
+        told += few.reports.tolist()
+    assert 0 < sum(number > 0 for number in told) < len(told)
+
+
+class TestQuestions:
+    """A pair that one question of many tells of rests on those who were asked it."""
+
+    DOMAIN = bk.TableDomain([bk.Attribute(f"q{at}", ["no", "yes"]) for at in range(20)])
+    PLAN = bk.Plan(DOMAIN, bk.Ask(bk.Design.pairs(DOMAIN), gamma=19))
+    PAIR = frozenset({"q0=yes", "q1=yes"})
+
+    def reports(self, plan: bk.Plan, forged: int) -> bk.Reports:
+        """Nobody says yes to anything, but for so many who pick the last answer to the first question."""
+        assert isinstance(plan.domain, bk.TableDomain)
+        table = bk.Table.from_codes(np.zeros((20_000, len(plan.domain.names)), int), plan.domain)
+        honest = plan.randomize(table, rng=bk.Seeded(3))
+        question, answer = honest.batch["question"].copy(), honest.batch["answer"].copy()
+        question[:forged], answer[:forged] = 0, 3
+        return bk.Reports(plan, Batch({"question": question, "answer": answer}), randomness="secure")
+
+    def test_forgers_of_one_question_are_told_of(self) -> None:
+        evidence = unbiased(self.reports(self.PLAN, 60))
+        with pytest.warns(bk.InfluenceWarning) as caught:
+            found = bk.estimate(evidence, [self.PAIR])
+        assert found.value[0] > 0.3
+        warning = caught[0].message
+        assert isinstance(warning, bk.InfluenceWarning)
+        assert set(warning.itemset) == self.PAIR
+        assert 100 < warning.reports < 200, "those who were asked the question"
+        with pytest.warns(bk.InfluenceWarning, match="A few reports carry 190 of"):
+            mined = bk.mine(evidence, min_support=0.2, max_size=2)
+        assert "reports among 20000" in mined.about["influence"]
+
+    def test_questions_that_many_were_asked_come_without(self) -> None:
+        domain = bk.TableDomain(self.DOMAIN.attributes[:7])
+        plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), gamma=19))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", bk.InfluenceWarning)
+            bk.mine(unbiased(self.reports(plan, 0)), min_support=0.2)
+
+    def test_they_are_marked_where_too_many_were_asked(self) -> None:
+        """Twice as many as the share of the question says; of honest people nobody is."""
+        forged = self.reports(self.PLAN, 100)
+        assert np.array_equal(bk.audit.implausible(forged), forged.batch["question"] == 0)
+        assert not bk.audit.implausible(self.reports(self.PLAN, 0)).any()

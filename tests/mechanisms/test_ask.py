@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterator
 from itertools import combinations, product
 
@@ -118,7 +119,7 @@ def test_one_question_about_everything_is_the_gamma_diagonal_matrix() -> None:
     as_records = bk.Table.from_cells(reports.batch["answer"], DOMAIN)
     same = bk.Reports(bk.Plan(DOMAIN, bk.GammaDiagonal(gamma=7)), as_records.to_bits(), randomness="secure")
     for itemset in ({"a=1"}, {"b=y"}, {"a=2", "b=x"}):
-        ours, theirs = bk.estimate(reports, [itemset]), bk.estimate(same, [itemset])
+        ours, theirs = bk.estimate(reports, [itemset], model=None), bk.estimate(same, [itemset])
         assert ours.value[0] == pytest.approx(theirs.value[0], rel=1e-9)
         assert ours.stderr[0] == pytest.approx(theirs.stderr[0], rel=1e-9)  # N E w^2 - N f, both
 
@@ -130,7 +131,7 @@ def test_stated_errors_are_the_spread_over_repetitions() -> None:
     table = bk.Table.from_codes(codes, WIDE)
     mechanism = bk.Ask(bk.Design.pairs(WIDE), gamma=19)
     itemsets = [{"a=yes"}, {"g=yes"}, {"a=yes", "b=no"}, {"f=yes", "g=yes"}]
-    runs = [bk.estimate(mechanism.randomize(table, rng=bk.Seeded(seed)), itemsets) for seed in range(300)]
+    runs = [bk.estimate(mechanism.randomize(table, rng=bk.Seeded(seed)), itemsets, model=None) for seed in range(300)]
     values, errors = np.array([run.value for run in runs]), np.array([run.stderr for run in runs])
     truth = bk.estimate(table, itemsets).value
     spread = values.std(axis=0, ddof=1)
@@ -149,7 +150,8 @@ def test_rules_have_covariances() -> None:
     mechanism = bk.Ask(bk.Design([["a", "b"], ["b", "c"]]), gamma=19)
     found = []
     for seed in range(200):
-        rules = bk.mine(mechanism.randomize(table, rng=bk.Seeded(seed)), min_support=0.1).rules(min_threshold=0.1)
+        reports = mechanism.randomize(table, rng=bk.Seeded(seed))
+        rules = bk.mine(reports, min_support=0.1, model=None).rules(min_threshold=0.1)
         row = rules[(rules["antecedents"] == {"a=yes"}) & (rules["consequents"] == {"b=yes"})].iloc[0]
         found.append((row["confidence"], row["confidence_stderr"]))
     values, errors = np.array(found).T
@@ -167,6 +169,16 @@ def test_a_covering_design_asks_about_every_pair(size: int, times: int) -> None:
     assert min(asked.values()) >= times
     least = math.ceil(21 * times / math.comb(size, 2))
     assert least <= len(design) <= 2.5 * least
+
+
+def test_covering_designs_are_made_quickly_or_refused_before() -> None:
+    domain = bk.TableDomain([bk.Attribute(f"q{at}", ["no", "yes"]) for at in range(460)])
+    started = time.process_time()
+    assert len(bk.Design.covering(bk.TableDomain(domain.attributes[:200]), size=10)) == 602
+    for size, times in ((2, 1), (3, 1000), (4, 7)):
+        with pytest.raises(bk.ParameterError, match="at most 100000 questions"):
+            bk.Design.covering(domain, size=size, times=times)
+    assert time.process_time() - started < 3
 
 
 def test_designs_by_name() -> None:

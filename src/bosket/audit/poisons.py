@@ -38,6 +38,10 @@ def poisoning(study: Plan | Reports, *, fraction: float = 0.01, sizes: Iterable[
     up, down      the expected shift by people who pick their reports, against what honest ones would have sent
     shift         the same, whatever they would have sent: fraction times the largest difference of two weights
 
+    Where people answer one question of many (``Ask``), a support is a ratio to how many were asked: weights are those
+    for as many people per question as the plan expects, or, given reports, as there are; and ``up`` and ``down`` are
+    ``shift``, since who leaves one question for another changes the ratio both ways.
+
     >>> import bosket as bk
     >>> plan = bk.Plan(bk.Domain(range(20)), bk.Flip(keep=0.6))
     >>> bk.audit.poisoning(plan, fraction=0.01)[["size", "low", "high", "shift"]].round(2).values.tolist()[-1]
@@ -50,7 +54,10 @@ def poisoning(study: Plan | Reports, *, fraction: float = 0.01, sizes: Iterable[
     rows = []
     for k in sizes:
         size = check_integer("sizes", k, least=1, most=_LARGEST)
-        found = plan.channel.influence(size, plan.unit.max_size)
+        if isinstance(study, Reports):
+            found = plan.channel.influence_among(size, study.batch, plan.unit.max_size)
+        else:
+            found = plan.channel.influence(size, plan.unit.max_size)
         if found is not None:
             rows.append(
                 {
@@ -59,8 +66,8 @@ def poisoning(study: Plan | Reports, *, fraction: float = 0.01, sizes: Iterable[
                     "high": found.high,
                     "record_size": found.record_size,
                     "lie": f,
-                    "up": f * found.high,
-                    "down": f * (1.0 - found.low),
+                    "up": found.up(f),
+                    "down": found.down(f),
                     "shift": found.shift(f),
                 }
             )
@@ -75,10 +82,17 @@ def implausible(reports: Reports, *, level: float = 1e-6) -> npt.NDArray[np.bool
     ``reports[~implausible(reports)]`` goes on without them.  Only the number of items is looked at: who adds the items
     that matter to a report which is drawn as it should be is not noticed.  No report of a mechanism that shows a fixed
     number of items is marked (one with another number is refused on reading).
+
+    Of answers to questions (``Ask``) those are marked whose question came up more often than its share makes plausible,
+    or which came up more often than any truth does; and all answers to a question one answer of which is too rare.
     """
     if not isinstance(reports, Reports):
         raise DataError(f"Reports can be implausible, a {type(reports).__name__} cannot.")
-    alpha = check_between("level", level, 0, 1) / max(1, len(reports))
+    level = check_between("level", level, 0, 1)
+    found = reports.channel.implausible(reports.batch, level)
+    if found is not None:
+        return found
+    alpha = level / max(1, len(reports))
     shown = np.bitwise_count(reports.bits).sum(axis=1, dtype=np.int64)
     marked = np.zeros(len(reports), bool)
     strata = np.zeros(len(reports), np.int32) if reports.strata is None else reports.strata

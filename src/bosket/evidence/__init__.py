@@ -2,10 +2,14 @@
 
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence, Family
+from bosket.evidence.fitted import FittedEvidence
 from bosket.evidence.kept import Kept, Level
+from bosket.evidence.laws import law_of_answers, law_of_table
 from bosket.evidence.linear import LinearEvidence
-from bosket.evidence.of import EvidenceSource, as_source, evidence_by, evidence_of, provenance_of
+from bosket.evidence.of import EvidenceSource, Model, as_source, evidence_by, evidence_of, fitted_by, provenance_of
+from bosket.evidence.pooled import pool
 from bosket.evidence.provenance import Errors, Provenance, Selection
+from bosket.evidence.sampled import SampledEvidence
 
 __all__ = [
     "AnswersEvidence",
@@ -13,13 +17,20 @@ __all__ = [
     "Evidence",
     "EvidenceSource",
     "Family",
+    "FittedEvidence",
     "Kept",
     "Level",
     "LinearEvidence",
+    "Model",
     "Provenance",
+    "SampledEvidence",
     "Selection",
     "as_source",
     "evidence_by",
     "evidence_of",
+    "fitted_by",
+    "law_of_answers",
+    "law_of_table",
+    "pool",
     "provenance_of",
 ]

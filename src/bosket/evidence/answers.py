@@ -11,152 +11,286 @@ without replacement; so the coins alone, those that draw questions among them, l
 
     Var(N f) = N^2 sum of a_q^2 Var f_q - N f (1 - f)
 
-and likewise for covariances, with S_(A u B) - S_A S_B / N: what drawing people adds, and ``sampling`` adds again.
+and likewise for covariances, with S_(A u B) - S_A S_B / N: what drawing people adds, and ``sampling`` adds again.  As a
+function of f it is concave, so that the least of it is where nobody has A, or everybody.
 Questions are answered by different people: only those that tell both A and B make them depend on each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
+from bosket.counting.table import members
 from bosket.evidence.base import Evidence, Family, Observed
-from bosket.evidence.kept import Kept, Truths
+from bosket.evidence.carried import NONE_LOOKED_AT, Carried
+from bosket.evidence.concentration import carried_in_lists
+from bosket.evidence.counts import MAX_COUNTS, too_many_answers
+from bosket.evidence.kept import Kept, Level, Truths
 from bosket.evidence.of import evidence_by, provenance_of
 from bosket.evidence.provenance import Provenance
-from bosket.mechanisms.questions.channel import AskChannel, Attributes, histograms
+from bosket.evidence.sums import FEW_MOVES
+from bosket.mechanisms.questions.channel import AskChannel, histograms
+from bosket.mechanisms.questions.telling import Ints, Tellers, pieces
+from bosket.privacy import Accuracy
+from bosket.progress import Meter, Progress
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
 from bosket.tally import Tally
+from bosket.threads import parallel_map
 
 FEW = 20
-"""Answers within those that stand for an itemset, below which normal errors are doubtful."""
+"""Answers within those that stand for an itemset, or beside them, below which normal errors are doubtful."""
+NEARLY_ALL = 0.9
+"""Share of the people who were asked about an itemset, beyond which the error is that of the coins of their answers."""
+_STEPS_A_SECOND = 1e8  # combinations of values, on one core; and a tenth of it itemsets in questions
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the questions say of itemsets of one size: arrays of shape (questions, n)."""
+@dataclass(frozen=True)
+class Sums:
+    """What all questions together say of itemsets of one size, a number for each."""
 
-    shown: Floats
-    """Share of the answers to a question that are within those of the itemset."""
-    share: Floats
-    """a_q: what the question counts for; 0 where it does not tell the itemset."""
-    by_chance: Floats
+    value: Floats
+    """Support counts."""
+    variance: Floats
+    least: Floats
+    total: Floats
+    """The information of all questions."""
+    within: Floats
+    """Answers within those that stand for the itemset."""
+    beside: Floats
+    """Other answers to the same questions."""
+    lost: Floats
+    """Answers that coins would turn to others, if everybody had the itemset."""
+    put_in: Floats
+    """And those that they would turn to those of the itemset, if nobody had it."""
+    carried: Carried = NONE_LOOKED_AT
+
+    @classmethod
+    def together(cls, parts: Sequence[Sums]) -> Sums:
+        names = [field.name for field in fields(cls) if field.name != "carried"]
+        arrays = {name: np.concatenate([np.zeros(0), *(getattr(part, name) for part in parts)]) for name in names}
+        return cls(**arrays, carried=Carried.together(part.carried for part in parts))
+
+    def take(self, places: Ints) -> Sums:
+        names = [field.name for field in fields(self) if field.name != "carried"]
+        return Sums(**{name: getattr(self, name)[places] for name in names})
 
 
 class AnswersEvidence(Evidence):
     """Numbers of people by question and answer, and what they say of itemsets that a question tells."""
 
-    def __init__(self, channel: AskChannel, numbers: list[Counts], *, provenance: Provenance | None = None) -> None:
+    def __init__(
+        self,
+        channel: AskChannel,
+        numbers: list[Counts],
+        *,
+        provenance: Provenance | None = None,
+        max_counts: int = MAX_COUNTS,
+    ) -> None:
+        """``max_counts`` bounds the counts that one look takes: one of each itemset in each question about it."""
         self.channel = channel
         self.domain = channel.domain
         self.numbers = numbers
+        self.max_counts = max_counts
         self.asked = np.array([float(one.sum()) for one in numbers])
         """The number of people who were asked each question."""
         self.n_records = int(self.asked.sum())
-        self.keep = np.array([one.keep for one in channel.asked])
+        self._flat: Ints = np.concatenate(numbers).astype(np.int64)
+        self._among = self.asked > 0
         if provenance is not None:
             self.provenance = provenance
 
     def sees(self, size: int) -> bool:
         return any(len(one.attributes) >= size for one, n in zip(self.channel.asked, self.asked, strict=True) if n)
 
+    def accuracy(self, size: int) -> Accuracy | None:
+        return self.channel.accuracy(size)
+
     def covers(self, itemsets: ItemsetRows) -> Truths:
-        covered: Truths = self.told(itemsets).share.any(axis=0) | self.channel.clashes(itemsets)
-        return covered
+        return self.channel.questionnaire.covers(itemsets, self._among) | self.channel.clashes(itemsets)
 
-    def told(self, itemsets: ItemsetRows) -> _Told:
-        n, questions = len(itemsets), len(self.numbers)
-        shown, by_chance, information = (np.zeros((questions, n)) for _ in range(3))
-        for attributes, rows, values in self.channel.by_attributes(itemsets):
-            for at in self._about(attributes):
-                one = self.channel.asked[at]
-                margin = one.margin(attributes, self.numbers[at])
-                assert margin is not None
-                b = one.by_chance * margin.n_answers[values]
-                shown[at, rows] = margin.shown[values] / self.asked[at]
-                by_chance[at, rows] = b
-                told = margin.told[values]
-                known = np.divide(self.asked[at] * one.keep**2, b * (1 - b), out=np.zeros_like(b), where=told)
-                information[at, rows] = known
-        total = information.sum(axis=0)
-        share = np.divide(information, total, out=np.zeros_like(information), where=total > 0)
-        return _Told(shown, share, by_chance)
-
-    def _about(self, attributes: Attributes) -> list[int]:
-        """Questions that somebody was asked and that are about all of these attributes."""
-        return [
-            at for at, one in enumerate(self.channel.asked) if self.asked[at] and one.places(attributes) is not None
-        ]
+    def supports(
+        self, itemsets: ItemsetRows, *, kept: Kept | None = None, on_progress: Progress | None = None
+    ) -> Level:
+        """In pieces on all cores; where a search asks, it has left out what is not told."""
+        if kept is None:
+            self.refuse_not_covered(itemsets)
+        return _level(itemsets, self.sums(itemsets, on_progress=on_progress))
 
     def family(self, rows: ItemsetRows, kept: Kept | None = None) -> AnswersFamily:
         if kept is None and rows.shape[1]:
             self.refuse_not_covered(rows)
         return AnswersFamily(self, rows, kept)
 
+    def sums(self, itemsets: ItemsetRows, *, on_progress: Progress | None = None) -> Sums:
+        """What all questions together say of itemsets; refused before anything is counted if there is too much."""
+        size = itemsets.shape[1]
+        number, work = self._count(itemsets)
+        seconds = (work.sum() + 10.0 * number.sum()) / _STEPS_A_SECOND
+        tell = Meter(on_progress, size, "estimating", len(itemsets), work=float(seconds))
+        parts = list(pieces(number, work))
+
+        def piece(part: tuple[int, int]) -> Sums:
+            rows = np.ascontiguousarray(itemsets[slice(*part)])
+            return self._summed(rows, self.channel.questionnaire.tellers(rows, self._among, number[slice(*part)]))
+
+        found = parallel_map(piece, parts, on_done=lambda done: tell(parts[done - 1][1]))
+        tell.finish()
+        return Sums.together(found)
+
+    def _count(self, itemsets: ItemsetRows) -> tuple[Ints, Ints]:
+        number, work = self.channel.questionnaire.count(itemsets, self._among)
+        if number.sum() > self.max_counts:
+            raise too_many_answers(len(itemsets), int(number.sum()), self.max_counts, level=itemsets.shape[1])
+        return number, work
+
+    def _summed(self, rows: ItemsetRows, tellers: Tellers) -> Sums:
+        channel, people = self.channel, self.n_records
+        within = channel.questionnaire.within(rows, tellers, self._flat)
+        known = channel.information(tellers, within, self.asked)
+        asked, keep, b, share = (
+            self.asked[tellers.question],
+            channel.keep[tellers.question],
+            known.by_chance,
+            known.share,
+        )
+        rate = within.shown / asked
+        value = tellers.total(share * (rate - b) / keep)
+        spread = (people * share / keep) ** 2 / asked
+        nobody, everybody = (tellers.total(spread * np.maximum(r * (1 - r), 0.0)) for r in (b, b + keep))
+        told = within.n_answers > 0
+        counts = np.stack([within.shown * told, (asked - within.shown) * told], axis=1)
+        counts_for = people * share / (asked * keep)
+        weights = np.stack([(1 - b) * counts_for, b * counts_for], axis=1)
+        few = carried_in_lists(tellers.firsts, weights, counts, people)
+        return Sums(
+            value=people * value,
+            variance=tellers.total(spread * rate * (1 - rate)) - people * value * (1 - value),
+            least=np.minimum(nobody, everybody),
+            total=known.total,
+            within=tellers.total(counts[:, 0]),
+            beside=tellers.total(counts[:, 1]),
+            lost=tellers.total(np.maximum(1 - keep - b, 0.0) * asked * told),
+            put_in=tellers.total(b * asked * told),
+            carried=few.summary(rows, people, lambda _: None),
+        )
+
+    def covariance_of(self, one: _Subsets, other: _Subsets, both: ItemsetRows) -> Floats:
+        """N^2 times the sum over questions of a_A a_B Cov(f_A, f_B), of subsets A and B of these itemsets."""
+        number, work = self._count(both)
+        questions, channel = self.channel.questionnaire, self.channel
+        result = np.empty(len(both))
+
+        def piece(part: tuple[int, int]) -> None:
+            at = slice(*part)
+            tellers = questions.tellers(both[at], self._among, number[at])
+            asked, keep = self.asked[tellers.question], channel.keep[tellers.question]
+            product, rates = np.ones(len(asked)), []
+            for subsets in (one, other):
+                within = questions.within(subsets.rows[at], tellers, self._flat)
+                b = channel.by_chance[tellers.question] * within.n_answers
+                total = tellers.of_row(subsets.total[at])
+                known = np.divide(
+                    asked * keep**2, b * (1 - b) * total, out=np.zeros(len(b)), where=(b > 0) & (total > 0)
+                )
+                product *= known
+                rates.append(within.shown / asked)
+            together = questions.within(both[at], tellers, self._flat).shown / asked
+            each = product * (together - rates[0] * rates[1]) / (asked * keep**2)
+            result[at] = self.n_records**2 * tellers.total(each)
+
+        parallel_map(piece, list(pieces(number, work)))
+        return result
+
+
+def _level(rows: ItemsetRows, sums: Sums) -> Level:
+    nothing = np.empty((0, len(rows)), np.int64)
+    return Level(rows, sums.value, sums.variance, sums.least, nothing, sums.carried)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subsets:
+    """A subset of each itemset, and the information that all questions have of it."""
+
+    rows: ItemsetRows
+    total: Floats
+
 
 class AnswersFamily(Family):
     evidence: AnswersEvidence
 
     def _members(self, mask: int) -> ItemsetRows:
-        places = [place for place in range(self.rows.shape[1]) if mask >> place & 1]
-        return np.ascontiguousarray(self.rows[:, places])
+        return np.ascontiguousarray(self.rows[:, members(mask)])
 
     @cached_property
-    def _told(self) -> dict[int, _Told]:
+    def _sums(self) -> dict[int, Sums]:
         return {}
 
-    def told(self, mask: int) -> _Told:
-        if mask not in self._told:
-            self._told[mask] = self.evidence.told(self._members(mask))
-        return self._told[mask]
+    def sums(self, mask: int) -> Sums:
+        """What is said of a subset of each itemset; each different subset is looked at once."""
+        if mask not in self._sums:
+            self.refuse_not_covered([mask])
+            rows = self._members(mask)
+            if mask == self.full:
+                self._sums[mask] = self.evidence.sums(rows)
+            else:
+                different, place = np.unique(rows, axis=0, return_inverse=True)
+                self._sums[mask] = self.evidence.sums(different).take(place.ravel())
+        return self._sums[mask]
+
+    @cached_property
+    def whole(self) -> Level:
+        if not self.full:
+            return super().whole
+        return _level(self.rows, self.sums(self.full))
 
     def value(self, mask: int) -> Floats:
         if mask == 0:
             return np.full(len(self.rows), float(self.n_records))
-        told = self.told(mask)
-        each = (told.shown - told.by_chance) / self.evidence.keep[:, None]
-        value: Floats = self.n_records * (told.share * each).sum(axis=0)
-        return value
+        return self.sums(mask).value
 
     def covariance(self, masks: Sequence[int]) -> Floats:
-        n_asked, keep = self.evidence.asked, self.evidence.keep
-        scale = np.divide(1.0, n_asked * keep**2, out=np.zeros_like(keep), where=n_asked > 0)[:, None]
         result = np.zeros((len(self.rows), len(masks), len(masks)))
         for i, one in enumerate(masks):
             for j, other in enumerate(masks[: i + 1]):
                 if one and other:
-                    result[:, i, j] = result[:, j, i] = self._of_two(one, other, scale)
+                    result[:, i, j] = result[:, j, i] = self._of_two(one, other)
         return result
 
-    def _of_two(self, one: int, other: int, scale: Floats) -> Floats:
-        first, second, both = self.told(one), self.told(other), self.told(one | other)
-        together = first.share * second.share * scale * (both.shown - first.shown * second.shown)
-        n = self.n_records
-        people = self.value(one | other) - self.value(one) * self.value(other) / n
-        covariance: Floats = n**2 * together.sum(axis=0) - people
+    def _of_two(self, one: int, other: int) -> Floats:
+        if one == other:
+            return self.sums(one).variance
+        first, second = (_Subsets(self._members(mask), self.sums(mask).total) for mask in (one, other))
+        together = self.evidence.covariance_of(first, second, self._members(one | other))
+        people = self.value(one | other) - self.value(one) * self.value(other) / self.n_records
+        covariance: Floats = together - people
         return covariance
 
     @cached_property
     def doubtful(self) -> Truths:
-        told = self.told(self.full)
-        answers: Floats = (told.shown * self.evidence.asked[:, None] * (told.share > 0)).sum(axis=0)
-        return np.less(answers, FEW)
+        sums = self.sums(self.full)
+        return np.less(np.minimum(sums.within, sums.beside), FEW)
+
+    @cached_property
+    def rare_moves(self) -> Truths:
+        """Where all were asked: else which of them were is drawn too, and that changes many answers."""
+        sums = self.sums(self.full)
+        share = np.clip(sums.value / self.n_records, 0.0, 1.0)
+        moves = np.stack([share * sums.lost, (1 - share) * sums.put_in])
+        possible = np.stack([sums.lost, sums.put_in]) > 0
+        everybody = sums.within + sums.beside > NEARLY_ALL * self.n_records
+        return np.asarray(everybody & (possible & (moves < FEW_MOVES)).any(axis=0))
 
     @cached_property
     def shown(self) -> Observed:
-        every = []
-        for mask in range(self.full + 1):
-            if mask == 0:
-                every.append(np.full(len(self.rows), self.n_records))
-            else:
-                told = self.told(mask)
-                every.append(np.rint((told.shown * self.evidence.asked[:, None]).sum(axis=0)).astype(np.int64))
+        every = [np.full(len(self.rows), self.n_records)]
+        every += [self.sums(mask).within.astype(np.int64) for mask in range(1, self.full + 1)]
         return np.stack(every, axis=1)
 
 
@@ -165,4 +299,5 @@ def _of_answers(
     channel: AskChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
 ) -> AnswersEvidence:
     counts = reports.counts if isinstance(reports, Tally) else None
-    return AnswersEvidence(channel, histograms(channel.sizes, reports.batch, counts), provenance=provenance_of(reports))
+    numbers = histograms(channel.sizes, reports.batch, counts)
+    return AnswersEvidence(channel, numbers, provenance=provenance_of(reports), max_counts=max_counts)

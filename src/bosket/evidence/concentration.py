@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.evidence.carried import Carried, Concentration
-from bosket.evidence.kernels import few_strata
-from bosket.evidence.sums import Moments
+from bosket.evidence.kernels import few_in_lists, few_strata, top_in_lists
+from bosket.evidence.sums import TOP, Moments
 from bosket.statistics.estimates import Floats
 
 HALF = 0.5
@@ -70,15 +71,47 @@ def carried_by_few(found: Moments, stratum_records: npt.NDArray[np.int64]) -> Fe
     n_records = int(stratum_records.sum())
     half = HALF * found.second
     numbers, sums = np.zeros((len(half), 2), np.int64), np.zeros((len(half), 2))
-    shift = LARGE_SHIFT * n_records
-    few_strata(found.squares, found.largest, stratum_records, FEW * n_records, half, shift, sums, numbers)
-    part, reach = np.cumsum(found.top**2, axis=1), np.cumsum(found.top, axis=1)
-    enough = (part > half[:, None]) & (reach >= shift) & (found.top[:, :1] >= LARGE_WEIGHT)
+    few_strata(
+        found.squares, found.largest, stratum_records, FEW * n_records, half, LARGE_SHIFT * n_records, sums, numbers
+    )
+    return _or_three(numbers, sums, found.second, found.top, found.top_strata, n_records)
+
+
+def carried_in_lists(firsts: npt.NDArray[np.int64], weights: Floats, counts: npt.NDArray[Any], n_records: int) -> Few:
+    """The same where every itemset has strata of its own, as questions that tell of it, from firsts[r] on.
+
+    weights   without their sign, a row for each stratum of each itemset: those that a report can have there
+    counts    how many reports have each
+    """
+    squares, largest = (counts * weights**2).sum(axis=1), np.where(counts > 0, weights, 0.0).max(axis=1, initial=0.0)
+    n = len(firsts) - 1
+    second = np.bincount(np.repeat(np.arange(n), np.diff(firsts)), squares, minlength=n).astype(float)
+    numbers, sums = np.zeros((n, 2), np.int64), np.zeros((n, 2))
+    top, top_strata = np.zeros((n, TOP)), np.zeros((n, TOP), np.int64)
+    whole = counts.astype(np.int64)
+    limit, shift = FEW * n_records, LARGE_SHIFT * n_records
+    few_in_lists(firsts, squares, largest, whole.sum(axis=1), limit, HALF * second, shift, sums, numbers)
+    top_in_lists(firsts, weights, whole, top, top_strata)
+    return _or_three(numbers, sums, second, top, top_strata, n_records)
+
+
+def _or_three(
+    numbers: npt.NDArray[np.int64],
+    sums: Floats,
+    second: Floats,
+    top: Floats,
+    top_strata: npt.NDArray[np.int64],
+    n_records: int,
+) -> Few:
+    """Those of some strata, where there are such, or else up to three reports that count for most."""
+    half, shift = HALF * second, LARGE_SHIFT * n_records
+    part, reach = np.cumsum(top**2, axis=1), np.cumsum(top, axis=1)
+    enough = (part > half[:, None]) & (reach >= shift) & (top[:, :1] >= LARGE_WEIGHT)
     rows = np.flatnonzero(enough.any(axis=1) & (numbers[:, 0] == 0))
     last = enough[rows].argmax(axis=1)
-    numbers[rows, 0], sums[rows, 0], sums[rows, 1] = last + 1, part[rows, last], found.top[rows, 0]
-    strata = found.top_strata[rows]
+    numbers[rows, 0], sums[rows, 0], sums[rows, 1] = last + 1, part[rows, last], top[rows, 0]
+    strata = top_strata[rows]
     is_one = ((strata == strata[:, :1]) | (np.arange(strata.shape[1]) > last[:, None])).all(axis=1)
     numbers[rows, 1] = np.where(is_one, strata[:, 0], -1)
-    share = np.divide(sums[:, 0], found.second, out=np.zeros(len(half)), where=found.second > 0)
+    share = np.divide(sums[:, 0], second, out=np.zeros(len(half)), where=second > 0)
     return Few(numbers[:, 0], share, sums[:, 1], numbers[:, 1])

@@ -146,3 +146,40 @@ def few_strata(
             found[r, 0] += min(left, records[s]) * mean[s]
             found[r, 1] = max(found[r, 1], reach[s])
             left -= min(left, records[s])
+
+
+@compiled
+def few_in_lists(
+    firsts: Any, squares: Any, largest: Any, records: Any, limit: float, half: Any, shift: float, found: Any,
+    numbers: Any,
+) -> None:  # fmt: skip
+    """``few_strata`` where every row r has strata of its own, from firsts[r] on."""
+    for r in range(firsts.size - 1):
+        own = slice(firsts[r], firsts[r + 1])
+        few_strata(
+            squares[own].reshape((-1, 1)), largest[own].reshape((-1, 1)), records[own], limit, half[r : r + 1], shift,
+            found[r : r + 1], numbers[r : r + 1],
+        )  # fmt: skip
+
+
+@compiled
+def top_in_lists(firsts: Any, weights: Any, counts: Any, top: Any, where: Any) -> None:
+    """The largest weights of any reports of each row, which has strata of its own, from firsts[r] on.
+
+    weights[s, i] is a weight, without its sign, that counts[s, i] reports of a stratum have.
+    """
+    room = top.shape[1]
+    for r in range(firsts.size - 1):
+        for s in range(firsts[r], firsts[r + 1]):
+            for i in range(weights.shape[1]):
+                w = weights[s, i]
+                for _ in range(min(counts[s, i], room)):
+                    if w <= top[r, room - 1]:
+                        break
+                    j = room - 1
+                    while j > 0 and w > top[r, j - 1]:
+                        top[r, j] = top[r, j - 1]
+                        where[r, j] = where[r, j - 1]
+                        j -= 1
+                    top[r, j] = w
+                    where[r, j] = s - firsts[r]

@@ -8,21 +8,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bosket.checks import shown
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.frames import is_frame
-from bosket.errors import DataError
+from bosket.errors import DataError, ParameterError
 from bosket.evidence.base import Evidence
 from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
+from bosket.models.loglinear import LogLinear
 from bosket.reports import Reports
 from bosket.tally import Tally
 
 EvidenceSource = Any
 """What supports can be estimated from: Reports, a Tally, Baskets, a Table, a frame of baskets, or Evidence."""
+
+Model = str | LogLinear | None
+"""What is fitted to reports: "auto", "log-linear", a LogLinear, or None."""
 
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
 
@@ -47,19 +52,35 @@ def as_source(data: Any, *, to: str = "estimate from") -> Reports | Tally | Bask
 
 
 def evidence_of(
-    data: EvidenceSource, items: npt.NDArray[np.int32] | None = None, *, max_counts: int = MAX_COUNTS
+    data: EvidenceSource,
+    items: npt.NDArray[np.int32] | None = None,
+    *,
+    max_counts: int = MAX_COUNTS,
+    model: Model = "auto",
 ) -> Evidence:
     """What the data say about supports: of all items, or of those asked for, which takes less memory.
+
+    ``model`` says whether a law is fitted to the reports: "log-linear", or a :class:`~bosket.LogLinear` with its order;
+    None for unbiased sums of their weights; "auto" for what the mechanism of the reports is made for.
 
     Reports of so many strata that each item has its counts in them, more than ``max_counts`` in all, are refused before
     anything is counted: whoever sends one report of each size that a plan allows makes as many strata as there are
     sizes.
     """
-    found = as_source(data)
+    found, law = as_source(data), checked_model(model)
+    if isinstance(found, Reports | Tally):
+        unbiased = evidence_by(found.channel, found, items, max_counts)
+        if law is None or (model == "auto" and not found.channel.read_together):
+            return unbiased
+        return fitted_by(found.channel, found, unbiased, law)
+    if law is not None and model != "auto":
+        raise ParameterError(
+            f"The 'model' parameter must be None or 'auto' unless reports are given, got {shown(model)}.",
+            parameter="model",
+            value=model,
+        )
     if isinstance(found, Evidence):
         return found
-    if isinstance(found, Reports | Tally):
-        return evidence_by(found.channel, found, items, max_counts)
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
 
@@ -78,6 +99,30 @@ def evidence_by(
     """
     _refuse_many_strata(reports, items, max_counts)
     return LinearEvidence(channel, reports.counter(items), provenance=provenance_of(reports))
+
+
+@singledispatch
+def fitted_by(channel: Channel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear) -> Evidence:
+    """A law fitted to reports of a channel, for those that have a likelihood in terms of the cells of a table."""
+    raise ParameterError(
+        f"The 'model' parameter must be None for reports of {reports.plan.mechanism}: no law can be fitted to them.",
+        parameter="model",
+        value=model,
+        hint="Reports of Ask and of GammaDiagonal can be read through a law.",
+    )
+
+
+def checked_model(model: Model) -> LogLinear | None:
+    """The law that a user names; that of "auto" where the mechanism is made for one."""
+    if model is None or isinstance(model, LogLinear):
+        return model
+    if model not in ("auto", "log-linear"):
+        raise ParameterError(
+            f"The 'model' parameter must be 'auto', 'log-linear', a LogLinear or None, got {shown(model)}.",
+            parameter="model",
+            value=model,
+        )
+    return LogLinear()
 
 
 def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] | None, limit: int) -> None:

@@ -200,11 +200,16 @@ class Randomness(ABC):
             ),
         )
 
-    def by_rows(self, bits: Lanes, kernel: Callable[[int, int, int, Lanes], tuple[int, int]]) -> None:
+    def by_rows(
+        self, bits: Lanes, kernel: Callable[[int, int, int, Lanes], tuple[int, int]], *, keeps_rest: bool = False
+    ) -> None:
         """Run a kernel over blocks of rows, each with its own stream, feeding it random words until it is through.
 
         ``kernel(start, stop, done, buffer)`` goes on from row start + done and returns the row it came to and how many
-        words it used.
+        words it used for the rows that it finished.  A row that the words did not suffice for is begun again with
+        others.  That is right only where the number of words that a row takes does not depend on what they say: else
+        an outcome that takes more words is rarer at the end of a buffer.  With ``keeps_rest`` the row is begun again
+        with the very same words and more behind them, so that the words are one endless stream.
         """
         if bits.dtype != np.uint64 or not bits.flags.c_contiguous or bits.ndim != 2:
             raise ValueError("Bits to change must be a contiguous table of 64-bit words.")
@@ -213,10 +218,18 @@ class Randomness(ABC):
         def work(part: tuple[int, int, Stream]) -> None:
             start, stop, stream = part
             buffer = np.empty(max(_BUFFER_WORDS // 4, 16 * 64 * bits.shape[1]), np.uint64)
-            row = start
+            row, rest = start, 0
             while row < stop:
-                stream.fill(buffer)
-                row, _ = kernel(start, stop, row - start, buffer)
+                stream.fill(buffer[rest:])
+                before = row
+                row, used = kernel(start, stop, row - start, buffer)
+                if keeps_rest:
+                    if row == before:
+                        buffer = np.concatenate([buffer, np.empty_like(buffer)])
+                        rest = len(buffer) // 2
+                    else:
+                        rest = len(buffer) - used
+                        buffer[:rest] = buffer[used:].copy()
 
         parallel_map(work, parts)
 

@@ -20,8 +20,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, pairwise
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,18 +34,25 @@ from bosket.mechanisms.base import Cells, Channel, Floats
 from bosket.mechanisms.columns import Numbers, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
 from bosket.mechanisms.questions.designs import MOST_ANSWERS, Design, Question
+from bosket.mechanisms.questions.foreseen import Attributes as Attributes
+from bosket.mechanisms.questions.foreseen import accuracy_of, influence_of
 from bosket.mechanisms.questions.kernels import answer_block
-from bosket.privacy import Influence
+from bosket.mechanisms.questions.telling import Questionnaire, Tellers, Within, pieces
+from bosket.privacy import Accuracy, Influence
 from bosket.privacy.product import outward
 from bosket.randomness import Randomness
 from bosket.randomness.kernels import PRECISION
 
 _ONE = 1 << PRECISION
 _MOST_CELLS = 1 << 24  # of all questions together
-_MOST_LISTED = 1 << 18  # combinations of values, of all questions, that the worst weight is looked for among
 
-Attributes = tuple[int, ...]
-"""Some attributes of a table by their numbers, rising."""
+
+@lru_cache(maxsize=1024)
+def _kept(gamma: float, n_answers: int) -> tuple[int, Fraction]:
+    """kappa of a question with this number of answers, as a multiple of 2**-53."""
+    exact = Fraction(gamma)
+    threshold = min(math.floor((exact - 1) / (exact + n_answers - 1) * _ONE), _ONE - 1)
+    return threshold, Fraction(threshold, _ONE)
 
 
 class Asked:
@@ -92,11 +99,9 @@ class Asked:
                 parameter="design",
                 value=1,
             )
-        exact = Fraction(gamma)
-        self.threshold = min(math.floor((exact - 1) / (exact + self.n_answers - 1) * _ONE), _ONE - 1)
-        self.exact_keep = Fraction(self.threshold, _ONE)
+        self.threshold, self.exact_keep = _kept(gamma, self.n_answers)
         self.keep = float(self.exact_keep)
-        self.by_chance = float((1 - self.exact_keep) / self.n_answers)
+        self.by_chance = (1.0 - self.keep) / self.n_answers  # 1 - keep is exact: a multiple of 2**-53
         """The probability of each answer beside the true one."""
 
     @property
@@ -104,63 +109,15 @@ class Asked:
         """The realised ratio, less 1."""
         return self.exact_keep * self.n_answers / (1 - self.exact_keep)
 
-    def places(self, attributes: Attributes) -> tuple[int, ...] | None:
-        """Where these attributes stand among those of the question; None where it is not about all of them."""
-        if not set(attributes) <= set(self.attributes):
-            return None
-        return tuple(self.attributes.index(at) for at in attributes)
-
     @cached_property
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether every combination is an answer of its own."""
         return self.n_answers == len(self.answers) and np.array_equal(self.answers, np.arange(self.n_answers))
 
-    def work(self, attributes: Attributes) -> int:
-        """The numbers that a margin without counts is made of."""
-        if not self._is_plain:
-            return len(self.answers)
-        return math.prod(size for at, size in zip(self.attributes, self.shape, strict=True) if at in attributes)
-
-    def margin(self, attributes: Attributes, numbers: npt.NDArray[Any] | None = None) -> Margin | None:
-        """What answers say of these attributes; ``numbers`` counts the answers."""
-        places = self.places(attributes)
-        if places is None:
-            return None
-        others = tuple(at for at in range(len(self.shape)) if at not in places)
-        if self._is_plain:
-            size = math.prod(self.shape[at] for at in others)
-            if numbers is None:
-                shown = np.zeros([self.shape[at] for at in places])
-            else:
-                shown = np.asarray(numbers, float).reshape(self.shape).sum(axis=others)
-            return Margin(shown, np.full(shown.shape, float(size)), np.ones(shown.shape, bool))
-        return self._merged_margin(places, numbers)
-
-    def _merged_margin(self, places: tuple[int, ...], numbers: npt.NDArray[Any] | None) -> Margin:
-        """A combination of values is told where each answer stands for it wholly or not at all."""
-        shape = tuple(self.shape[at] for at in places)
-        values = np.indices(self.shape).reshape(len(self.shape), -1)[list(places)]
-        cell = np.ravel_multi_index(tuple(values), shape)
-        n = math.prod(shape)
-        within = np.zeros((n, self.n_answers))
-        np.add.at(within, (cell, self.answers), 1)
-        whole = np.bincount(self.answers, minlength=self.n_answers)
-        is_in = within == whole
-        told = (is_in | (within == 0)).all(axis=1)
-        counted = np.zeros(self.n_answers) if numbers is None else np.asarray(numbers, float)
-        return Margin((is_in @ counted).reshape(shape), is_in.sum(axis=1).reshape(shape), told.reshape(shape))
-
-
-@dataclass(frozen=True, slots=True)
-class Margin:
-    """Of each combination of values of some attributes: the answers that stand for it."""
-
-    shown: Floats
-    """How many people gave one of them."""
-    n_answers: Floats
-    """Their number."""
-    told: npt.NDArray[np.bool_]
-    """Whether they stand for nothing else."""
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """What a value of each attribute counts for in the number of a combination."""
+        return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
 
 @dataclass(frozen=True)
@@ -218,18 +175,36 @@ class AnswerCounter:
         if itemsets.shape[1] == 0:
             found[:] = np.array([self.numbers[at].sum() for at in self.strata])[:, None]
             return found
-        for attributes, rows, values in self.channel.by_attributes(itemsets):
-            for at, stratum in enumerate(self.strata):
-                margin = self.channel.asked[stratum].margin(attributes, self.numbers[stratum])
-                if margin is not None:
-                    found[at, rows] = np.where(margin.told[values], margin.shown[values], 0)
+        questions, numbers = self.channel.questionnaire, np.concatenate(self.numbers)
+        places = np.full(len(self.numbers), -1)
+        places[list(self.strata)] = np.arange(len(self.strata))
+        number, work = questions.count(itemsets, places >= 0)
+        for start, stop in pieces(number, work):
+            rows = itemsets[start:stop]
+            tellers = questions.tellers(rows, places >= 0, number[start:stop])
+            found[places[tellers.question], start + tellers.row] = questions.within(rows, tellers, numbers).shown
+            if on_progress is not None:
+                on_progress(stop)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """What questions know of itemsets, in proportion to n kappa^2 / (b (1 - b))."""
+
+    by_chance: Floats
+    """b: the probability that somebody without the itemset answers as if they had it."""
+    share: Floats
+    """a: the share of the question in all that is known of the itemset; 0 where it does not tell."""
+    total: Floats
+    """By itemset, all that is known."""
 
 
 class AskChannel(Channel):
     """Questions on the domain of a table."""
 
     domain: TableDomain
+    read_together = True
 
     def __init__(self, domain: TableDomain, design: Design, gamma: float) -> None:
         self.domain = domain
@@ -246,8 +221,9 @@ class AskChannel(Channel):
             )
         weights = design.weights
         self.shares = np.array(weights, float) / sum(weights)
-        excess = max(one.excess for one in self.asked)
-        if min(one.exact_keep for one in self.asked) <= 0:
+        kinds = {one.n_answers: one for one in self.asked}.values()
+        excess = max(one.excess for one in kinds)
+        if min(one.threshold for one in kinds) <= 0:
             raise ParameterError(
                 f"The 'gamma' parameter of Ask must be larger: at {gamma:g} an answer is true with less than 2**-53.",
                 parameter="gamma",
@@ -273,7 +249,7 @@ class AskChannel(Channel):
         starts = np.append(0, np.cumsum([len(one.answers) for one in self.asked]))
         for at, one in enumerate(self.asked):
             asked[at, : len(one.attributes)] = one.attributes
-            strides[at, : len(one.shape)] = [math.prod(one.shape[place + 1 :]) for place in range(len(one.shape))]
+            strides[at, : len(one.shape)] = one.strides
         lanes = np.asarray(self.domain.offsets, np.int64)
         sizes = np.array(self.sizes, np.int64)
         thresholds = np.array([one.threshold for one in self.asked], np.int64)
@@ -296,9 +272,9 @@ class AskChannel(Channel):
         ordered = np.sort(itemsets, axis=1)
         groups = self.domain.groups[ordered]
         sound = np.flatnonzero((np.diff(groups, axis=1) > 0).all(axis=1))
-        kinds, which = np.unique(groups[sound], axis=0, return_inverse=True)
-        for number, kind in enumerate(kinds):
-            rows = sound[which.ravel() == number]
+        kinds, which, lengths = np.unique(groups[sound], axis=0, return_inverse=True, return_counts=True)
+        parts = np.split(sound[np.argsort(which.ravel(), kind="stable")], np.cumsum(lengths)[:-1])
+        for kind, rows in zip(kinds, parts, strict=True):
             values = ordered[rows] - self.domain.offsets[kind]
             yield tuple(kind.tolist()), rows, tuple(values.T)
 
@@ -309,85 +285,83 @@ class AskChannel(Channel):
         )
         return result
 
-    def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_]:
-        covered: npt.NDArray[np.bool_] = self._information(itemsets).any(axis=0) | self.clashes(itemsets)
-        return covered
+    @cached_property
+    def questionnaire(self) -> Questionnaire:
+        """The questions, by the attributes that they are about."""
+        return Questionnaire(self.asked, self.domain)
 
-    def _information(self, itemsets: ItemsetRows) -> Floats:
-        """pi kappa^2 / (b (1 - b)) of each question for each itemset; 0 where it is not told.  Shape (questions, n)."""
-        found = np.zeros((len(self.asked), len(itemsets)))
-        for attributes, rows, values in self.by_attributes(itemsets):
-            for at, one in enumerate(self.asked):
-                margin = one.margin(attributes)
-                if margin is not None:
-                    b = one.by_chance * margin.n_answers[values]
-                    known = self.shares[at] * one.keep**2
-                    found[at, rows] = np.divide(known, b * (1 - b), out=np.zeros_like(b), where=margin.told[values])
-        return found
+    @cached_property
+    def every(self) -> npt.NDArray[np.bool_]:
+        """All questions, for those who ask which count."""
+        return np.ones(len(self.asked), bool)
+
+    @cached_property
+    def keep(self) -> Floats:
+        """kappa of each question."""
+        return np.array([one.keep for one in self.asked])
+
+    @cached_property
+    def by_chance(self) -> Floats:
+        """The probability of each answer to a question beside the true one."""
+        return np.array([one.by_chance for one in self.asked])
+
+    def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_]:
+        return self.questionnaire.covers(itemsets, self.every) | self.clashes(itemsets)
+
+    def information(self, tellers: Tellers, within: Within, asked: Floats) -> Information:
+        """What questions know of itemsets; ``asked`` is the number of people, or their share, for each question."""
+        question = tellers.question
+        b = self.by_chance[question] * within.n_answers
+        known = np.divide(
+            asked[question] * self.keep[question] ** 2, b * (1 - b), out=np.zeros(len(b)), where=within.n_answers > 0
+        )
+        total = tellers.total(known)
+        whole = tellers.of_row(total)
+        return Information(b, np.divide(known, whole, out=np.zeros(len(b)), where=whole > 0), total)
+
+    def _counting_for(self, itemsets: ItemsetRows) -> tuple[Tellers, Floats, Floats]:
+        """The questions of itemsets, the chance b of each, and how many people a report of it counts for, kappa."""
+        tellers = self.questionnaire.tellers(itemsets, self.every)
+        known = self.information(tellers, self.questionnaire.within(itemsets, tellers), self.shares)
+        question = tellers.question
+        return tellers, known.by_chance, known.share / (self.shares * self.keep)[question]
 
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         assert stratum is not None
-        one = self.asked[stratum]
-        information = self._information(itemsets)
-        total = information.sum(axis=0)
-        counts_for = np.divide(information[stratum], total, out=np.zeros(len(itemsets)), where=total > 0)
-        counts_for /= self.shares[stratum]
-        by_chance = np.zeros(len(itemsets))
-        for attributes, rows, values in self.by_attributes(itemsets):
-            margin = one.margin(attributes)
-            if margin is not None:
-                by_chance[rows] = one.by_chance * margin.n_answers[values]
-        weights = np.repeat((-by_chance / one.keep * counts_for)[:, None], 1 << itemsets.shape[1], axis=1)
-        weights[:, -1] = (1 - by_chance) / one.keep * counts_for
+        tellers, b, counts_for = self._counting_for(itemsets)
+        own = tellers.question == stratum
+        rows = tellers.row[own]
+        weights = np.zeros((len(itemsets), 1 << itemsets.shape[1]))
+        weights[rows] = (-b * counts_for)[own, None]
+        weights[rows, -1] = ((1 - b) * counts_for)[own]
         return weights
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """Of a record whatever it will be asked: the question is drawn with the coins."""
+        tellers, b, counts_for = self._counting_for(itemsets)
         least = np.full(len(itemsets), np.inf)
         for has in (0, 1):
-            second = np.zeros(len(itemsets))
-            for at, one in enumerate(self.asked):
-                weights = self.weights(itemsets, at)
-                low, high = weights[:, 0], weights[:, -1]
-                counts_for = (high - low) * one.keep
-                by_chance = np.divide(-low * one.keep, counts_for, out=np.zeros_like(low), where=counts_for > 0)
-                shown = by_chance + has * one.keep
-                second += self.shares[at] * (shown * high**2 + (1 - shown) * low**2)
-            least = np.minimum(least, second - has)
+            shown = b + has * self.keep[tellers.question]
+            squares = counts_for**2 * (shown * (1 - b) ** 2 + (1 - shown) * b**2)
+            least = np.minimum(least, tellers.total(self.shares[tellers.question] * squares) - has)
         return np.where(self.clashes(itemsets), 0.0, least)
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
-        """Over all itemsets that a question tells, by their attributes; None if these are too many."""
-        about: dict[Attributes, list[int]] = {}
-        for at, one in enumerate(self.asked):
-            if math.comb(len(one.attributes), k) > _MOST_LISTED:
-                return None
-            for attributes in combinations(one.attributes, k):
-                about.setdefault(attributes, []).append(at)
-        work = sum(self.asked[at].work(one) for one, asked in about.items() for at in asked)
-        if work > _MOST_LISTED:
-            return None
-        found = [weights for attributes, asked in about.items() if (weights := self._worst(attributes, asked))]
-        if not found:
-            return None
-        low, high, width = zip(*found, strict=True)
-        return Influence(k, low=min(low), high=max(high), width=max(width))
+        """Where as many people are asked each question as its share says."""
+        return influence_of(self, k, self.shares)
 
-    def _worst(self, attributes: Attributes, asked: list[int]) -> tuple[float, float, float] | None:
-        """The smallest weight, the largest, and the largest difference, for any combination of values that is told."""
-        margins = [margin for at in asked if (margin := self.asked[at].margin(attributes)) is not None]
-        shares = self.shares[asked].reshape(-1, *[1] * len(attributes))
-        keeps = np.array([self.asked[at].keep for at in asked]).reshape(shares.shape)
-        chances = np.array([self.asked[at].by_chance for at in asked]).reshape(shares.shape)
-        b = chances * np.array([margin.n_answers for margin in margins])
-        told = np.array([margin.told for margin in margins])
-        information = np.divide(shares * keeps**2, b * (1 - b), out=np.zeros_like(b), where=told)
-        total = information.sum(axis=0)
-        if not total.any():
-            return None
-        counts_for = np.divide(information, total, out=np.zeros_like(b), where=total > 0) / shares / keeps
-        low, high = -b * counts_for, (1 - b) * counts_for
-        return float(low.min()), float(high.max()), float((high.max(axis=0) - low.min(axis=0)).max())
+    def influence_among(self, k: int, batch: Batch, max_size: int | None = None) -> Influence | None:
+        numbers = np.bincount(batch["question"], minlength=len(self.asked))
+        return influence_of(self, k, numbers / max(1, len(batch)))
+
+    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_]:
+        from bosket.mechanisms.questions.plausible import not_drawn  # SciPy is imported on first use
+
+        return not_drawn(self, batch, level)
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        """Over the same itemsets, as :mod:`bosket.evidence.answers` estimates them."""
+        return accuracy_of(self, k)
 
     def recovers(self, k: int, strata: Iterable[int]) -> bool:
         asked = [self.asked[stratum] for stratum in strata] or self.asked

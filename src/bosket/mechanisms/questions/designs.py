@@ -8,16 +8,26 @@ shares; a person's question is drawn by the shares alone, without a look at the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from bosket import strict_json
 from bosket.checks import check_integer, shown
 from bosket.data import TableDomain
 from bosket.errors import ParameterError
 
+if TYPE_CHECKING:
+    from bosket.data import Table
+    from bosket.reports import Reports
+    from bosket.tally import Tally
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 MOST_QUESTIONS = 100_000
 MOST_ANSWERS = 1 << 16
 """Combinations of values of one question."""
@@ -68,6 +78,7 @@ class Design:
 
     questions  a :class:`Question` each, or the names of its attributes
     shares     how often each is drawn, as whole numbers in proportion; all alike unless given
+    follows    the digest of the plan whose answers the design was made by; None where it was made by nobody's
 
     >>> Design([["sex", "age"], ["sex", "work"], ["age", "work"]])
     Design(3 questions about 2 attributes)
@@ -75,8 +86,14 @@ class Design:
 
     questions: tuple[Question, ...]
     shares: tuple[int, ...] | None = None
+    follows: str | None = None
 
-    def __init__(self, questions: Iterable[Question | Sequence[str]], shares: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        questions: Iterable[Question | Sequence[str]],
+        shares: Sequence[int] | None = None,
+        follows: str | None = None,
+    ) -> None:
         asked = tuple(one if isinstance(one, Question) else Question(tuple(one)) for one in questions)
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise _refused("questions", f"at least one question and at most {MOST_QUESTIONS}", len(asked))
@@ -86,6 +103,9 @@ class Design:
                 raise _refused("shares", f"as many as there are questions, {len(asked)}", len(given))
             common = math.gcd(*given)
             shares = tuple(share // common for share in given)
+        if follows is not None and not (isinstance(follows, str) and _DIGEST.fullmatch(follows)):
+            raise _refused("follows", "the digest of a plan: 64 hexadecimal digits", follows)
+        object.__setattr__(self, "follows", follows)
         object.__setattr__(self, "questions", asked)
         object.__setattr__(self, "shares", None if shares is None or set(shares) == {1} else shares)
 
@@ -125,14 +145,38 @@ class Design:
         times = check_integer("times", times, least=1, most=1000)
         if len(names) < 2:
             return cls([names] * times)
-        asked = dict.fromkeys(combinations(range(len(names)), 2), 0)
+        if -(-math.comb(len(names), 2) * times // math.comb(size, 2)) > MOST_QUESTIONS:
+            raise _too_many(size, times)
+        asked = np.zeros((len(names), len(names)), np.int64)
         questions = []
-        while min(asked.values()) < times:
-            chosen = _block(asked, len(names), size, times)
-            questions.append([names[at] for at in chosen])
-            for pair in combinations(chosen, 2):
-                asked[pair] += 1
+        for pair in _least_asked(asked, times):
+            chosen = _block(asked, pair, size, times)
+            questions.append([names[at] for at in chosen.tolist()])
+            if len(questions) > MOST_QUESTIONS:
+                raise _too_many(size, times)
+            asked[np.ix_(chosen, chosen)] += 1
         return cls(questions)
+
+    @classmethod
+    def optimal(cls, pilot: Table | Reports | Tally, *, gamma: float, people: int, min_support: float) -> Design:
+        """Questions and shares for ``people`` people whose supports from ``min_support`` on matter, by a pilot.
+
+        The pilot is a table of other people, which says what this population may look like, or reports of the first
+        people, which count beside the answers to come.  See :mod:`bosket.planning.questions`.
+        """
+        from bosket.planning import optimal_design  # up the house: a law is fitted to the pilot
+
+        return optimal_design(pilot, gamma=gamma, people=people, min_support=min_support)
+
+    def refine(self, reports: Reports | Tally, *, people: int, min_support: float) -> Design:
+        """The design for the ``people`` who come after those who answered this one.
+
+        Partitions and shares are chosen by the answers at hand so that supports from ``min_support`` on are seen best;
+        everybody still answers one question.  :func:`bosket.pool` reads both phases together.
+        """
+        from bosket.planning import refined_design
+
+        return refined_design(self, reports, people=people, min_support=min_support)
 
     @property
     def weights(self) -> tuple[int, ...]:
@@ -141,17 +185,21 @@ class Design:
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"questions": [one.to_json() for one in self.questions]}
-        return value if self.shares is None else value | {"shares": list(self.shares)}
+        value |= {} if self.shares is None else {"shares": list(self.shares)}
+        return value if self.follows is None else value | {"follows": self.follows}
 
     @classmethod
     def from_json(cls, value: Any) -> Design:
-        known = strict_json.fields(value, of="design", required=["questions"], optional=["shares"])
+        known = strict_json.fields(value, of="design", required=["questions"], optional=["shares", "follows"])
         asked = strict_json.sequence(known["questions"], "questions", of="design")
         shares = known.get("shares")
         if shares is not None:
             numbers = strict_json.sequence(shares, "shares", of="design")
             shares = [strict_json.whole(one, "shares", of="design") for one in numbers]
-        return cls([Question.from_json(one) for one in asked], shares)
+        follows = known.get("follows")
+        if follows is not None:
+            follows = strict_json.text(follows, "follows", of="design")
+        return cls([Question.from_json(one) for one in asked], shares, follows)
 
     def __len__(self) -> int:
         return len(self.questions)
@@ -166,17 +214,45 @@ class Design:
         return f"Design({self})"
 
 
-def _block(asked: dict[tuple[int, int], int], n: int, size: int, times: int) -> list[int]:
-    """The attributes of the next question: the pair asked about least, then what brings most pairs that are wanted."""
-    chosen = list(min(asked.items(), key=lambda one: (one[1], one[0]))[0])
+def _least_asked(asked: npt.NDArray[np.int64], times: int) -> Iterator[tuple[int, int]]:
+    """The pair asked about least, the first of these, again and again until all were asked about enough.
 
-    def gain(at: int) -> tuple[int, int, int]:
-        pairs = [asked[min(at, other), max(at, other)] for other in chosen]
-        return -sum(number < times for number in pairs), sum(pairs), at
+    Numbers only grow while this is read, so that no pair is looked at twice for a number.
+    """
+    for number in range(times):
+        for first in range(len(asked)):
+            for second in range(first + 1, len(asked)):
+                if asked[first, second] == number:
+                    yield first, second
 
+
+def _block(asked: npt.NDArray[np.int64], pair: tuple[int, int], size: int, times: int) -> npt.NDArray[np.int64]:
+    """The attributes of the next question: a pair, then one by one what brings most pairs that are wanted.
+
+    Of those that bring as many, the one whose pairs were asked about least; the first of these.
+    """
+    chosen = list(pair)
+    wanted, number = (np.zeros(len(asked), np.int64) for _ in range(2))
+    for at in chosen:
+        wanted += asked[at] < times
+        number += asked[at]
     while len(chosen) < size:
-        chosen.append(min((at for at in range(n) if at not in chosen), key=gain))
-    return sorted(chosen)
+        gain = wanted * (int(number.max()) + 1) - number
+        gain[chosen] = np.iinfo(np.int64).min
+        at = int(gain.argmax())
+        chosen.append(at)
+        wanted += asked[at] < times
+        number += asked[at]
+    return np.sort(np.array(chosen))
+
+
+def _too_many(size: int, times: int) -> ParameterError:
+    return ParameterError(
+        f"The 'size' parameter must give at most {MOST_QUESTIONS} questions, got {size}, which gives more where each "
+        f"pair is asked about {times} times.",
+        parameter="size",
+        value=size,
+    )
 
 
 def _names(domain: TableDomain) -> tuple[str, ...]:
