@@ -11,11 +11,14 @@ from bosket.planning.discoverability import (
     support_stderr,
 )
 from bosket.planning.maximal import allowed_maximal_supports, breach_levels, maximal_supports
+from bosket.planning.previews import Preview, preview
+from bosket.planning.questions import optimal_design, refined_design
 
 __all__ = [
     "Choice",
     "CutAndPasteChoice",
     "Overlaps",
+    "Preview",
     "allowed_maximal_supports",
     "breach_levels",
     "cut_and_paste",
@@ -28,7 +31,10 @@ __all__ = [
     "mask_keep",
     "maximal_supports",
     "maximally_dependent",
+    "optimal_design",
+    "preview",
     "records_for",
+    "refined_design",
     "smallest_insert",
     "support_stderr",
 ]

@@ -1,0 +1,326 @@
+"""Evidence from a fitted law: every answer, to whatever question, bears on every itemset.
+
+A log-linear law (:mod:`bosket.models.loglinear`) is fitted to the numbers of answers.  Supports are its margins: they
+agree with each other, none is negative, and none exceeds that of a part of it.  A table of at most ``MOST_CELLS`` cells
+has one law.  A larger one has a law for each of many blocks of attributes, which together hold any three of them: a
+block is fitted to all questions that touch it, seen from its attributes alone, and an itemset is read off the first
+block that holds its attributes.  Itemsets of one block agree with each other, those of two nearly do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows
+from bosket.data import TableDomain
+from bosket.errors import ParameterError
+from bosket.evidence.base import Evidence, Family
+from bosket.evidence.carried import Carried
+from bosket.evidence.concentration import carried_in_lists
+from bosket.evidence.kept import Kept, Level, Truths
+from bosket.models.features import Subset as Attributes
+from bosket.models.laws import FittedLaw, Margins
+from bosket.models.loglinear import MOST_TERMS, Fit, Likelihood, LogLinear, fit, n_terms
+from bosket.models.projection import Heard, alike_together
+from bosket.privacy.accuracy import Accuracy
+from bosket.statistics.estimates import Floats
+from bosket.threads import one_thread_of_blas, parallel_map
+
+MOST_CELLS = 1 << 16
+"""Cells of a law."""
+BLOCK_CELLS = 1 << 10
+"""Cells of one of many blocks, unless three attributes have more."""
+_BLOCK_TERMS = 800  # coefficients of the law of one of many blocks with interactions of three attributes
+_HELD = 1 << 28  # bytes of margins that all laws together keep
+_AT_ONCE = 1 << 22  # numbers that covariances are made of at a time
+MISFIT = 3.0
+"""Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
+
+
+class FittedEvidence(Evidence):
+    """A law of a table fitted to what people answered; ``unbiased`` is what they say without one."""
+
+    domain: TableDomain
+
+    def __init__(self, domain: TableDomain, heard: Sequence[Heard], unbiased: Evidence, model: LogLinear) -> None:
+        self.domain = domain
+        self.heard = [one for one in heard if one.shown.any()]
+        self.unbiased = unbiased
+        self.model = model
+        self.n_records = unbiased.n_records
+        self.sizes = tuple(int(size) for size in domain.sizes)
+        self._laws: dict[Attributes, FittedLaw] = {}
+        self._fits: dict[Attributes, tuple[Fit, ...]] = {}
+        self.provenance = replace(unbiased.provenance, model=self._described())
+
+    @cached_property
+    def asked(self) -> Attributes:
+        """The attributes that somebody was asked about."""
+        return tuple(sorted({at for one in self.heard for at in one.attributes}))
+
+    @cached_property
+    def blocks(self) -> list[Attributes]:
+        """The attributes of each law."""
+        if math.prod(self.sizes[at] for at in self.asked) <= MOST_CELLS:
+            return [self.asked]
+        return covering_blocks(self.asked, self.sizes, BLOCK_CELLS)
+
+    def law(self, attributes: Attributes) -> FittedLaw:
+        """The law that speaks of these attributes."""
+        self.prepare([attributes])
+        return self._laws[self._block_of(attributes)]
+
+    def _block_of(self, attributes: Attributes) -> Attributes:
+        wanted = set(attributes)
+        return next((block for block in self.blocks if wanted <= set(block)), attributes)
+
+    def prepare(self, kinds: Sequence[Attributes]) -> None:
+        """Fit the laws that speak of these sets of attributes, on all cores."""
+        blocks = sorted({self._block_of(kind) for kind in kinds} - self._laws.keys())
+        with one_thread_of_blas():
+            for block, fits in zip(blocks, parallel_map(self._fitted, blocks), strict=True):
+                self._fits[block] = fits
+                best = max(fits, key=lambda one: one.score)
+                self._laws[block] = FittedLaw(block, best, self.n_records, hold=_HELD // len(self.blocks))
+
+    def _fitted(self, block: Attributes) -> tuple[Fit, ...]:
+        parts = alike_together(part for one in self.heard if (part := one.seen_from(block)) is not None)
+        likelihood = Likelihood(tuple(self.sizes[at] for at in block), parts)
+        most = MOST_TERMS if len(self.blocks) == 1 else _BLOCK_TERMS
+        widest = max(min(3, likelihood.widest), 1)
+        orders = range(1, widest + 1) if self.model.order is None else [min(self.model.order, len(block))]
+        bounds = [MOST_TERMS, MOST_TERMS, most]
+        found = [fit(likelihood, order) for order in orders if n_terms(likelihood.shape, order) <= bounds[order - 1]]
+        if not found:
+            number = n_terms(likelihood.shape, orders[0])
+            raise ParameterError(
+                f"The 'model' parameter must be None for a law of more than {bounds[orders[0] - 1]} coefficients, "
+                f"got {number}.",
+                parameter="model",
+                value=number,
+                hint="Merge values, or give a smaller order.",
+            )
+        best = max(found, key=lambda one: one.score)
+        best.errors  # noqa: B018  # made here, where several blocks are at work
+        if len(self.blocks) == 1:
+            return tuple(found)
+        best.release()
+        return (best,)
+
+    def _described(self) -> str:
+        what = "log-linear law, coefficients normal about 0, scales learned from the answers"
+        if len(self.blocks) > 1:
+            return f"{what}; one for each of {len(self.blocks)} blocks of attributes"
+        law = self.law(self.asked)
+        order = "no interactions" if law.fit.order == 1 else f"interactions of at most {law.fit.order} attributes"
+        others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
+        return f"{what}; {order}" + (f": log evidence {law.fit.score:.1f}, {', '.join(others)}" if others else "")
+
+    def covers(self, itemsets: ItemsetRows) -> Truths:
+        """Itemsets of which any two items are told of without a law: of others it would tell what it assumes."""
+        covered = np.ones(len(itemsets), bool)
+        size = itemsets.shape[1]
+        for columns in combinations(range(size), min(2, size)):
+            told = self.unbiased.covers(np.ascontiguousarray(itemsets[:, columns]))
+            covered &= True if told is None else told
+        for kind, rows in _by_kind(self.domain, itemsets):
+            about = set(kind)
+            if len(about) < len(kind):
+                covered[rows] = True
+            elif len(self.blocks) > 1 and math.prod(self.sizes[at] for at in about) > MOST_CELLS:
+                covered[rows] = False
+        return covered
+
+    def sees(self, size: int) -> bool:
+        return size <= len(self.asked)
+
+    def accuracy(self, size: int) -> Accuracy | None:
+        """Of single items, what the answers can tell without a law: where that is nothing, a law adds none."""
+        return self.unbiased.accuracy(size) if size == 1 else None
+
+    def family(self, rows: ItemsetRows, kept: Kept | None = None) -> FittedFamily:
+        if kept is None and rows.shape[1]:
+            self.refuse_not_covered(rows)
+        return FittedFamily(self, rows, kept)
+
+
+def _by_kind(domain: TableDomain, itemsets: ItemsetRows) -> Iterator[tuple[Attributes, npt.NDArray[np.int64]]]:
+    """Itemsets by the attributes of their items, column by column: these, and the rows."""
+    kinds, which = np.unique(domain.groups[itemsets], axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.append(0, np.cumsum(np.bincount(which.ravel(), minlength=len(kinds))))
+    for kind, (start, end) in zip(kinds, pairwise(ends.tolist()), strict=True):
+        yield tuple(kind.tolist()), order[start:end]
+
+
+class FittedFamily(Family):
+    evidence: FittedEvidence
+
+    @cached_property
+    def _alike(self) -> list[_Alike]:
+        """The itemsets by the attributes of their items."""
+        domain = self.evidence.domain
+        kinds = list(_by_kind(domain, self.rows))
+        self.evidence.prepare([tuple(sorted(set(kind))) for kind, _ in kinds])
+        return [
+            _Alike(
+                self.evidence.law(tuple(sorted(set(kind)))),
+                kind,
+                rows,
+                self.rows[rows] - domain.offsets[list(kind)],
+                {},
+            )
+            for kind, rows in kinds
+        ]
+
+    def value(self, mask: int) -> Floats:
+        result = np.full(len(self.rows), float(self.n_records))
+        if mask:
+            for alike in self._alike:
+                result[alike.rows] = self.n_records * alike.share(mask)
+        return result
+
+    @one_thread_of_blas()
+    def covariance(self, masks: Sequence[int]) -> Floats:
+        result = np.zeros((len(self.rows), len(masks), len(masks)))
+        if not self.rows.shape[1]:
+            return result
+        for alike in self._alike:
+            step = max(1, _AT_ONCE // (len(masks) * alike.law.basis.n_terms))
+            for start in range(0, len(alike.rows), step):
+                chosen = slice(start, start + step)
+                slopes = np.stack([alike.slopes(mask, chosen) for mask in masks], axis=1)
+                errors = np.stack([alike.errors(mask, chosen) for mask in masks], axis=1)
+                result[alike.rows[chosen]] = self.n_records**2 * (errors @ slopes.transpose(0, 2, 1))
+            for i, one in enumerate(masks):
+                for j, other in enumerate(masks):
+                    if one and other:
+                        drawn = alike.share(one | other) - alike.share(one) * alike.share(other)
+                        result[alike.rows, i, j] += self.n_records * drawn
+        return result
+
+    @cached_property
+    def _unbiased(self) -> tuple[npt.NDArray[np.int64], Level | None]:
+        """Which itemsets the answers tell of without a law, and what they say."""
+        if not self.rows.shape[1]:
+            return np.empty(0, np.int64), None
+        known = self.evidence.unbiased.covers(self.rows)
+        covered = np.arange(len(self.rows)) if known is None else np.flatnonzero(known)
+        if not len(covered):
+            return covered, None
+        return covered, self.evidence.unbiased.family(np.ascontiguousarray(self.rows[covered])).whole
+
+    @cached_property
+    def whole(self) -> Level:
+        """With what a few answers carry: how far one more of each moves the law, question by question."""
+        level = super().whole
+        if not self.rows.shape[1]:
+            return level
+        found = Carried.together(part for alike in self._alike for part in self._carried(alike))
+        return replace(level, carried=found)
+
+    @one_thread_of_blas()
+    def _carried(self, alike: _Alike) -> Iterator[Carried]:
+        if len(set(alike.attributes)) < len(alike.attributes):
+            return
+        fitted = alike.law.fit
+        answered = fitted.basis.likelihood.answered
+        sizes = np.array([len(one.shown) for one in answered])
+        places = np.arange(sizes.max()) + np.append(0, np.cumsum(sizes)[:-1])[:, None]
+        places[np.arange(sizes.max()) >= sizes[:, None]] = sizes.sum()
+        shown = np.append(fitted.basis.likelihood.shown, 0.0)[places].astype(np.int64)
+        step = max(1, _AT_ONCE // places.size)
+        for start in range(0, len(alike.rows), step):
+            slopes = alike.slopes(self.full, slice(start, start + step))[:, : fitted.basis.n_terms]
+            weights = self.n_records * np.abs(slopes @ fitted.pulls)
+            each = np.hstack([weights, np.zeros((len(weights), 1))])[:, places].reshape(-1, places.shape[1])
+            firsts = np.arange(len(weights) + 1) * len(answered)
+            few = carried_in_lists(firsts, each, np.tile(shown, (len(weights), 1)), self.n_records)
+            yield few.summary(self.rows[alike.rows[start : start + step]], self.n_records, lambda _: None)
+
+    @cached_property
+    def doubtful(self) -> Truths:
+        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does."""
+        marked = np.zeros(len(self.rows), bool)
+        covered, unbiased = self._unbiased
+        if unbiased is not None:
+            apart = np.abs(unbiased.value - self.value(self.full)[covered])
+            marked[covered] = apart > MISFIT * unbiased.stderr
+        return marked
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """Itemsets about the same attributes, column by column, which one law speaks of."""
+
+    law: FittedLaw
+    attributes: Attributes
+    rows: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+    found: dict[int, tuple[Margins, npt.NDArray[np.int64]] | None]
+    """By mask: the margin of its attributes, and the places of the itemsets' values in it."""
+
+    def _at(self, mask: int) -> tuple[Margins, npt.NDArray[np.int64]] | None:
+        """None for the empty set, and where two values of one attribute are asked for."""
+        if mask not in self.found:
+            columns = [column for column in range(len(self.attributes)) if mask >> column & 1]
+            columns.sort(key=lambda column: self.attributes[column])
+            about = tuple(self.attributes[column] for column in columns)
+            if not columns or len(set(about)) < len(about):
+                self.found[mask] = None
+            else:
+                shape = tuple(self.law.shape[self.law.attributes.index(at)] for at in about)
+                place = np.ravel_multi_index(tuple(self.values[:, column] for column in columns), shape)
+                self.found[mask] = self.law.margin(about), place
+        return self.found[mask]
+
+    def share(self, mask: int) -> Floats:
+        at = self._at(mask)
+        return np.full(len(self.rows), float(mask == 0)) if at is None else at[0].share[at[1]]
+
+    def slopes(self, mask: int, chosen: slice) -> Floats:
+        return self._rows(mask, chosen, "slopes")
+
+    def errors(self, mask: int, chosen: slice) -> Floats:
+        return self._rows(mask, chosen, "errors")
+
+    def _rows(self, mask: int, chosen: slice, which: str) -> Floats:
+        at = self._at(mask)
+        if at is None:
+            return np.zeros((len(self.rows[chosen]), self.law.basis.n_terms))
+        found: Floats = getattr(at[0], which)[at[1][chosen]]
+        return found
+
+
+def covering_blocks(attributes: Attributes, sizes: Sequence[int], most_cells: int) -> list[Attributes]:
+    """Blocks that together hold any three of the attributes, of ``most_cells`` cells unless three have more.
+
+    Made one by one: from the first three attributes that no block holds, with those that bring most others.
+    """
+    wanted = set(combinations(attributes, min(3, len(attributes))))
+    blocks = []
+    while wanted:
+        blocks.append(_block(wanted, attributes, sizes, most_cells))
+        wanted -= set(combinations(blocks[-1], min(3, len(attributes))))
+    return blocks
+
+
+def _block(wanted: set[Attributes], attributes: Attributes, sizes: Sequence[int], most_cells: int) -> Attributes:
+    block = list(min(wanted))
+
+    def gain(at: int) -> int:
+        return sum(tuple(sorted((*pair, at))) in wanted for pair in combinations(block, 2))
+
+    while True:
+        room = most_cells // math.prod(sizes[at] for at in block)
+        left = [at for at in attributes if at not in block and sizes[at] <= room]
+        if not left:
+            return tuple(sorted(block))
+        block.append(max(left, key=lambda at: (gain(at), -at)))

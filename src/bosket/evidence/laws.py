@@ -1,0 +1,89 @@
+"""Laws fitted to the reports of this package's mechanisms: what each report has to do with the cells of a table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bosket.counting.base import Counts
+from bosket.data import Table
+from bosket.errors import ParameterError
+from bosket.evidence.answers import AnswersEvidence
+from bosket.evidence.base import Evidence
+from bosket.evidence.fitted import MOST_CELLS, FittedEvidence
+from bosket.evidence.of import evidence_of, fitted_by
+from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
+from bosket.mechanisms.questions.channel import AskChannel
+from bosket.models.loglinear import LogLinear
+from bosket.models.projection import Heard
+from bosket.reports import Reports
+from bosket.tally import Tally
+
+
+def law_of_answers(unbiased: AnswersEvidence, model: LogLinear) -> FittedEvidence:
+    """A law fitted to answers."""
+    heard = [
+        Heard(one.attributes, one.shape, one.answers, shown, one.keep, one.by_chance)
+        for one, shown in zip(unbiased.channel.asked, unbiased.numbers, strict=True)
+    ]
+    return FittedEvidence(unbiased.channel.domain, heard, unbiased, model)
+
+
+def law_of_table(table: Table, model: LogLinear | None = None) -> FittedEvidence:
+    """A law fitted to raw records, all of them told: a pilot."""
+    unbiased = evidence_of(table)
+    sizes = tuple(int(size) for size in table.domain.sizes)
+    n_cells = _few_cells(sizes)
+    cells = np.ravel_multi_index(tuple(np.asarray(table.codes).T), sizes)
+    shown: Counts = np.bincount(cells, minlength=n_cells)
+    heard = Heard(tuple(range(len(sizes))), sizes, np.arange(n_cells), shown, 1.0, 0.0)
+    return FittedEvidence(table.domain, [heard], unbiased, model or LogLinear())
+
+
+def _few_cells(sizes: tuple[int, ...]) -> int:
+    n_cells = math.prod(sizes)
+    if n_cells > MOST_CELLS:
+        raise ParameterError(
+            f"A law of whole records can be fitted to tables of at most {MOST_CELLS} cells, got {n_cells}.",
+            parameter="model",
+            value=n_cells,
+        )
+    return n_cells
+
+
+@fitted_by.register(AskChannel)
+def _of_answers(
+    channel: AskChannel, reports: Reports | Tally, unbiased: AnswersEvidence, model: LogLinear
+) -> FittedEvidence:
+    return law_of_answers(unbiased, model)
+
+
+@fitted_by.register(GammaDiagonalChannel)
+def _of_cells(
+    channel: GammaDiagonalChannel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear
+) -> FittedEvidence:
+    """The gamma-diagonal matrix is one question about everything."""
+    sizes = tuple(int(size) for size in channel.domain.sizes)
+    n_cells = _few_cells(sizes)
+    cells = _cells(reports, channel, sizes)
+    counts = reports.counts if isinstance(reports, Tally) else None
+    shown: Counts = np.zeros(n_cells, np.int64)
+    np.add.at(shown, cells, 1 if counts is None else counts)
+    attributes = tuple(range(len(sizes)))
+    heard = Heard(attributes, sizes, np.arange(n_cells), shown, channel.keep, (1 - channel.keep) / n_cells)
+    return FittedEvidence(channel.domain, [heard], unbiased, model)
+
+
+def _cells(reports: Reports | Tally, channel: GammaDiagonalChannel, sizes: tuple[int, ...]) -> Counts:
+    """The cell that each report names."""
+    words = reports.batch["report"]
+    cell: Counts = np.zeros(len(words), np.int64)
+    offsets = channel.domain.offsets.tolist()
+    for size, start in zip(sizes, offsets, strict=False):
+        value = np.zeros(len(words), np.int64)
+        for at in range(size):
+            item = start + at
+            value += at * (words[:, item // 64] >> np.uint64(item % 64) & np.uint64(1)).astype(np.int64)
+        cell = cell * size + value
+    return cell

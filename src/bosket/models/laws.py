@@ -1,0 +1,132 @@
+"""What a fitted law says of combinations of values, and how it moves with what is not known.
+
+With g_A the derivatives of theta(A) by the coefficients, V their covariance given the answers, and V_all what it would
+be if everybody had told everything (the inverse of N Cov(h) + diag(1 / s^2)), the share of A among the very N people
+who answered is known up to
+
+    Cov(theta^(A) - f_A, theta^(B) - f_B) = g_A' (V - M - M') g_B + Cov(A, B) / N,   M = V F V_all
+
+F the information of the answers.  For M is the covariance of theta^ with f through the people whom both are about; with
+no prior and a law that can be any, it comes to g_A' V g_B - Cov(A, B) / N: drawing people adds nothing to the error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg
+
+from bosket.models.features import Subset
+from bosket.models.loglinear import Fit
+from bosket.statistics.estimates import Floats
+from bosket.threads import one_thread_of_blas
+
+_GROUP = 8  # cells of a group of attributes that margins are made by
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Of every combination of values of some attributes."""
+
+    share: Floats
+    slopes: Floats
+    """g: shape (combinations, coefficients)."""
+    errors: Floats
+    """g' (V - M - M'), in the same shape."""
+
+    @property
+    def n_bytes(self) -> int:
+        return self.slopes.nbytes * 2
+
+
+class FittedLaw:
+    """A fitted law of some attributes of a table; ``attributes`` are their numbers in the table, rising."""
+
+    def __init__(self, attributes: Subset, fit: Fit, n_records: int, *, hold: int = 1 << 28) -> None:
+        """``hold`` bounds the bytes of margins that are kept for the next question."""
+        self.attributes = attributes
+        self.fit = fit
+        self.n_records = n_records
+        self.hold = hold
+        self.shape = fit.basis.likelihood.shape
+        self.basis = fit.errors.basis
+        self._margins: OrderedDict[Subset, Margins] = OrderedDict()
+
+    @cached_property
+    def _means(self) -> Floats:
+        return self._moments[0][: self.basis.n_terms]
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        return self.basis.features.moments(self.fit.law, self.basis.n_terms)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """V - M - M', symmetric."""
+        known = self.fit.errors
+        precision, covariance = np.diag(known.precision), known.covariance
+        n = self.basis.n_terms
+        complete = self.n_records * (self._moments[1][:n] - np.outer(self._means, self._means)) + precision
+        everything = linalg.inv(complete, check_finite=False)
+        both = everything - (covariance * known.precision) @ everything  # V F V_all, for V F = 1 - V diag(1 / s^2)
+        result: Floats = covariance - both - both.T + np.outer(known.off, known.off)
+        return result
+
+    @one_thread_of_blas()
+    def margin(self, attributes: Subset) -> Margins:
+        """Of attributes by their numbers in the table, all of them attributes of the law."""
+        places = tuple(self.attributes.index(at) for at in attributes)
+        if places in self._margins:
+            self._margins.move_to_end(places)
+            return self._margins[places]
+        share, slopes = self._raw(places)
+        found = Margins(share, slopes, slopes @ self.errors)
+        self._margins[places] = found
+        while len(self._margins) > 1 and sum(one.n_bytes for one in self._margins.values()) > self.hold:
+            self._margins.popitem(last=False)
+        return found
+
+    def _raw(self, places: Subset) -> tuple[Floats, Floats]:
+        n = self.basis.n_terms
+        wider = tuple(at for group in self._groups if not set(group).isdisjoint(places) for at in group)
+        shape = [self.shape[at] for at in wider]
+        if math.prod(shape) * 4 > math.prod(self.shape):
+            return self._summed(places)
+        share, slopes = self._wider(wider)
+        outside = tuple(at for at, place in enumerate(wider) if place not in places)
+        return share.reshape(shape).sum(axis=outside).ravel(), slopes.reshape(*shape, n).sum(axis=outside).reshape(
+            -1, n
+        )
+
+    @cached_property
+    def _groups(self) -> list[Subset]:
+        groups: list[Subset] = []
+        for at, size in enumerate(self.shape):
+            if groups and math.prod(self.shape[other] for other in groups[-1]) * size <= _GROUP:
+                groups[-1] = (*groups[-1], at)
+            else:
+                groups.append((at,))
+        return groups
+
+    @cached_property
+    def _of_groups(self) -> dict[Subset, tuple[Floats, Floats]]:
+        return {}
+
+    def _wider(self, places: Subset) -> tuple[Floats, Floats]:
+        if places not in self._of_groups:
+            if sum(slopes.nbytes for _, slopes in self._of_groups.values()) > self.hold:
+                self._of_groups.clear()
+            self._of_groups[places] = self._summed(places)
+        return self._of_groups[places]
+
+    def _summed(self, places: Subset) -> tuple[Floats, Floats]:
+        """Over all cells."""
+        others = tuple(at for at in range(len(self.shape)) if at not in places)
+        share: Floats = self.fit.law.reshape(self.shape).sum(axis=others).ravel()
+        slopes = self.basis.features.margins(self.fit.law, places, self.basis.n_terms)
+        slopes -= share[:, None] * self._means
+        return share, slopes

@@ -1,0 +1,446 @@
+"""A log-linear law fitted to answers: softmax of main effects and of interactions of two (three) attributes.
+
+    theta(x) = exp(eta(x)) / sum,    eta(x) = sum over subsets S of at most ``order`` attributes of  c_S . h_S(x)
+
+with the features h of :mod:`bosket.models.features`.  Of the people asked question q, a share r_q(y) = b_q(y) + kappa_q
+theta(cells of y) answers y, so that the answers have the likelihood of multinomial counts, and
+
+    log p(answers | c) = sum over q and y of n_q(y) log r_q(y)
+
+exactly.  Before, c_S is normal with mean 0 and variance s_S^2.  The mode is found by Fisher's scoring; the covariance V
+of c about it is the inverse of J' diag(n_q kappa_q^2 / r_q) J + diag(1 / s^2), J the derivatives of theta(cells of y).
+The scales have a prior in proportion to s^-rho and are those that the answers make most probable, by MacKay's fixed
+point
+
+    s_S^2 = |c_S|^2 / (g_S + rho),    g_S = dim S - tr V_SS / s_S^2   (how many coefficients the answers decide)
+
+by which interactions that the answers do not show vanish: a single coefficient that is less than two of its standard
+errors from 0, at rho = 1/2.  Orders are compared by Laplace's approximation of the evidence
+
+    log p(answers) = log p(answers | c) - |c / s|^2 / 2 - sum of log s - log det(V^-1) / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from bosket.checks import check_integer
+from bosket.models.features import Features, Subset, contrasts, products
+from bosket.statistics.estimates import Floats
+from bosket.threads import one_thread_of_blas
+
+_LEAST, _MOST = 1e-6, 25.0  # of a scale, squared
+_LEAST_MAIN = 0.1  # of that of single attributes: values are never taken to be equally frequent
+_FIRST = (4.0, 0.1, 0.01)  # scales squared to begin with, by the number of attributes
+_MOST_STEPS = 100
+MOST_TERMS = 3000
+"""Coefficients of a law with interactions of three attributes."""
+_AT_MOST = (4.0, 1.0, 0.1)  # scales squared that errors begin with, by the number of attributes
+_WEAKER = 0.03  # scale squared of interactions of three attributes, in that of two, where no question tells
+_SPARSE = 0.5  # rho: how far scales near 0 are more probable, before
+_FEW_PARTS = 4000  # questions times subsets of attributes, up to which derivatives are made one by one
+_RENEWALS = 4  # of the scales, in one step of scoring
+_NEAR = 10.0  # gain of a step below which the mode is near, and the scales are learned
+_MANY_TERMS = 300  # beyond, scales are renewed once in a step: a factor of the matrix takes longer than its making
+_SETTLED = 0.1  # change of the log evidence, when the fit is done
+
+
+@dataclass(frozen=True, slots=True)
+class LogLinear:
+    """A log-linear law with interactions of at most ``order`` attributes; None for the order of most evidence."""
+
+    order: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.order is not None:
+            check_integer("order", self.order, least=1, most=3)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What people said to one question, of a table of a few attributes.
+
+    attributes  the question's, by their places in the table, rising
+    answers     the answer of each combination of their values, the last attribute's running fastest
+    shown       how many people gave each answer
+    keep        kappa: how much more likely an answer is where it is the true one
+    by_chance   b: how likely each answer is where it is not
+    """
+
+    attributes: Subset
+    answers: npt.NDArray[np.int64]
+    shown: Floats
+    keep: float
+    by_chance: Floats
+
+    @cached_property
+    def n(self) -> float:
+        return float(self.shown.sum())
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every combination is an answer of its own, in their order."""
+        return len(self.answers) == len(self.shown) and np.array_equal(self.answers, np.arange(len(self.shown)))
+
+
+class Likelihood:
+    """Answers to all questions, as functions of the law of a table's cells."""
+
+    def __init__(self, shape: tuple[int, ...], answered: Sequence[Answered]) -> None:
+        self.shape = shape
+        self.answered = tuple(one for one in answered if one.n)
+        self.shown = _joined([one.shown for one in self.answered])
+        self.keep = _joined([np.full(len(one.shown), one.keep) for one in self.answered])
+        self.by_chance = _joined([one.by_chance for one in self.answered])
+        self.n_asked = _joined([np.full(len(one.shown), one.n) for one in self.answered])
+        self.others = [tuple(at for at in range(len(shape)) if at not in one.attributes) for one in self.answered]
+
+    @cached_property
+    def widest(self) -> int:
+        """The attributes of the largest question."""
+        return max((len(one.attributes) for one in self.answered), default=0)
+
+    def margins(self, law: Floats) -> Floats:
+        """The probability of the cells of every answer to every question, one after the other."""
+        table = law.reshape(self.shape)
+        found = [
+            np.bincount(one.answers, table.sum(axis=others).ravel(), len(one.shown)).astype(float)
+            for one, others in zip(self.answered, self.others, strict=True)
+        ]
+        return _joined(found)
+
+    def given(self, law: Floats) -> Floats:
+        """The probability that each answer is given."""
+        return self.by_chance + self.keep * self.margins(law)
+
+    def log(self, law: Floats) -> float:
+        return float(self.shown @ np.log(self.given(law)))
+
+
+class FeatureBasis:
+    """The features of a model of some order, and how the answers to the questions follow from them."""
+
+    def __init__(self, likelihood: Likelihood, order: int) -> None:
+        self.likelihood = likelihood
+        self.order = order
+        n = len(likelihood.shape)
+        self.subsets = tuple(subset for size in range(1, order + 1) for subset in combinations(range(n), size))
+        n_cells = math.prod(likelihood.shape)
+        asked = [one.attributes for one in likelihood.answered]
+        self.at_once = [math.prod(likelihood.shape[at] for at in one) * 4 > n_cells for one in asked]
+        self.has_few_parts = len(asked) * len(self.subsets) <= _FEW_PARTS
+        more = {
+            subset
+            for one, whole in zip(asked, self.at_once, strict=True)
+            if not whole and not self.has_few_parts
+            for size in range(order + 1, len(one) + 1)
+            for subset in combinations(one, size)
+        }
+        self.features = Features(likelihood.shape, [*self.subsets, *sorted(more)])
+        self.dims = np.array([math.prod(likelihood.shape[at] - 1 for at in subset) for subset in self.subsets])
+        self.is_interaction = np.array([len(subset) > 1 for subset in self.subsets])
+        self.n_terms = int(self.dims.sum())
+        self._parts = [
+            None if whole or self.has_few_parts else self._part(one)
+            for one, whole in zip(asked, self.at_once, strict=True)
+        ]
+
+    def _part(self, attributes: Subset) -> tuple[npt.NDArray[np.int64], Floats]:
+        """The features that a question about these attributes tells of, and its indicators in terms of them."""
+        shape = tuple(self.likelihood.shape[at] for at in attributes)
+        places = [sub for size in range(1, len(shape) + 1) for sub in combinations(range(len(shape)), size)]
+        columns = [self.features.columns[tuple(attributes[at] for at in sub)] for sub in places]
+        indicators = np.hstack([products(shape, sub) for sub in places]) / math.prod(shape)
+        return np.concatenate([np.arange(one.start, one.stop) for one in columns]), indicators
+
+    def main_effects(self) -> Floats:
+        """Coefficients to begin with: attributes that do not depend on each other, as often as they were answered."""
+        likelihood, found = self.likelihood, np.zeros(self.n_terms)
+        for at, size in enumerate(likelihood.shape):
+            estimate, information = np.zeros(size), 1e-9
+            for one in likelihood.answered:
+                if at in one.attributes and one.is_plain:
+                    place = one.attributes.index(at)
+                    axes = tuple(other for other in range(len(one.attributes)) if other != place)
+                    shape = [likelihood.shape[other] for other in one.attributes]
+                    excess = (one.shown / one.n - one.by_chance).reshape(shape).sum(axis=axes) / one.keep
+                    estimate += one.n * one.keep**2 * excess
+                    information += one.n * one.keep**2
+            share = np.maximum(estimate / information, 0.1 / size)
+            found[self.features.columns[at,]] = contrasts(size).T @ np.log(share) / size
+        return found
+
+    def law(self, coefficients: Floats) -> Floats:
+        eta = self.features.weighted(coefficients)
+        eta -= eta.max()
+        np.exp(eta, out=eta)
+        eta /= eta.sum()
+        return eta
+
+    def slopes(self, law: Floats) -> Floats:
+        """Derivatives of ``likelihood.margins`` by the coefficients: shape (answers, n_terms)."""
+        of_cells = self._by_margins(law) if self.has_few_parts else self._by_moments(law)
+        found = []
+        for one, slopes in zip(self.likelihood.answered, of_cells, strict=True):
+            if one.is_plain:
+                found.append(slopes)
+            else:
+                summed = np.zeros((len(one.shown), self.n_terms))
+                np.add.at(summed, one.answers, slopes)
+                found.append(summed)
+        return np.vstack(found)
+
+    def _by_moments(self, law: Floats) -> Iterator[Floats]:
+        """By means of products of features, over all cells at once: for many questions."""
+        first, second = self.features.moments(law, self.n_terms)
+        means = first[: self.n_terms]
+        for one, part in zip(self.likelihood.answered, self._parts, strict=True):
+            if part is None:
+                of_cells = self.features.margins(law, one.attributes, self.n_terms)
+                of_cells -= self._mass(law, one)[:, None] * means
+            else:
+                columns, indicators = part
+                of_cells = indicators @ (second[columns] - first[columns, None] * means)
+            yield of_cells
+
+    def _by_margins(self, law: Floats) -> Iterator[Floats]:
+        """Question by question and subset by subset: the mean of a feature where the answer to a question is v.
+
+        The attributes of the subset that are the question's are known there; the others are summed out of the margin
+        of both.
+        """
+        shape, table = self.likelihood.shape, law.reshape(self.likelihood.shape)
+        for one in self.likelihood.answered:
+            mass = self._mass(law, one)
+            inner = tuple(shape[at] for at in one.attributes)
+            summed: dict[Subset, Floats] = {(): mass[:, None]}
+            known: dict[Subset, Floats] = {}
+            found = np.empty((len(mass), self.n_terms))
+            for subset in self.subsets:
+                beside = tuple(at for at in subset if at not in one.attributes)
+                inside = tuple(place for place, at in enumerate(one.attributes) if at in subset)
+                if beside not in summed:
+                    summed[beside] = _summed_out(table, one.attributes, beside)
+                if inside not in known:
+                    known[inside] = products(inner, inside)
+                axes = [(shape[at] - 1, at in beside) for at in subset]
+                first = summed[beside].reshape(-1, *(width if is_beside else 1 for width, is_beside in axes))
+                other = known[inside].reshape(-1, *(1 if is_beside else width for width, is_beside in axes))
+                found[:, self.features.columns[subset]] = (first * other).reshape(len(mass), -1)
+            found -= mass[:, None] * found.sum(axis=0)
+            yield found
+
+    def _mass(self, law: Floats, one: Answered) -> Floats:
+        others = tuple(at for at in range(len(self.likelihood.shape)) if at not in one.attributes)
+        mass: Floats = law.reshape(self.likelihood.shape).sum(axis=others).ravel()
+        return mass
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A law fitted to answers, with what is not known of it."""
+
+    basis: FeatureBasis
+    coefficients: Floats
+    law: Floats
+    scales: Floats
+    """Of each subset of attributes, squared."""
+    log_evidence: float
+    steps: int
+
+    @property
+    def order(self) -> int:
+        return self.basis.order
+
+    @property
+    def score(self) -> float:
+        """The log evidence with the prior of the scales in it, by which orders are compared."""
+        learned = self.scales[self.basis.is_interaction]
+        return self.log_evidence - 0.5 * _SPARSE * float(np.log(learned / _LEAST).sum())
+
+    @cached_property
+    def errors(self) -> CoefficientErrors:
+        return _errors(self)
+
+    @cached_property
+    @one_thread_of_blas()
+    def pulls(self) -> Floats:
+        """How far one more of each answer moves the coefficients: V J' diag(kappa / r); shape (n_terms, answers)."""
+        likelihood = self.basis.likelihood
+        root = _Around(self.basis, self.coefficients).posterior(self.scales).root
+        weight = likelihood.keep / likelihood.given(self.law)
+        result: Floats = root @ (root.T @ (self.basis.slopes(self.law).T * weight))
+        return result
+
+    def release(self) -> None:
+        """Let go of what would be made again: features, cell by cell."""
+        self.basis.features.release()
+        self.errors.basis.features.release()
+
+
+@dataclass(frozen=True)
+class CoefficientErrors:
+    """What is not known of a law: coefficients of a wider one, and their covariance given the answers."""
+
+    basis: FeatureBasis
+    precision: Floats
+    """1 / s^2, for each coefficient."""
+    covariance: Floats
+    off: Floats
+    """From the coefficients of the law to the mode of the wider one."""
+
+
+@one_thread_of_blas()
+def fit(likelihood: Likelihood, order: int, *, tick: Callable[[], None] | None = None) -> Fit:
+    """The mode of the coefficients at the scales that the answers make most probable."""
+    basis = FeatureBasis(likelihood, order)
+    scales = np.array([_FIRST[len(subset) - 1] for subset in basis.subsets])
+    c = basis.main_effects()
+    log_evidence, is_near, steps = -math.inf, False, 0
+    while steps < _MOST_STEPS:
+        steps += 1
+        if tick is not None:
+            tick()
+        around = _Around(basis, c)
+        if is_near:
+            posterior, scales = around.best(scales)
+        else:
+            posterior = around.posterior(scales)
+        c, moved = _moved(basis, c, posterior.mode - c, np.repeat(1 / scales, basis.dims))
+        before, log_evidence = log_evidence, around.log_evidence(posterior, scales, c)
+        if is_near and abs(log_evidence - before) < _SETTLED:
+            break
+        is_near = moved < _NEAR
+    return Fit(basis, c, basis.law(c), scales, log_evidence, steps)
+
+
+class _Around:
+    """The likelihood about some coefficients, to the second order."""
+
+    def __init__(self, basis: FeatureBasis, c: Floats) -> None:
+        self.basis = basis
+        likelihood = basis.likelihood
+        law = basis.law(c)
+        given = likelihood.given(law)
+        slopes = basis.slopes(law)
+        weight = likelihood.n_asked * likelihood.keep**2 / given
+        self.information = (slopes.T * weight) @ slopes
+        self.pull = self.information @ c + slopes.T @ (likelihood.shown * likelihood.keep / given)
+
+    def posterior(self, scales: Floats) -> _Normal:
+        inverse = self.information.copy()
+        inverse[np.diag_indices(len(inverse))] += np.repeat(1 / scales, self.basis.dims)
+        lower = linalg.cholesky(inverse, lower=True, check_finite=False)
+        root = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
+        return _Normal(root @ (root.T @ self.pull), root, 2 * float(np.log(np.diag(lower)).sum()))
+
+    def best(self, scales: Floats) -> tuple[_Normal, Floats]:
+        """The posterior, scales renewed a few times."""
+        dims = self.basis.dims
+        starts = np.append(0, np.cumsum(dims))[:-1]
+        for _ in range(_RENEWALS if len(self.pull) <= _MANY_TERMS else 1):
+            posterior = self.posterior(scales)
+            variance = np.einsum("ij,ij->i", posterior.root, posterior.root)
+            decided = np.maximum(dims - np.add.reduceat(variance, starts) / scales, 1e-3)
+            renewed = np.add.reduceat(posterior.mode**2, starts) / (decided + _SPARSE * self.basis.is_interaction)
+            renewed = np.clip(renewed, np.where(self.basis.is_interaction, _LEAST, _LEAST_MAIN), _MOST)
+            scales = np.sqrt(scales * renewed)  # half the way, since whole steps may go round in a circle
+        return self.posterior(scales), scales
+
+    def log_evidence(self, posterior: _Normal, scales: Floats, c: Floats) -> float:
+        precision = np.repeat(1 / scales, self.basis.dims)
+        log_prior = 0.5 * float(np.log(precision).sum() - precision @ c**2)
+        return self.basis.likelihood.log(self.basis.law(c)) + log_prior - 0.5 * posterior.log_det
+
+
+@one_thread_of_blas()
+def _errors(fitted: Fit) -> CoefficientErrors:
+    """The covariance that does not rely on what the fit does rely on.
+
+    The fit takes interactions for nothing that the answers do not show, subset by subset, and those of more attributes
+    than its order altogether.  Here every subset has at least the scale that all of its size have in common, found
+    from above, so that it stays large where answers tell little; and interactions of one attribute more are allowed
+    for.  Where no question is about as many attributes, they have ``_WEAKER`` times the scale of the size before.
+    """
+    inner = fitted.basis
+    n_attributes = len(inner.likelihood.shape)
+    is_wider = inner.order < min(3, n_attributes) and n_terms(inner.likelihood.shape, inner.order + 1) <= MOST_TERMS
+    basis = FeatureBasis(inner.likelihood, inner.order + 1) if is_wider else inner
+    c = np.zeros(basis.n_terms)
+    c[: inner.n_terms] = fitted.coefficients
+    around = _Around(basis, c)
+    sizes = np.array([len(subset) for subset in basis.subsets])
+    scales = np.full(len(sizes), _LEAST)
+    scales[: len(fitted.scales)] = fitted.scales
+    common = np.zeros(4)
+    starts = np.append(0, np.cumsum(basis.dims))[:-1]
+    told = [size for size in range(1, basis.order + 1) if size <= inner.likelihood.widest]
+    learned = (sizes > inner.order) & np.isin(sizes, told)
+    common[1:] = _AT_MOST
+    for _ in range(3):
+        common[1:] = [common[size] if size in told else _WEAKER * common[size - 1] for size in range(1, len(common))]
+        posterior = around.posterior(np.maximum(scales, common[sizes]))
+        squares = np.add.reduceat(posterior.mode**2 + np.einsum("ij,ij->i", posterior.root, posterior.root), starts)
+        for size in told:
+            shown = squares[sizes == size].sum() / basis.dims[sizes == size].sum()
+            common[size] = max(shown, _WEAKER * common[size - 1])
+        scales[learned] = squares[learned] / basis.dims[learned]
+    common[1:] = [common[size] if size in told else _WEAKER * common[size - 1] for size in range(1, len(common))]
+    used = np.maximum(scales, common[sizes])
+    posterior = around.posterior(used)
+    covariance = posterior.root @ posterior.root.T
+    return CoefficientErrors(basis, np.repeat(1 / used, basis.dims), covariance, posterior.mode - c)
+
+
+def n_terms(shape: tuple[int, ...], order: int) -> int:
+    """The coefficients of a law of some order: elementary symmetric sums of the attributes' contrasts."""
+    sums = [1] + [0] * order
+    for size in shape:
+        for k in range(order, 0, -1):
+            sums[k] += sums[k - 1] * (size - 1)
+    return sum(sums[1:])
+
+
+@dataclass(frozen=True)
+class _Normal:
+    mode: Floats
+    root: Floats
+    """R with R R' = the covariance."""
+    log_det: float
+    """Of the inverse of the covariance."""
+
+
+def _moved(basis: FeatureBasis, c: Floats, step: Floats, precision: Floats) -> tuple[Floats, float]:
+    """A step of scoring, halved until it gains; and what it gained."""
+
+    def posterior(at: Floats) -> float:
+        return basis.likelihood.log(basis.law(at)) - 0.5 * float(precision @ at**2)
+
+    before, length = posterior(c), 1.0
+    while (gain := posterior(c + length * step) - before) < 0 and length > 1e-4:
+        length /= 2
+    return c + length * step, gain
+
+
+def _summed_out(table: Floats, attributes: Subset, beside: Subset) -> Floats:
+    """Sums of features of the attributes ``beside`` over the cells that agree in ``attributes``."""
+    others = tuple(at for at in range(table.ndim) if at not in attributes and at not in beside)
+    margin = table.sum(axis=others)
+    kept = [at for at in range(table.ndim) if at in attributes or at in beside]
+    margin = margin.transpose([kept.index(at) for at in (*beside, *attributes)])
+    for at in beside:
+        margin = np.tensordot(margin, contrasts(table.shape[at]), axes=(0, 0))
+    result: Floats = margin.reshape(math.prod(table.shape[at] for at in attributes), -1)
+    return result
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate(parts) if parts else np.empty(0)

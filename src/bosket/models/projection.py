@@ -1,0 +1,82 @@
+"""A question seen from some of its attributes: answers that these cannot tell apart become one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.models.features import Subset
+from bosket.models.loglinear import Answered
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A question about some attributes of a table, and how many people gave each of its answers.
+
+    answers    the answer of each combination of values, the last attribute's running fastest
+    keep       kappa: how much more likely an answer is where it is the true one
+    by_chance  how likely each answer is where it is not
+    """
+
+    attributes: Subset
+    shape: tuple[int, ...]
+    answers: npt.NDArray[np.int64]
+    shown: npt.NDArray[np.int64]
+    keep: float
+    by_chance: float
+
+    def seen_from(self, block: Subset) -> Answered | None:
+        """The question as one about those of its attributes that are in the block; None where it tells nothing of them.
+
+        Answers that these attributes cannot tell apart become one: answers and combinations of the kept values that
+        share cells are joined.
+        """
+        kept = [place for place, at in enumerate(self.attributes) if at in block]
+        local = tuple(block.index(self.attributes[place]) for place in kept)
+        shown = self.shown.astype(float)
+        if len(kept) == len(self.attributes):
+            return Answered(local, self.answers, shown, self.keep, np.full(len(shown), self.by_chance))
+        if not kept:
+            return None
+        values = np.unravel_index(np.arange(math.prod(self.shape)), self.shape)
+        inner = tuple(self.shape[place] for place in kept)
+        cell = np.ravel_multi_index(tuple(values[place] for place in kept), inner)
+        joined = _joined(cell, self.answers, math.prod(inner), len(shown))
+        if joined is None:
+            return None
+        of_cells, of_answers = joined
+        number = np.bincount(of_answers).astype(float)
+        return Answered(
+            local, of_cells, np.bincount(of_answers, shown).astype(float), self.keep, self.by_chance * number
+        )
+
+
+def alike_together(parts: Iterable[Answered]) -> list[Answered]:
+    """Questions that look the same from where they are seen, as one: their answers add."""
+    found: dict[tuple[Subset, bytes, float, bytes], Answered] = {}
+    for one in parts:
+        key = (one.attributes, one.answers.tobytes(), one.keep, one.by_chance.tobytes())
+        found[key] = replace(found[key], shown=found[key].shown + one.shown) if key in found else one
+    return list(found.values())
+
+
+def _joined(
+    cell: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], n_cells: int, n_answers: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """The parts that cells and answers fall into, numbered by the first cell of each; None if there is one alone."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = n_cells + n_answers
+    links = csr_array((np.ones(len(cell), np.int8), (cell, n_cells + answers)), shape=(n, n))
+    number, part = connected_components(links, directed=False)
+    if number < 2:
+        return None
+    _, first = np.unique(part[:n_cells], return_index=True)
+    rank = np.empty(number, np.int64)
+    rank[part[np.sort(first)]] = np.arange(number)
+    return rank[part[:n_cells]], rank[part[n_cells:]]

@@ -1,0 +1,58 @@
+"""What a design will see, before anybody answers: from the design, the declared attributes and gamma alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from bosket.data import TableDomain
+from bosket.mechanisms.questions.ask import Ask
+from bosket.mechanisms.questions.designs import Design
+from bosket.privacy import LocalGuarantee
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What is known of a design before anybody answers."""
+
+    n_questions: int
+    n_answers: int
+    """Of the question that has most."""
+    widest: int
+    """Attributes of one question, at most."""
+    pairs: tuple[int, int]
+    """Pairs of attributes that some question is about, and all there are."""
+    true_least: float
+    true_mean: float
+    """The probability that an answer is the true one: to the question with most answers, and over all people."""
+    guarantee: LocalGuarantee
+    """What is promised, with the errors of supports to expect; ``guarantee.among(people)`` states these on its card."""
+
+
+def preview(design: Design, domain: TableDomain, *, gamma: float) -> Preview:
+    """What a design will see of these attributes, answered with ratio gamma.
+
+    >>> from bosket.data import Attribute
+    >>> domain = TableDomain([Attribute(name, ["no", "yes"]) for name in "abcd"])
+    >>> found = preview(Design.pairs(domain), domain, gamma=19)
+    >>> found.n_questions, found.n_answers, found.pairs, round(found.true_mean, 3)
+    (6, 4, (6, 6), 0.864)
+    >>> [(one.size, round(one.stderr(21_000)[0], 4)) for one in found.guarantee.accuracy]
+    [(1, 0.0034), (2, 0.0043)]
+    """
+    mechanism = Ask(design, gamma)
+    channel = mechanism.channel(domain)
+    true = np.array([one.keep + one.by_chance for one in channel.asked])
+    together = {pair for one in channel.asked for pair in combinations(one.attributes, 2)}
+    return Preview(
+        n_questions=len(design),
+        n_answers=max(channel.sizes),
+        widest=max(len(one.attributes) for one in channel.asked),
+        pairs=(len(together), math.comb(len(domain.attributes), 2)),
+        true_least=float(true.min()),
+        true_mean=float(true @ channel.shares),
+        guarantee=mechanism.guarantee(domain),
+    )

@@ -1,0 +1,117 @@
+"""Two phases: designs by a first look at the answers, and all answers read together."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.evidence import FittedEvidence, law_of_table
+from bosket.planning.questions import _Search
+from tests.evidence.test_fitted import SIX, a_table, reports_of
+
+
+def halves(table: bk.Table, n: int) -> tuple[bk.Table, bk.Table]:
+    codes = np.asarray(table.codes)
+    return bk.Table.from_codes(codes[:n], table.domain), bk.Table.from_codes(codes[n:], table.domain)
+
+
+def test_two_phases_read_together() -> None:
+    first, second = halves(a_table(20_000), 3000)
+    design = bk.Design.pairs(SIX)
+    begun = reports_of(first, design)
+    finer = design.refine(begun, people=second.n_records, min_support=0.05)
+    assert finer.follows == begun.plan.digest
+    plan = bk.Plan(SIX, bk.Ask(finer, gamma=19))
+    assert bk.Plan.from_json(plan.json) == plan
+    done = plan.randomize(second, rng=bk.Seeded(2))
+    evidence = bk.pool(begun, done)
+    assert isinstance(evidence, FittedEvidence)
+    assert evidence.n_records == 20_000
+    assert ", then Ask" in str(evidence.provenance.mechanism)
+    found = bk.mine(evidence, min_support=0.1)
+    truth = {frozenset(itemset): support for itemset, support in bk.mine(a_table(20_000), min_support=0.05)}
+    off = [abs(support - truth[frozenset(itemset)]) for itemset, support in found]
+    assert np.mean(off) < 0.02
+    assert bk.pool(bk.Tally.of(begun), done).n_records == 20_000
+
+
+def test_both_phases_weigh_in_unbiased_evidence() -> None:
+    first, second = halves(a_table(20_000), 5000)
+    parts = [reports_of(first, bk.Design([["a"]])), reports_of(second, bk.Design([["a", "b"]]))]
+    both = bk.pool(*parts, model=None)
+    one, other = (bk.estimate(part, [{"a=1"}], model=None, sampling=True) for part in parts)
+    pooled = bk.estimate(both, [{"a=1"}], sampling=True)
+    assert pooled.stderr[0] < min(one.stderr[0], other.stderr[0])
+    assert min(one.value[0], other.value[0]) <= pooled.value[0] <= max(one.value[0], other.value[0])
+
+
+def test_an_optimal_design_is_one() -> None:
+    """No shift of shares between two questions lowers the mean relative variance: against a search by steps."""
+    domain = bk.TableDomain([bk.Attribute(name, ["1", "2", "3"]) for name in "abc"])
+    table = a_table(30_000, domain=domain)
+    search = _Search(law_of_table(table), is_known=False, gamma=19.0, people=5000, limit=0.05)
+    search.candidates = [one for one in search.candidates if len(one.places) == 2 and one.n_answers == 9]
+    assert len(search.candidates) == 3
+
+    def value(shares: np.ndarray) -> float:
+        from bosket.models.loglinear import Answered, FeatureBasis, Likelihood
+
+        inverse = search.known.copy()
+        for share, one in zip(shares, search.candidates, strict=True):
+            keep = 18 / 27
+            asked = Answered(one.places, one.answers, np.full(9, 5000 * share / 9), keep, np.full(9, (1 - keep) / 9))
+            likelihood = Likelihood((3, 3, 3), [asked])
+            slopes = FeatureBasis(likelihood, search.basis.order).slopes(search.law.fit.law)
+            weight = 5000 * share * keep**2 / likelihood.given(search.law.fit.law)
+            inverse += (slopes.T * weight) @ slopes
+        return float(np.trace(np.linalg.solve(inverse, search._targets())))
+
+    chosen, shares = search.best()
+    assert len(chosen) == 3
+    best = np.array(shares) / sum(shares)
+    least = value(best)
+    for i, j in combinations(range(3), 2):
+        for step in (-0.05, 0.05):
+            moved = best.copy()
+            moved[i] += step
+            moved[j] -= step
+            assert value(moved) > least - 1e-4 * least
+    assert value(np.full(3, 1 / 3)) > least
+
+
+def test_a_pilot_of_other_people() -> None:
+    design = bk.Design.optimal(a_table(5000, seed=3), gamma=19, people=10_000, min_support=0.05)
+    assert design.follows is None
+    assert sum(design.weights) == pytest.approx(100_000, rel=0.01)
+    bk.Plan(SIX, bk.Ask(design, gamma=19))
+
+
+def test_wrong_phases() -> None:
+    first, second = halves(a_table(4000), 1000)
+    design = bk.Design.pairs(SIX)
+    begun = reports_of(first, design)
+    with pytest.raises(bk.ParameterError, match="this very design"):
+        bk.Design.triples(SIX).refine(begun, people=100, min_support=0.1)
+    empty = bk.Plan(SIX, bk.Ask(design, gamma=19)).randomize(
+        bk.Table.from_codes(np.zeros((0, 6), int), SIX), rng=bk.Seeded(1)
+    )
+    with pytest.raises(bk.DataError, match="no answers"):
+        design.refine(empty, people=100, min_support=0.1)
+    finer = design.refine(begun, people=3000, min_support=0.1)
+    done = reports_of(second, finer)
+    with pytest.raises(bk.PlanMismatchError, match="must be pooled with them"):
+        bk.pool(done)
+    with pytest.raises(bk.PlanMismatchError, match="one gamma"):
+        bk.pool(begun, reports_of(second, design, gamma=5))
+    with pytest.raises(bk.PlanMismatchError, match="a plan each"):
+        bk.pool(begun, begun)
+    with pytest.raises(bk.DataError, match="Reports of Ask"):
+        bk.pool(bk.GammaDiagonal(gamma=19).randomize(second, rng=bk.Seeded(1)))
+    value = json.loads(bk.Plan(SIX, bk.Ask(finer, gamma=19)).json)
+    value["mechanism"]["design"]["follows"] = "a plan of ours"
+    with pytest.raises(bk.BosketError, match="64 hexadecimal digits"):
+        bk.Plan.from_json(json.dumps(value))
