@@ -19,15 +19,20 @@ if TYPE_CHECKING:
         DataError,
         DuplicateReportsError,
         ExposedLedgerWarning,
+        HopelessError,
+        HopelessPlanWarning,
         InfluenceWarning,
+        NoiseWarning,
         ParameterError,
         PlanMismatchError,
         SingularChannelError,
         TooManyCandidatesError,
         TooManyRulesError,
     )
+    from bosket.evidence import pool
     from bosket.mechanisms import (
         Ask,
+        AskBaskets,
         CutAndPaste,
         Design,
         Flip,
@@ -50,6 +55,7 @@ if TYPE_CHECKING:
         mine,
         partial_supports,
     )
+    from bosket.models.loglinear import LogLinear
     from bosket.plan import Plan, PrivacyUnit
     from bosket.privacy import Amplification, LocalGuarantee
     from bosket.randomness import Secure, Seeded
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Amplification",
     "Ask",
+    "AskBaskets",
     "Attribute",
     "Baskets",
     "BosketError",
@@ -77,11 +84,15 @@ __all__ = [
     "Flip",
     "FrequentItemsets",
     "GammaDiagonal",
+    "HopelessError",
+    "HopelessPlanWarning",
     "InfluenceWarning",
     "LocalGuarantee",
+    "LogLinear",
     "Matrix",
     "Mechanism",
     "Mixing",
+    "NoiseWarning",
     "ParameterError",
     "Plan",
     "PlanMismatchError",
@@ -112,6 +123,7 @@ __all__ = [
     "mine",
     "partial_supports",
     "planning",
+    "pool",
     "quest",
     "write_itemsets",
     "write_rules",

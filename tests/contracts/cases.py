@@ -6,7 +6,8 @@ item j.  A new mechanism adds a case; a registered mechanism without one fails t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -19,7 +20,9 @@ from bosket.counting.table import count_subsets
 from bosket.evidence.sums import cells_of
 from bosket.mechanisms import Channel, RecordChannel
 from bosket.mechanisms.mixing import MixingChannel
+from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel as QuestionChannel
+from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
 from bosket.statistics.estimates import Floats
 from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
 from tests.outside.thin import Thin
@@ -110,6 +113,8 @@ class Case:
             return _mixed(channel, record, population)
         if isinstance(channel, QuestionChannel):
             return _asked(channel, record)
+        if isinstance(channel, BasketChannel):
+            return _of_baskets(channel, record)
         return _of_toys(channel, record)
 
     def shown(self, reports: bk.Reports | bk.Tally) -> dict[tuple[int, int], int]:
@@ -178,6 +183,35 @@ def _asked(channel: QuestionChannel, record: int) -> Law:
     return result
 
 
+def _of_baskets(channel: BasketChannel, record: int) -> Law:
+    """Under every function from items to buckets, alike: own buckets e^epsilon times as likely as any other if many.
+
+    Without hashing, values are items and as many dummies as there may be items, of which a record has the rest.
+    """
+    told, n = channel.response, len(channel.domain)
+    held = [item for item in range(n) if record >> item & 1]
+    assert len(held) <= told.length, "the law of records that are cut is another"
+    gamma, g = math.exp(told.epsilon), told.n_values
+    padded = {*held, *range(n, n + told.length - len(held))}
+    result: Law = {}
+    if isinstance(told, SubsetSelection):
+        weights = {chosen: gamma if padded & {*chosen} else 1.0 for chosen in combinations(range(g), told.chosen)}
+        for chosen, weight in weights.items():
+            shown = sum(1 << item for item in chosen if item < n)
+            result[0, shown] = result.get((0, shown), 0.0) + weight / sum(weights.values())
+        return result
+    is_hashed = isinstance(told, LocalHashing)
+    p = gamma / (gamma * told.length + g - told.length)
+    functions: Iterable[Sequence[int]] = product(range(g), repeat=n) if is_hashed else [range(g)]
+    for function in functions:
+        own = {function[item] for item in held} if is_hashed else padded
+        for value in range(g):
+            chance = p if value in own else (1 - len(own) * p) / (g - len(own))
+            shown = sum((function[item] == value) << item for item in range(n))
+            result[0, shown] = result.get((0, shown), 0.0) + chance / (g**n if is_hashed else 1)
+    return result
+
+
 def _of_toys(channel: Channel, record: int) -> Law:
     """An answer shows the items of its question, a hash all values that have it."""
     n = len(channel.domain)
@@ -217,6 +251,9 @@ CASES = [
     Case(bk.GammaDiagonal(gamma=19, spread=0.2), TABLE),
     Case(bk.Ask(bk.Design([["a"], ["b"], ["b", "a"]], [1, 2, 3]), gamma=5), TABLE),
     Case(bk.Ask(bk.Design.pairs(WIDE), gamma=19), WIDE),
+    Case(bk.AskBaskets(epsilon=2.5, length=3, size=4), ITEMS),
+    Case(bk.AskBaskets(epsilon=2.0, length=3, by="response"), NESTED),
+    Case(bk.AskBaskets(epsilon=2.0, length=3, by="subset", size=2), ITEMS),
     Case(Thin(keep=0.8, coins=2), ITEMS),  # this and what follows is from outside the package
     Case(Thin(keep={"a": 0.5, "b": 0.75, ("c", 3): 0.9}), NESTED),
     Case(AskItems(size=1, keep=0.8), ITEMS),

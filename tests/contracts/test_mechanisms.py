@@ -268,6 +268,7 @@ def test_no_report_weighs_more_than_is_said(case: Case) -> None:
 
 
 @each
+@pytest.mark.filterwarnings("ignore::bosket.HopelessPlanWarning")  # of four people
 def test_mechanisms_survive_copying(case: Case) -> None:
     mechanism, reports = case.mechanism, case.reports(4)
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
@@ -281,6 +282,7 @@ def test_mechanisms_survive_copying(case: Case) -> None:
 
 
 @each
+@pytest.mark.filterwarnings("ignore::bosket.HopelessPlanWarning")  # of four people
 def test_reports_have_the_columns_of_their_payload(case: Case) -> None:
     """One less, one more, or values of another type are refused."""
     reports = case.reports(4)

@@ -38,6 +38,7 @@ def randomized(mechanism: bk.Mechanism, seed: int = 1) -> bk.Reports:
 
 
 @pytest.mark.filterwarnings("ignore::bosket.InfluenceWarning")
+@pytest.mark.filterwarnings("ignore::bosket.errors.HopelessPlanWarning")  # two people are few
 @pytest.mark.parametrize(
     "mechanism, truth",
     [

@@ -10,12 +10,14 @@ from bosket.mechanisms.matrix import Matrix
 from bosket.mechanisms.mixing import Mixing
 from bosket.mechanisms.payload import Batch, PackedBits, Payload
 from bosket.mechanisms.questions.ask import Ask
+from bosket.mechanisms.questions.baskets import AskBaskets
 from bosket.mechanisms.questions.designs import Design, Question
 from bosket.mechanisms.replace import Replace
 from bosket.mechanisms.select_a_size import CutAndPaste, SelectASize
 
 __all__ = [
     "Ask",
+    "AskBaskets",
     "Batch",
     "Bits",
     "Channel",

@@ -17,12 +17,16 @@ from bosket.checks import shown
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, as_domain
+from bosket.mechanisms.foreseen import foreseen_accuracy
 from bosket.mechanisms.parameters import Kind, Real, parameter
+from bosket.mechanisms.questions import phases
+from bosket.mechanisms.questions.baskets import AskBaskets, ask_baskets
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import Design
 from bosket.mechanisms.records import table_domain
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
+from bosket.privacy.influence import CARD_SIZES
 
 
 class Designs(Kind):
@@ -86,6 +90,46 @@ class Ask(Mechanism):
         )
     )
 
+    @staticmethod
+    def baskets(
+        domain: Domain | Records | Iterable[Hashable],
+        *,
+        epsilon: float = 3.0,
+        expected_size: float | None = None,
+        length: int | None = None,
+        channel: str = "auto",
+    ) -> AskBaskets:
+        """One answer a person about a basket, at an epsilon for all of it: which item, of at most ``length``.
+
+        domain         the items
+        epsilon        ln of the ratio between any two baskets
+        expected_size  the mean size of baskets, stated and not read off them, which gives the length
+        length         how many items of a basket may be told of; instead of ``expected_size``
+        channel        "hashing", "response", "subset", or "auto": the one with the smallest variance
+
+        >>> import bosket as bk
+        >>> bk.Ask.baskets(bk.Domain(range(5000)), epsilon=3, expected_size=5)
+        AskBaskets(epsilon=3, length=6, size=128)
+        """
+        return ask_baskets(domain, epsilon=epsilon, expected_size=expected_size, length=length, channel=channel)
+
+    @staticmethod
+    def phases(
+        domain: Domain | Records | Iterable[Hashable],
+        n_people: int,
+        *,
+        epsilon: float = 3.0,
+        expected_size: float = 4.0,
+        top: int = 20,
+        max_size: int = 2,
+    ) -> phases.Phases:
+        """How many of ``n_people`` should answer :meth:`baskets`, and how many what it is refined to.
+
+        For the ``top`` itemsets of each size up to ``max_size``; by predicted variance, from public numbers alone.
+        """
+        n_items = len(as_domain(domain))
+        return phases.split(n_people, n_items, epsilon=epsilon, expected_size=expected_size, top=top, max_size=max_size)
+
     def channel(self, domain: Domain) -> AskChannel:
         return AskChannel(table_domain(domain, of="Ask"), self.design, self.gamma)
 
@@ -109,5 +153,6 @@ class Ask(Mechanism):
                 "the domain, the number of reports and who sends one; the coins are as good as AES-256",
             ),
             about_an_item="the value of one attribute that had 5%, knowing all the others,",
-            influence=self.influence(channel.domain),
+            influence=tuple(part for k in CARD_SIZES if (part := channel.influence(k)) is not None),
+            accuracy=foreseen_accuracy(channel, None),
         )

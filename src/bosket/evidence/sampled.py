@@ -1,0 +1,335 @@
+"""Evidence from one answer a person about baskets, of one phase or of several.
+
+Of the n_t people of phase t, C_t reports show an itemset A that the phase asked about.  With p and q of its channel
+(:mod:`bosket.mechanisms.questions.responses`) and delta = p - q,
+
+    f_t = (C_t / n_t - q_t) / delta_t,    Var f_t = r_t (1 - r_t) / (delta_t^2 n_t),   r_t = q_t + delta_t f
+
+estimates the share of A among baskets as cut by the phase, for people drawn from a population.  Phases are pooled by
+inverse variances where nobody holds A, n_t delta_t^2 / (q_t (1 - q_t)), which are public: f = sum of a_t f_t.  The
+people of a phase are some of all N, so the coins alone, and who is in which phase, leave
+
+    Var(N f) = N^2 sum of a_t^2 Var f_t - N f (1 - f)
+
+and likewise for covariances, with the probability that a report shows both A and B, which the channel states, and with
+S_(A u B) - S_A S_B / N.  That is exact where no basket is cut; where some are, fewer hold both than is taken here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import Counts, ItemsetRows
+from bosket.errors import DataError, PlanMismatchError, SingularChannelError
+from bosket.evidence.base import Evidence, Family, Observed
+from bosket.evidence.kept import Kept, Truths
+from bosket.evidence.of import evidence_by, provenance_of
+from bosket.evidence.provenance import Provenance
+from bosket.mechanisms.payload import Batch
+from bosket.mechanisms.questions.basket_channel import BasketChannel
+from bosket.privacy import Accuracy
+from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
+from bosket.tally import Tally
+
+FEW = 20
+"""Reports that show an itemset, below which normal errors are doubtful."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The reports of one phase."""
+
+    channel: BasketChannel
+    batch: Batch
+    counts: Counts | None = None
+    """How often each report came; once, unless given."""
+    is_ranking: bool = False
+    """Whether baskets are cut to one item, which ranks items but does not tell their supports."""
+    cuts: bool = True
+    """Whether a basket may hold more keys than are kept of it."""
+
+    @cached_property
+    def n_records(self) -> int:
+        return len(self.batch) if self.counts is None else int(self.counts.sum())
+
+    @property
+    def information(self) -> float:
+        """The inverse of the variance of a share, where nobody holds the itemset."""
+        return self.n_records / self.channel.response.variance
+
+    @cached_property
+    def _counted(self) -> dict[int, int]:
+        return {}
+
+    def shown(self, keys: npt.NDArray[np.int64]) -> Counts:
+        """How many reports show each key; each is counted once and kept."""
+        new = np.array(sorted({int(key) for key in keys} - self._counted.keys()), np.int64)
+        if len(new):
+            found = self.channel.shown(self.batch, new[:, None], self.counts)
+            self._counted.update(zip(new.tolist(), found.tolist(), strict=True))
+        return np.array([self._counted[int(key)] for key in keys], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the phases say of itemsets of one size: arrays of shape (phases, n)."""
+
+    shown: Counts
+    """Numbers of reports; 0 where the phase did not ask."""
+    share: Floats
+    """a_t: what the phase counts for."""
+
+
+class SampledEvidence(Evidence):
+    """Answers about baskets, of phases with different people."""
+
+    def __init__(self, phases: Sequence[Phase], *, provenance: Provenance | None = None) -> None:
+        self.phases = [phase for phase in phases if phase.n_records]
+        if not self.phases:
+            raise DataError("There are no reports to estimate from.")
+        self.domain = self.phases[0].channel.domain
+        self.n_records = sum(phase.n_records for phase in self.phases)
+        self.only_ranks = all(phase.is_ranking for phase in self.phases)
+        if provenance is not None:
+            self.provenance = provenance
+
+    @classmethod
+    def of(cls, *parts: Reports | Tally) -> SampledEvidence:
+        """What the reports of a first phase, and of those that follow it, say together.
+
+        Each but the first must follow the first, whose plan it names by digest; they must be of other people.  Reports
+        of one plan are put together by ``Reports.concat`` before.
+
+        >>> import bosket as bk
+        >>> people = bk.Baskets([["bread", "butter"]] * 3000 + [["tea"]] * 5000, items=["bread", "butter", "tea"])
+        >>> first = bk.Ask.baskets(people.domain, epsilon=3, expected_size=1.4)
+        >>> answers = first.randomize(people[::2], rng=bk.Seeded(1))
+        >>> others = first.refine(answers, top=2).randomize(people[1::2], rng=bk.Seeded(2))
+        >>> found = bk.estimate(SampledEvidence.of(answers, others), [{"bread", "butter"}])
+        >>> bool(abs(found.value[0] - 3 / 8) < 4 * found.stderr[0])
+        True
+        """
+        if not parts or not all(isinstance(part.channel, BasketChannel) for part in parts):
+            raise DataError("SampledEvidence.of takes reports of Ask.baskets, those of the first phase first.")
+        first = parts[0]
+        if len({part.plan.digest for part in parts}) < len(parts):
+            raise PlanMismatchError(
+                "The phases of SampledEvidence.of must have different plans, got one twice.",
+                hint="Reports.concat puts reports of one plan together, and notices what is given twice.",
+            )
+        for part in parts[1:]:
+            if part.domain != first.domain or getattr(part.plan.mechanism, "follows", None) != first.plan.digest:
+                raise PlanMismatchError(
+                    f"Reports of plan {part.plan.digest[:12]} do not follow those of plan {first.plan.digest[:12]}.",
+                    hint="mechanism.refine(reports) makes the mechanism of the phase that follows.",
+                )
+        return cls([phase_of(part) for part in parts], provenance=_together(parts))
+
+    def sees(self, size: int) -> bool:
+        return any(size in phase.channel.sizes for phase in self.phases if self._counts(phase))
+
+    def _counts(self, phase: Phase) -> bool:
+        """Whether supports are told: not by ranks, unless there is nothing else, which is refused in the end."""
+        return self.only_ranks or not phase.is_ranking
+
+    def covers(self, itemsets: ItemsetRows) -> Truths:
+        covered: Truths = np.zeros(len(itemsets), bool)
+        for phase in filter(self._counts, self.phases):
+            covered |= phase.channel.covers(itemsets)
+        return covered
+
+    def told(self, itemsets: ItemsetRows) -> _Told:
+        share = self._shares(itemsets)
+        shown = np.zeros(share.shape, np.int64)
+        for at, phase in enumerate(self.phases):
+            told = share[at] > 0
+            shown[at, told] = phase.shown(phase.channel.keys(itemsets)[told])
+        return _Told(shown, share)
+
+    def _shares(self, itemsets: ItemsetRows) -> Floats:
+        """a_t of each itemset, by the information of the phases that ask about it.
+
+        Who asks about it is chosen by the first phase, so that its estimate of what was barely chosen is too high:
+        such itemsets are marked (:attr:`SampledFamily.doubtful`).
+        """
+        information = np.zeros((len(self.phases), len(itemsets)))
+        for at, phase in enumerate(self.phases):
+            told = (phase.channel.keys(itemsets) >= 0) & self._counts(phase)
+            information[at, told] = phase.information
+        total = information.sum(axis=0)
+        shares: Floats = np.divide(information, total, out=np.zeros_like(information), where=total > 0)
+        return shares
+
+    def accuracy(self, size: int) -> Accuracy | None:
+        """Of the itemsets that are told of by some phases: all alike where these are the same.
+
+        Var(N f) / N = (1 - f) A + f B + c f (1 - f), A where nobody holds the itemset and B where everybody does, c for
+        who is in which phase.
+        """
+        asked = {one for phase in self.phases for one in phase.channel.candidates or () if len(one) == size}
+        others = [(item,) for item in range(len(self.domain)) if (item,) not in asked][:1] if size == 1 else []
+        shares = self._shares(np.array(sorted(asked) + others, np.int32).reshape(-1, size))
+        shares = np.unique(shares[:, shares.any(axis=0)], axis=1)
+        if not shares.size:
+            return None
+        channels = [phase.channel.response for phase in self.phases]
+        counts_for = (shares**2).T * (self.n_records / np.array([phase.n_records for phase in self.phases]))
+        lacking = counts_for @ [one.q * (1 - one.q) / one.slope**2 for one in channels]
+        full = counts_for @ [one.p * (1 - one.p) / one.slope**2 for one in channels]
+        drawn = np.maximum(counts_for.sum(axis=1) - 1, 0.0)
+        rise = full - lacking + drawn
+        top = np.clip(np.divide(rise, 2 * drawn, out=np.ones_like(rise), where=drawn > 0), 0, 1)
+        most = np.maximum(np.maximum(lacking, full), lacking + rise * top - drawn * top**2)
+        least = np.minimum(lacking, full)
+        return Accuracy(size, least=float(least.min()), most=float(most.max()), full=float(full.min()))
+
+    def chosen_items(self) -> ItemsetRows:
+        """The single items that a later phase asks about."""
+        chosen = {one for phase in self.phases[1:] for one in phase.channel.candidates or () if len(one) == 1}
+        return np.array(sorted(chosen), np.int32).reshape(-1, 1)
+
+    def family(self, rows: ItemsetRows, kept: Kept | None = None) -> SampledFamily:
+        if kept is None and rows.shape[1]:
+            self.refuse_not_covered(rows)
+        self._refuse_ranks()
+        return SampledFamily(self, rows, kept)
+
+    def _refuse_ranks(self) -> None:
+        if self.only_ranks:
+            raise SingularChannelError(
+                "Supports cannot be estimated: baskets were cut to one item, which ranks items and tells no support.",
+                items=(),
+                hint="Ask with a length of 2 or more, or declare max_size=1 where baskets have one item; refine() uses "
+                "the ranks.",
+            )
+
+
+class SampledFamily(Family):
+    evidence: SampledEvidence
+
+    def _members(self, mask: int) -> ItemsetRows:
+        places = [place for place in range(self.rows.shape[1]) if mask >> place & 1]
+        return np.ascontiguousarray(self.rows[:, places])
+
+    @cached_property
+    def _told(self) -> dict[int, _Told]:
+        return {}
+
+    def told(self, mask: int) -> _Told:
+        if mask not in self._told:
+            members = self._members(mask)
+            self.evidence.refuse_not_covered(members)  # a pair may be asked about without its items
+            self._told[mask] = self.evidence.told(members)
+        return self._told[mask]
+
+    def _share(self, mask: int) -> Floats:
+        """f, unbiased for itemsets that the later phases were bound to ask about."""
+        told = self.told(mask)
+        result = np.zeros(len(self.rows))
+        for at, phase in enumerate(self.evidence.phases):
+            channel = phase.channel.response
+            result += told.share[at] * (told.shown[at] / phase.n_records - channel.q) / channel.slope
+        return result
+
+    def value(self, mask: int) -> Floats:
+        if mask == 0:
+            return np.full(len(self.rows), float(self.n_records))
+        result: Floats = self.n_records * self._share(mask)
+        return result
+
+    def covariance(self, masks: Sequence[int]) -> Floats:
+        result = np.zeros((len(self.rows), len(masks), len(masks)))
+        for i, one in enumerate(masks):
+            for j, other in enumerate(masks[: i + 1]):
+                if one and other:
+                    result[:, i, j] = result[:, j, i] = self._of_two(one, other)
+        return result
+
+    def _of_two(self, one: int, other: int) -> Floats:
+        n = self.n_records
+        first, second, together = self._share(one), self._share(other), self._share(one | other)
+        cut = any(phase.cuts for phase in self.evidence.phases)
+        result: Floats = np.zeros(len(self.rows)) if cut else -n * (together - first * second)
+        for at, phase in enumerate(self.evidence.phases):
+            channel = phase.channel.response
+            r_one, r_other = channel.q + channel.slope * first, channel.q + channel.slope * second
+            both = r_one if one == other else channel.both(first, second, together)
+            counts_for = self.told(one).share[at] * self.told(other).share[at]
+            result += n**2 * counts_for * (both - r_one * r_other) / (channel.slope**2 * phase.n_records)
+        return result
+
+    @cached_property
+    def doubtful(self) -> Truths:
+        """Few reports show it; or it was barely chosen by the first phase, or phases say different things of it."""
+        doubtful: Truths = (self.told(self.full).shown.sum(axis=0) < FEW) | self._barely_chosen | self._apart
+        return doubtful
+
+    def _by_phase(self, at: int) -> tuple[Floats, Floats]:
+        """What one phase alone says of each itemset, with its standard error."""
+        phase = self.evidence.phases[at]
+        channel = phase.channel.response
+        rate = self.told(self.full).shown[at] / phase.n_records
+        return (rate - channel.q) / channel.slope, np.sqrt(rate * (1 - rate) / phase.n_records) / channel.slope
+
+    @property
+    def _barely_chosen(self) -> Truths:
+        """Itemsets of both phases that the first would have left out with three standard errors less."""
+        both = self.told(self.full).share[0] > 0
+        both &= (self.told(self.full).share[1:] > 0).any(axis=0)
+        if not both.any() or self.rows.shape[1] != 1:
+            return np.zeros(len(self.rows), bool)
+        chosen = self.evidence.chosen_items()
+        first = self.evidence.family(chosen)._by_phase(0)[0] if len(chosen) else np.zeros(1)
+        share, error = self._by_phase(0)
+        barely: Truths = both & (share - 3 * error < first.min())
+        return barely
+
+    @property
+    def _apart(self) -> Truths:
+        """Itemsets of which two phases differ by three standard errors: they cut baskets differently."""
+        told = self.told(self.full).share > 0
+        apart = np.zeros(len(self.rows), bool)
+        share, error = self._by_phase(0)
+        for at in range(1, len(self.evidence.phases)):
+            other, its_error = self._by_phase(at)
+            apart |= told[0] & told[at] & (np.abs(share - other) > 3 * np.hypot(error, its_error))
+        return apart
+
+    @cached_property
+    def shown(self) -> Observed:
+        every = [np.full(len(self.rows), self.n_records)]
+        every += [self.told(mask).shown.sum(axis=0) for mask in range(1, self.full + 1)]
+        return np.stack(every, axis=1)
+
+
+def phase_of(reports: Reports | Tally) -> Phase:
+    """The reports of one plan."""
+    channel = reports.channel
+    assert isinstance(channel, BasketChannel)
+    most = reports.plan.unit.max_size
+    is_ranking = channel.response.length == 1 < channel.response.n_keys and most != 1
+    kept = channel.response.length
+    is_short = channel.candidates is None and most is not None and most <= kept
+    cuts = not is_short and kept < channel.response.n_keys
+    return Phase(channel, reports.batch, reports.counts if isinstance(reports, Tally) else None, is_ranking, cuts)
+
+
+def _together(parts: Sequence[Reports | Tally]) -> Provenance:
+    """The weakest promise of the phases, the plan of the last, and seeded chance if any phase had it."""
+    every = [provenance_of(part) for part in parts]
+    weakest = max((part.guarantee for part in parts), key=lambda one: one.epsilon)
+    seeded = next((one.randomness for one in every if one.is_simulation), every[0].randomness)
+    return replace(every[-1], guarantee=weakest, randomness=seeded)
+
+
+@evidence_by.register(BasketChannel)
+def _of_baskets(
+    channel: BasketChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
+) -> SampledEvidence:
+    return SampledEvidence([phase_of(reports)], provenance=provenance_of(reports))

@@ -1,0 +1,310 @@
+"""Ask.baskets: one answer a person about a basket.  Laws, ratios, hashes and errors against enumeration."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import bosket as bk
+from bosket.evidence import SampledEvidence
+from bosket.evidence.sampled import Phase, SampledFamily
+from bosket.mechanisms.payload import Batch
+from bosket.mechanisms.questions.answer_channels import response
+from bosket.mechanisms.questions.basket_channel import BasketChannel
+from bosket.mechanisms.questions.hash_kernels import bucket_of, siphash
+from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
+from tests.mechanisms.basket_laws import buckets_of, held_by, law, records, siphash13
+from tests.stats import assert_plausible, assert_rejected, chi_square
+
+ITEMS = bk.Domain(["a", "b", "c"])
+PAIRS = (("a",), ("b",), ("a", "b"))
+HASHED = bk.AskBaskets(epsilon=1.3, length=2, size=4)
+TOLD = bk.AskBaskets(epsilon=1.3, length=2, by="response")
+AMONG = bk.AskBaskets(epsilon=0.7, length=2, size=4, candidates=(*PAIRS, ("c",)))
+AMONG_TOLD = bk.AskBaskets(epsilon=0.7, length=3, by="response", candidates=(*PAIRS, ("c",)))
+CHOSEN = bk.AskBaskets(epsilon=1.3, length=2, by="subset", size=2)
+AMONG_CHOSEN = bk.AskBaskets(epsilon=0.7, length=3, by="subset", size=3, candidates=(*PAIRS, ("c",)))
+each = pytest.mark.parametrize("mechanism", [HASHED, TOLD, CHOSEN, AMONG, AMONG_TOLD, AMONG_CHOSEN], ids=str)
+
+# -- the law ---------------------------------------------------------------------------------------------------------
+
+
+@each
+def test_the_ratio_between_any_two_baskets_is_e_to_the_epsilon(mechanism: bk.AskBaskets) -> None:
+    """Of whole reports, seeds included, and of baskets that are cut; attained, and never exceeded."""
+    channel = mechanism.channel(ITEMS)
+    laws = [law(channel, record) for record in records()]
+    worst = max(
+        chance / other[report] for one in laws for other in laws for report, chance in one.items() if one is not other
+    )
+    assert worst == channel.response.exact_ratio
+    assert float(worst) == pytest.approx(math.exp(mechanism.epsilon), rel=1e-9)
+    card = mechanism.guarantee(ITEMS)
+    assert math.log(worst) <= card.record.epsilon == card.item.epsilon == card.person.epsilon == mechanism.epsilon
+    assert "so many are drawn first" in str(card.assumptions)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0, 12.0, 40.0])
+@pytest.mark.parametrize("length", [1, 2, 7, 40])
+@pytest.mark.parametrize("channel", ["hashing", "response", "subset"])
+def test_what_is_drawn_is_no_more_than_was_promised(channel: str, length: int, epsilon: float) -> None:
+    told = response(channel, 100, length, epsilon)
+    assert told.exact_ratio < Fraction(math.exp(epsilon)) * (1 + Fraction(1, 1 << 52))
+    assert math.log(told.exact_ratio) <= epsilon
+    assert told.threshold * (1 if channel == "subset" else length) < 1 << 53
+    if 0.01 < epsilon < 20:  # beyond, p is too near 1/l for 53 bits
+        assert math.log(told.exact_ratio) == pytest.approx(epsilon, rel=1e-9)
+
+
+@each
+def test_shares_are_unbiased_for_baskets_as_cut(mechanism: bk.AskBaskets) -> None:
+    """A key that is held is shown with p, any other with q: exactly, over all functions and values."""
+    channel = mechanism.channel(ITEMS)
+    told = channel.response
+    for record in records():
+        keys = held_by(channel, record)
+        found = law(channel, record)
+        assert sum(found.values()) == 1
+        for key in range(told.n_keys):
+            shown = sum(chance for (function, told_of), chance in found.items() if function[key] in told_of)
+            left = Fraction(min(told.length, len(keys)), len(keys)) if key in keys else Fraction(0)
+            assert (shown - told.exact_q) / (told.exact_p - told.exact_q) == left
+
+
+@each
+def test_reports_follow_the_law(mechanism: bk.AskBaskets) -> None:
+    """Every record, 200 000 reports; hash functions are read off the seeds.  A law with 0.02 moved is caught."""
+    channel = mechanism.channel(ITEMS)
+    told, n = channel.response, 200_000
+    for at, record in enumerate([(0, 1, 2), (0, 1), (2,), ()]):
+        baskets = bk.Baskets([[ITEMS.labels[item] for item in record]], items=ITEMS.labels).repeat(n)
+        batch = mechanism.randomize(baskets, domain=ITEMS, rng=bk.Seeded(at)).batch
+        found = law(channel, record)
+        if isinstance(told, LocalHashing):
+            shape = (told.n_values,) * (told.n_keys + 1)
+            buckets = [buckets_of(batch["seed"], key, told.n_values) for key in range(told.n_keys)]
+            code = np.ravel_multi_index((*buckets, batch["value"]), shape)
+            order = [int(np.ravel_multi_index((*function, *value), shape)) for function, value in found]
+        elif isinstance(told, SubsetSelection):
+            code, order = batch["subset"][:, 0].astype(np.int64), [sum(1 << one for one in some) for _, some in found]
+        else:
+            code, order = batch["answer"], [value for _, (value,) in found]
+        numbers = np.bincount(code, minlength=max(order) + 1)[order]
+        chances = np.array([float(chance) for chance in found.values()])
+        assert numbers.sum() == n
+        assert_plausible(chi_square(numbers, chances))
+        wrong = chances * 0.98
+        wrong[0] += 0.02
+        assert_rejected(chi_square(numbers, wrong))
+
+
+# -- the hash functions ----------------------------------------------------------------------------------------------
+
+
+def test_hashes_are_siphash() -> None:
+    for seed in (0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF):
+        for number in (0, 1, 255, 2**31, 2**40 + 7):
+            assert int(siphash(np.uint64(seed), number)) == siphash13(seed, 0, number.to_bytes(8, "little"))
+    for key in (0, 1, 6, 1_000_003):
+        (by_oracle,) = buckets_of(np.array([12345], np.uint64), key, 64)
+        assert bucket_of(np.uint64(12345), key, 64) == by_oracle
+
+
+@pytest.mark.skipif(sys.hash_info.algorithm != "siphash13", reason="this Python hashes otherwise")
+def test_hashes_are_those_of_python_under_its_key_of_zeros() -> None:
+    code = "print([hash((5 * i).to_bytes(8, 'little')) % 2**64 for i in range(1, 9)])"
+    said = subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": "0"}, capture_output=True, check=True)
+    assert json.loads(said.stdout) == [int(siphash(np.uint64(0), 5 * i)) for i in range(1, 9)]
+
+
+@pytest.mark.parametrize("keys", [(0, 1, 2), (0, 3, 4), (5, 1000, 1_000_001)], ids=str)
+def test_buckets_are_alike_and_independent_over_seeds(keys: tuple[int, ...]) -> None:
+    """Three keys, of one hash or of several, in four buckets: 64 cells.  A cell of 0.01 more is caught."""
+    seeds = bk.Seeded(7).stream().words(100_000)
+    code = np.ravel_multi_index([buckets_of(seeds, key, 4) for key in keys], (4, 4, 4))
+    numbers = np.bincount(code, minlength=64)
+    assert_plausible(chi_square(numbers, np.full(64, 1 / 64)))
+    wrong = np.full(64, 0.99 / 64)
+    wrong[0] += 0.01
+    assert_rejected(chi_square(numbers, wrong))
+
+
+def test_keys_are_counted_alike_in_ranges_and_one_by_one() -> None:
+    domain = bk.Domain(range(37))
+    mechanism = bk.AskBaskets(epsilon=3, length=4)
+    baskets = bk.Baskets([[at % 37, at % 11] for at in range(4000)], items=domain.labels)
+    reports = mechanism.randomize(baskets, domain=domain, rng=bk.Seeded(1))
+    channel = reports.channel
+    assert isinstance(channel, BasketChannel)
+    every = channel.shown(reports.batch, np.arange(37)[:, None])
+    few = np.concatenate([channel.shown(reports.batch, np.array([[key]])) for key in range(37)])
+    slow = [
+        int((buckets_of(reports.batch["seed"], key, mechanism.size or 0) == reports.batch["value"]).sum())
+        for key in (0, 5, 36)
+    ]
+    assert every.tolist() == few.tolist()
+    assert every[[0, 5, 36]].tolist() == slow
+    tally = bk.Tally.of(bk.Reports.concat([reports, reports], allow_duplicates=True))
+    assert channel.shown(tally.batch, np.arange(37)[:, None], tally.counts).tolist() == (2 * every).tolist()
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------
+
+
+def moments(channel: BasketChannel, record: Sequence[int], one: int, other: int) -> tuple[float, float, float]:
+    """E w_one, E w_other and E w_one w_other of two keys, over all reports of a record."""
+    told = channel.response
+    sums = np.zeros(3)
+    for (function, told_of), chance in law(channel, record).items():
+        w = [((function[key] in told_of) - told.q) / told.slope for key in (one, other)]
+        sums += float(chance) * np.array([w[0], w[1], w[0] * w[1]])
+    return float(sums[0]), float(sums[1]), float(sums[2])
+
+
+class _TrueShares(SampledFamily):
+    """With the shares of the people at hand, so that covariances are those of the formula at the truth."""
+
+    truth: dict[int, float]
+
+    def _share(self, mask: int) -> npt.NDArray[np.float64]:
+        return np.array([self.truth[mask]])
+
+
+WHOLE = bk.AskBaskets(epsilon=1.1, length=3, size=4, candidates=PAIRS)
+WHOLE_TOLD = bk.AskBaskets(epsilon=1.1, length=3, by="response", candidates=PAIRS)
+WHOLE_CHOSEN = bk.AskBaskets(epsilon=1.1, length=3, by="subset", size=2, candidates=PAIRS)
+PEOPLE = [(0, 1), (0, 1, 2), (0,), (2,), (), (1, 2), (0, 1), (1,)]
+
+
+def _family(phases_: list[Phase]) -> _TrueShares:
+    family = _TrueShares(SampledEvidence(phases_), np.array([[0, 1]], np.int32))
+    holders = {1: {0}, 2: {1}, 3: {0, 1}}
+    family.truth = {mask: sum(held <= set(one) for one in PEOPLE) / len(PEOPLE) for mask, held in holders.items()}
+    return family
+
+
+def _phase(mechanism: bk.AskBaskets, n: int) -> Phase:
+    channel = mechanism.channel(ITEMS)
+    return Phase(channel, Batch({column.name: column.room(n) for column in channel.payload.columns}), cuts=False)
+
+
+@pytest.mark.parametrize("mechanism", [WHOLE, WHOLE_TOLD, WHOLE_CHOSEN], ids=str)
+def test_covariances_are_those_of_the_law(mechanism: bk.AskBaskets) -> None:
+    """Of eight people, summed over theirs by enumeration: two items and their pair, all three by two."""
+    channel = mechanism.channel(ITEMS)
+    expected = np.zeros((3, 3))
+    for record in PEOPLE:
+        for i, j in product(range(3), repeat=2):
+            one, other, both = moments(channel, record, i, j)
+            expected[i, j] += both - one * other
+    found = _family([_phase(mechanism, len(PEOPLE))]).covariance([1, 2, 3])[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_phases_are_pooled_with_the_errors_of_all_who_may_be_in_each() -> None:
+    """Every choice of the three people, of eight, who answer first, and all that anybody may answer.
+
+    What choosing them adds has N - 1 in the place of N, as the variance of a draw without replacement has.
+    """
+    parts = [_phase(WHOLE, 3), _phase(WHOLE_TOLD, 5)]
+    counts_for = np.array([part.information for part in parts])
+    counts_for /= counts_for.sum()
+    n = len(PEOPLE)
+    coins, means = [], []
+    each_one = [[moments(part.channel, record, 2, 2) for record in PEOPLE] for part in parts]
+    for first in combinations(range(n), 3):
+        mean = noise = 0.0
+        for person in range(n):
+            at = 0 if person in first else 1
+            scale = n * counts_for[at] / parts[at].n_records
+            expected, _, square = each_one[at][person]
+            mean += scale * expected
+            noise += scale**2 * (square - expected**2)
+        means.append(mean)
+        coins.append(noise)
+    family = _family(parts)
+    assert np.mean(means) == pytest.approx(n * family.truth[3])
+    spread = float(np.mean(coins) + np.var(means) * (n - 1) / n)
+    assert family.covariance([3])[0, 0, 0] == pytest.approx(spread, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_stated_errors_are_the_spread_over_repetitions() -> None:
+    rng = np.random.default_rng(5)
+    domain = bk.Domain(range(30))
+    held = rng.random((4000, 30)) < np.linspace(0.3, 0.02, 30)
+    held[:, 1] |= held[:, 0] & (rng.random(4000) < 0.5)
+    baskets = bk.Baskets([np.flatnonzero(row).tolist() for row in held], items=domain.labels)
+    first = bk.Ask.baskets(domain, epsilon=3, length=30)
+    some = first.randomize(baskets[:2500], domain=domain, rng=bk.Seeded(999))
+    second = first.refine(some, top=10)
+    itemsets = [{0}, {1}, {0, 1}]
+    values, errors = [], []
+    for seed in range(200):
+        one = first.randomize(baskets[:2500], domain=domain, rng=bk.Seeded(2 * seed))
+        other = second.randomize(baskets[2500:], domain=domain, rng=bk.Seeded(2 * seed + 1))
+        found = bk.estimate(SampledEvidence.of(one, other), itemsets)
+        values.append(found.value)
+        errors.append(found.stderr)
+    spread = np.array(values).std(axis=0, ddof=1)
+    np.testing.assert_allclose(np.mean(errors, axis=0) / spread, 1, atol=0.3)  # six standard errors of a spread
+
+
+def test_errors_of_pooled_phases_are_foreseen() -> None:
+    """Those of the formula at every share of people who hold an item of both phases, or of the first alone."""
+    first = bk.AskBaskets(epsilon=1.1, length=3, size=8)
+    evidence = SampledEvidence([_phase(first, 3), _phase(WHOLE_CHOSEN, 5)])
+    found = evidence.accuracy(1)
+    assert found is not None
+    every = []
+    for item in range(3):
+        family = _TrueShares(evidence, np.array([[item]], np.int32))
+        variances = []
+        for share in np.linspace(0, 1, 1001).tolist():
+            family.truth = {1: share}
+            variances.append(float(family.covariance([1])[0, 0, 0]) / 8)
+        every.append(variances)
+    assert found.least == pytest.approx(min(map(min, every)), rel=1e-9)
+    assert found.most == pytest.approx(max(map(max, every)), rel=1e-5)
+    assert found.full == pytest.approx(min(values[-1] for values in every), rel=1e-9)
+    assert evidence.accuracy(3) is None
+    pairs = evidence.accuracy(2)
+    assert pairs is not None
+    assert pairs.full > found.full
+
+
+def test_subsets_do_not_depend_on_where_random_words_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One endless stream: a row at the end of a buffer would else hold its own less often than is promised."""
+    domain = bk.Domain(range(3))
+    baskets = bk.Baskets([[0], [1, 2], []], items=domain.labels).repeat(4000)
+    mechanism = bk.AskBaskets(epsilon=0.1, length=1, by="subset", size=1)
+    drawn = []
+    for words in (1 << 16, 1 << 14, 1 << 12):
+        monkeypatch.setattr("bosket.randomness.streams._BUFFER_WORDS", words)
+        drawn.append(mechanism.randomize(baskets, domain=domain, rng=bk.Seeded(5)).batch["subset"])
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    np.testing.assert_array_equal(drawn[0], drawn[2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "by"), [(5.0, "response"), (3.0, "response"), (3.0, "hashing")])
+def test_stated_errors_bound_those_of_baskets_that_are_cut(epsilon: float, by: str) -> None:
+    """Everybody holds four items of which two are kept: the shares of the expected cut, with intervals that hold."""
+    people = bk.Baskets([[0, 1, 2, 3]] * 2000, items=range(6))
+    mechanism = bk.AskBaskets(epsilon=epsilon, length=2, by=by, size=8 if by == "hashing" else None)
+    runs = [
+        bk.estimate(mechanism.randomize(people, domain=people.domain, rng=bk.Seeded(seed)), [{0}])
+        for seed in range(200)
+    ]
+    values, errors = (np.array([getattr(run, name)[0] for run in runs]) for name in ("value", "stderr"))
+    assert errors.mean() > 0.85 * values.std(ddof=1)  # five standard errors of a spread below it
+    assert (np.abs(values - 0.5) < 1.96 * errors).mean() >= 0.9
