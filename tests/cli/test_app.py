@@ -27,9 +27,19 @@ SECRET = "quinine"
 def test_help_lists_the_commands(run: Run) -> None:
     result = run("--help")
     assert result.code == 0
-    for command in ("demo", "generate", "randomize", "mine", "rules", "audit", "reproduce", "bench"):
+    for command in COMMANDS:
         assert command in result.out
         assert run(command, "--help").code == 0
+
+
+def test_research_has_the_commands_that_it_stands_for(run: Run) -> None:
+    for command in ("reproduce", "bench"):
+        (_, ours, _), (_, theirs, _) = run("research", command, "--help"), run(command, "--help")
+        assert ours.replace("bosket research ", "bosket ").split() == theirs.split()
+    assert run("research").code == 2
+    assert run("research", "reproduce", "frapp", "--quick") == run("reproduce", "frapp", "--quick")
+    assert "must come with questions, not with frapp" in run("research", "reproduce", "frapp", "--quick").err
+    assert run("research", "bench", "--only", "nothing").code == 2
 
 
 def test_version(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -235,6 +236,29 @@ class TestNames:
         assert wrong.code == 1
         assert "2 probabilities that sum to 1" in wrong.err
 
+    @pytest.mark.parametrize("way", ["plan", "design", "by size", "keeps"])
+    @pytest.mark.parametrize(("cap", "largest"), [("2k", "2,000"), ("none", "4,000")])
+    def test_files_of_a_plan_or_a_parameter_have_the_cap(
+        self, run: Run, study: Study, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, cap: str,
+        largest: str,
+    ) -> None:  # fmt: skip
+        """--max-bytes, or what the longest text of JSON may take, whichever is less."""
+        monkeypatch.setattr("bosket.cli.inputs.rows.MOST_CHARACTERS", 1000, raising=False)
+        packed, csv = tmp_path / "x.json.gz", tmp_path / "x.csv"
+        packed.write_bytes(gzip.compress(b"[" + b" " * 5000 + b"]"))
+        csv.write_text("size,insert\n" + "1,0.1\n" * 1000)
+        words, path = {
+            "plan": (("--plan", packed), packed),
+            "design": (("--mechanism", "ask", "--set", f"design=@{packed}", "--set", "gamma=19"), packed),
+            "by size": (("--mechanism", "cut_and_paste", "--set", f"insert=@{csv}", "--set", "cutoff=3"), csv),
+            "keeps": (("--keep-file", csv), csv),
+        }[way]
+        raw = tmp_path / "few.dat"
+        raw.write_text("1 2\n")
+        result = run("randomize", raw, "-o", out, *words, "--max-bytes", cap)
+        assert (result.code, result.out) == (1, "")
+        assert f"{path} must hold at most {largest} bytes" in result.err
+
     def test_a_table_where_one_is_needed(self, run: Run, study: Study, out: Path) -> None:
         result = run("randomize", study.baskets, "-o", out, "--mechanism", "gamma_diagonal", "--set", "gamma=19")
         assert result.code == 2
@@ -243,7 +267,7 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "said"),
         [
-            ("flop", "must be one of ask, cut_and_paste, flip, "),
+            ("flop", "must be one of ask, ask_baskets, cut_and_paste, flip, "),
             (
                 "no_such_module:Thin",
                 "there is no module 'no_such_module'. Install it, or name its folder in PYTHONPATH.",
@@ -258,7 +282,7 @@ class TestNames:
                 "no name of its own but 'flip', which is that of bosket.mechanisms.flip.Fl",
             ),
             ("bosket.mechanisms:Mechanism", "it does not say its channel and guarantee"),
-            ("", "must be one of ask, cut_and_paste"),
+            ("", "must be one of ask, ask_baskets, cut_and_paste"),
             (":", "it must be written module:Class"),
             (":Thin", "it must be written module:Class"),
             ("tests.outside.thin:", "it must be written module:Class"),

@@ -3,12 +3,14 @@
 COMMANDS = {
     "demo": "Show the whole walk on synthetic baskets: randomize, mine, and compare with the truth.",
     "generate": "Generate synthetic baskets (IBM Quest, Agrawal and Srikant 1994).",
+    "ask": "Make a design of questions, one of which each person answers, and show what it will see.",
     "randomize": "Randomize raw records into reports, and say what privacy that gives.",
     "mine": "Find the frequent itemsets of reports, or of raw records exactly.",
     "rules": "Find association rules in reports, or in raw records exactly.",
     "audit": "Count how surely reports give away items of the raw records they were made from.",
     "budget": "Make budgets of epsilon for private releases, and show what is left.",
     "curate": "Publish frequent itemsets of raw baskets under differential privacy, from a budget.",
+    "research": "Run the experiments of papers again (reproduce), or measure against peers (bench).",
     "reproduce": "Run the experiments of a paper again, beside its figures.",
     "bench": "Measure bosket against its peers and against this machine's limits.",
 }

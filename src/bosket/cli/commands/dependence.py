@@ -22,7 +22,7 @@ _OTHERS = {
     "min_support": None, "metric": "confidence", "antecedent": None, "consequent": None, "antecedent_size": None,
     "consequent_size": None, "min_improvement": None, "bias": False, "fcr": False, "sampling": False, "max_size": None,
     "interval": "default", "report": None, "min_threshold": None, "alternative": "greater", "sort_by": "low",
-    "names": "bosket",
+    "names": "bosket", "model": "auto", "order": None,
 }  # fmt: skip
 
 
@@ -36,7 +36,10 @@ def find_dependence(options: argparse.Namespace) -> None:
             raise clash(name, "not come with --without-parameters, which tests all pairs of items", options)
     check_options(options, PAIRS)
     work = Work(options)
-    data = read(options, work)
+    found = read(options, work)
+    if isinstance(found, tuple) and len(found) > 1:
+        raise clash("without_parameters", "come with reports of one plan", options)
+    data = found[0] if isinstance(found, tuple) else found
     with work.levels("testing pairs") as on_progress:
         pairs = dependent_pairs(
             data,

@@ -36,7 +36,12 @@ def run(options: argparse.Namespace) -> None:
     if doubtful:
         say(
             f"note: of {count_text(doubtful, 'itemset')} the interval should not be trusted (a ? in the table, the "
-            "column caution in files): fewer than twenty reports show the itemset, or coins seldom change an item of it"
+            "column caution in files): "
+            + (
+                "fewer than twenty reports show the itemset, or coins seldom change an item of it"
+                if found.provenance.model is None
+                else "what answers say of it by themselves lies far from what the fitted law says"
+            )
         )
 
     def page() -> Page:

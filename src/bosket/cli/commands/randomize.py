@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> None:
         hint = "Randomize raw records; mine reports with 'bosket mine'."
         raw = read_raw(options.raw, options, hint=hint, domain=domain)
     plan = settled_plan or _make_plan(options, raw)
-    card = plan.guarantee.card()  # before anything is written: without it, nothing should be
+    card = plan.guarantee.among(
+        max(1, raw.n_records)
+    ).card()  # before anything is written: without it, nothing should be
     if plan.mechanism.needs_curator:
         say("note: this mechanism needs a curator who sees raw records: people cannot randomize their own.")
     rng = None
@@ -108,7 +110,7 @@ def _read_plan(options: argparse.Namespace) -> Plan | None:
 
     if options.plan is None:
         return None
-    plan = read_plan(options.plan)
+    plan = read_plan(options.plan, max_bytes=options.max_bytes)
     check_made_by(plan.mechanism, options, of=f"The plan in {options.plan} is for reports")
     check_kind(plan.domain, options, of=f"the plan in {options.plan} is for")
     return plan

@@ -20,6 +20,8 @@ _ONLY = {
     "min_support": ("esag",),
     "worst_itemset": ("esag",),
     "versions": ("frapp",),
+    "repetitions": ("questions",),
+    "quick": ("questions",),
 }
 """Options that belong to some papers."""
 
@@ -28,11 +30,12 @@ def add_parser(commands: Commands) -> None:
     command = add_command(commands, run)
     command.add_argument(
         "paper",
-        choices=("re", "esag", "frapp", "guo", "zeng", "coverage"),
+        choices=("re", "esag", "frapp", "guo", "zeng", "coverage", "questions"),
         help="re: Xia, Yang, Chi and Muntz 2004, Tables 2 and 3; esag: Evfimievski, Srikant, Agrawal and Gehrke 2004, "
         "Figs. 1 to 9 and Tables 1 to 4; frapp: Agrawal, Haritsa and Prakash 2009, Figs. 2 to 7, Tables 3 and 5; "
         "guo: Guo, Guo and Wu 2007, Figs. 1 to 3; zeng: Zeng, Naughton and Cai 2012, Figs. 2 to 7; "
-        "coverage: how often our own intervals of measures hold the truth",
+        "coverage: how often our own intervals of measures hold the truth; questions: what one answer a person tells "
+        "of CENSUS and HEALTH at gamma 19 and 8.14",
     )
     command.add_argument("--data", type=Path, metavar="DIR", help="directory of the benchmark files")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the figures to a .json file")
@@ -63,6 +66,15 @@ def add_parser(commands: Commands) -> None:
         metavar="N",
         help="frapp: versions of each record beside one (default 50)",
     )
+    command.add_argument(
+        "--repetitions", type=whole("repetitions", 1), metavar="N", help="questions: of each study (default 10)"
+    )
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        default=None,
+        help="questions: CENSUS at gamma 19 alone, twice unless --repetitions says otherwise",
+    )
     add_seed(command, default=7, help="of baskets and coins (default 7); a simulation, which protects nobody")
 
 
@@ -84,13 +96,21 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> dict[str, Any]:
-    from bosket.cli.commands import reproduce_coverage, reproduce_esag, reproduce_frapp, reproduce_guo, reproduce_zeng
+    from bosket.cli.commands import (
+        reproduce_coverage,
+        reproduce_esag,
+        reproduce_frapp,
+        reproduce_guo,
+        reproduce_questions,
+        reproduce_zeng,
+    )
 
     others = {
         "esag": reproduce_esag.run,
         "frapp": reproduce_frapp.run,
         "guo": reproduce_guo.run,
         "coverage": reproduce_coverage.run,
+        "questions": reproduce_questions.run,
         "zeng": reproduce_zeng.run,
     }
     return _re(options) if options.paper == "re" else others[options.paper](options)

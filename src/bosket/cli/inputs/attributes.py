@@ -13,9 +13,10 @@ from bosket.cli.inputs.options import clash
 from bosket.cli.inputs.rows import read_object
 from bosket.data.formats.sources import MAX_BYTES, file_source
 from bosket.data.tables.codings import number
-from bosket.errors import ParameterError
+from bosket.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from bosket.data import TableDomain
     from bosket.data.tables.codings import DeclaredValues
 
 Value = TypeVar("Value")
@@ -38,12 +39,18 @@ class Reading:
 
 
 def add_table(command: argparse.ArgumentParser) -> None:
+    """For commands that read tables beside baskets."""
     group = command.add_argument_group(
         "tables", "raw records with one value of each attribute; lists are parted by commas, as in CSV"
     )
     group.add_argument(
         "--table", action="store_true", help="the raw file is a table: CSV with a header, or Parquet, a row per person"
     )
+    add_reading(group)
+
+
+def add_reading(group: argparse._ActionsContainer) -> None:
+    """How the attributes of a table are read."""
     group.add_argument(
         "--columns", type=_listed, metavar="NAMES", help="the attributes to take, in this order (default all)"
     )
@@ -89,9 +96,7 @@ def check_table(options: argparse.Namespace) -> None:
         if options.record is not None and options.item is None:
             raise clash("record", "come with --item, which names the column of items", options)
         return
-    if options.schema is not None:
-        for name in given:
-            raise clash(name, "not come with --schema, which settles it", options)
+    check_schema(options)
     if options.layout is not None:
         raise clash("layout", "not come with --table, which is one", options)
     for name in ("record", "item"):
@@ -99,6 +104,13 @@ def check_table(options: argparse.Namespace) -> None:
             raise clash(name, "not come with --table: it is for baskets; --columns names attributes", options)
     if options.input_format == "dat":
         raise clash("input_format", "be csv or parquet with --table", options)
+
+
+def check_schema(options: argparse.Namespace) -> None:
+    """Refuse options that a schema file settles."""
+    for name in _SINGLE if options.schema is not None else ():
+        if getattr(options, name) is not None:
+            raise clash(name, "not come with --schema, which settles it", options)
 
 
 def reading_of(options: argparse.Namespace) -> Reading:
@@ -131,6 +143,32 @@ def read_schema(path: Path, *, show_values: bool, max_bytes: int | None = MAX_BY
         if not isinstance(content.get(name, {}), dict):
             raise source.error(f"must give {name} as an object, by column")
     return Reading(**content, show_values=show_values, schema=path)
+
+
+def declared_domain(options: argparse.Namespace) -> TableDomain | None:
+    """The attributes that the options declare, without a look at a table; None where the values of one are missing."""
+    from bosket.data import TableDomain
+    from bosket.data.tables.columns import Choices
+
+    reading = reading_of(options)
+    try:
+        choices = Choices.of(reading.columns, reading.bins, reading.values, reading.missing)
+        if options.raw is not None and choices.columns is None:
+            return None  # which columns there are is for the table to say
+        names = tuple(choices.codings) if choices.columns is None else choices.columns
+        choices.check(names)
+        if not names or any(name not in choices.codings for name in names):
+            return None
+        return TableDomain([choices.attribute(name, choices.codings[name])[0] for name in names])
+    except ParameterError as error:
+        if reading.schema is None:
+            raise
+        raise bad_schema(reading.schema, error) from None
+
+
+def bad_schema(schema: Path, error: ParameterError) -> DataError:
+    """The error for a schema file whose parts cannot be what they say."""
+    return DataError(f"The schema in {schema} cannot be used: {error}", path=schema, hint=error.hint)
 
 
 def _listed(text: str) -> list[str]:

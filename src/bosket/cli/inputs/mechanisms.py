@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bosket.cli.inputs.designs import add_design, settle_design
 from bosket.cli.inputs.named import add_named, add_set, files_of, make_named, settings_of
 from bosket.cli.inputs.options import clash, option
 from bosket.errors import ParameterError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def add_mechanism(command: argparse.ArgumentParser) -> None:
     """One way to randomize, and the options that belong to some of them."""
     group = command.add_argument_group(
-        "how to randomize", "one of those down to --mechanism; the rest belong to some of them"
+        "how to randomize", "one of those down to --design; the rest belong to some of them"
     )
     how = group.add_mutually_exclusive_group()
     files: set[str] = set()  # mechanisms may share one
@@ -37,6 +38,7 @@ def add_mechanism(command: argparse.ArgumentParser) -> None:
             how.add_argument(option(file.name), type=Path, metavar="FILE", help=_escaped(file.help))
     how.add_argument("--plan", type=Path, metavar="PLAN", help="everything from a plan that was written before")
     add_named(group)
+    add_design(group)
     for mechanism in _own():
         for one, known in _options(mechanism):
             if known.beside:
@@ -90,10 +92,11 @@ def _typed(name: str, kind: Kind) -> Callable[[str], Any]:
 
 
 def check_mechanism(options: argparse.Namespace) -> None:
-    """Refuse options that do not belong together."""
+    """Refuse options that do not belong together; a design is put as a mechanism with its parameters."""
+    settle_design(options, others=[*_leading(), *_following(), "plan", "mechanism", "set"])
     leading = [name for name in _leading() if getattr(options, name) is not None]
     if not leading and options.plan is None and options.mechanism is None:
-        known = " ".join(map(option, [*_leading(), "plan", "mechanism"]))
+        known = " ".join(map(option, [*_leading(), "plan", "mechanism", "design"]))
         raise ParameterError(
             f"one of the arguments {known} is required",
             parameter="mechanism",
@@ -109,7 +112,7 @@ def check_mechanism(options: argparse.Namespace) -> None:
     if options.set and options.mechanism is None:
         raise clash("set", "come with --mechanism", options)
     if options.mechanism is not None and options.plan is None:
-        settings_of(options.mechanism, options.set)
+        settings_of(options.mechanism, options.set, max_bytes=options.max_bytes)
         if options.mechanism.needs_table and not options.table:
             raise clash("mechanism", f"come with --table where it is {options.mechanism.name}", options)
 
@@ -121,6 +124,11 @@ def _leading() -> list[str]:
         names |= {known.name: None for _, known in _options(mechanism) if not known.beside}
         names |= {} if mechanism.file_option is None else {mechanism.file_option.name: None}
     return list(names)
+
+
+def _following() -> list[str]:
+    """Options that come beside those."""
+    return list({known.name: None for mechanism in _own() for _, known in _options(mechanism) if known.beside})
 
 
 def _check_options(mechanism: type[Mechanism], options: argparse.Namespace) -> None:
@@ -152,7 +160,7 @@ def mechanism_files(options: argparse.Namespace) -> list[Path]:
 def make_mechanism(options: argparse.Namespace, domain: Domain) -> Mechanism:
     """The mechanism of these options, for items of this domain."""
     if options.mechanism is not None:
-        return make_named(options.mechanism, options.set, domain)
+        return make_named(options.mechanism, options.set, domain, max_bytes=options.max_bytes)
     for mechanism in _own():
         file = mechanism.file_option
         if file is not None and getattr(options, file.name) is not None:
@@ -177,7 +185,7 @@ def _from_file(file: FileOption, options: argparse.Namespace, domain: Domain) ->
             choices[ParameterColumns(required, tuple(one for one in mapped if not one.is_required))] = mechanism
     path: Path = getattr(options, file.name)
     keys = keys_of(next(iter(choices)), domain, path)
-    columns, values = read_values(path, list(choices), keys, option=file.name)
+    columns, values = read_values(path, list(choices), keys, option=file.name, max_bytes=options.max_bytes)
     arguments: dict[str, Any] = dict(values)
     for one, known in _options(choices[columns]):
         given = getattr(options, known.name) if file.name in known.beside else None

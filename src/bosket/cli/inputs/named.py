@@ -155,7 +155,9 @@ def _setting(text: str) -> ParameterSetting:
     return name, value
 
 
-def settings_of(mechanism: type[Mechanism], settings: Iterable[ParameterSetting]) -> dict[str, Any]:
+def settings_of(
+    mechanism: type[Mechanism], settings: Iterable[ParameterSetting], *, max_bytes: int | None
+) -> dict[str, Any]:
     """The parameters that ``--set`` gives, checked by their kinds; a file's path stands for what it holds."""
     from bosket.mechanisms.parameters import declared_by
 
@@ -166,19 +168,19 @@ def settings_of(mechanism: type[Mechanism], settings: Iterable[ParameterSetting]
             raise _unknown(mechanism, name, list(declared))
         if name in values:
             raise _wrong(mechanism, name, "is set twice")
-        values[name] = _value(mechanism, declared[name], text)
+        values[name] = _value(mechanism, declared[name], text, max_bytes)
     missing = [name for name, one in declared.items() if one.is_required and name not in values]
     if missing:
         raise _wrong(mechanism, missing[0], f"must be given, as in --set {missing[0]}=VALUE")
     return values
 
 
-def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
+def _value(mechanism: type[Mechanism], one: Parameter, text: str, max_bytes: int | None) -> Any:
     from bosket.mechanisms.mappings import Mapped
 
     if text.startswith("@"):
         if one.kind.takes_json:
-            return _from_json(mechanism, one, Path(text[1:]))
+            return _from_json(mechanism, one, Path(text[1:]), max_bytes)
         if not isinstance(one.kind, Mapped):
             raise _wrong(mechanism, one.name, f"must be {one.kind.must}, and cannot come from a file")
         return Path(text[1:])
@@ -191,13 +193,13 @@ def _value(mechanism: type[Mechanism], one: Parameter, text: str) -> Any:
     raise _wrong(mechanism, one.name, f"must be a {one.kind.noun}, got {text!r}")
 
 
-def _from_json(mechanism: type[Mechanism], one: Parameter, path: Path) -> Any:
+def _from_json(mechanism: type[Mechanism], one: Parameter, path: Path, max_bytes: int | None) -> Any:
     """What a file of JSON says that a parameter is, read as strictly as a plan."""
     from bosket import strict_json
-    from bosket.cli.inputs.rows import read_text
+    from bosket.cli.inputs.rows import read_small
 
     try:
-        value = strict_json.parse(read_text(path), what=f"the {one.name} in {path}", path=path)
+        value = strict_json.parse(read_small(path, max_bytes=max_bytes), what=f"the {one.name} in {path}", path=path)
         return one.check(one.from_json(value, of=mechanism.name), of=mechanism.__name__)
     except BosketError as error:
         if isinstance(error, DataError) and error.path is not None:
@@ -219,17 +221,20 @@ def _wrong(mechanism: type[Mechanism], name: str, fault: str) -> ParameterError:
     return ParameterError(f"The '{name}' parameter of {mechanism.__name__} {fault}.", parameter=name, value=name)
 
 
-def make_named(mechanism: type[Mechanism], settings: Sequence[ParameterSetting], domain: Domain) -> Mechanism:
+def make_named(
+    mechanism: type[Mechanism], settings: Sequence[ParameterSetting], domain: Domain, *, max_bytes: int | None = None
+) -> Mechanism:
     """The mechanism with these parameters, for items of this domain."""
     from bosket.cli.inputs.parameter_files import ParameterColumns, keys_of, read_values
     from bosket.mechanisms.parameters import declared_by
 
     declared = {one.name: one for one in declared_by(mechanism)}
-    values = settings_of(mechanism, settings)
+    values = settings_of(mechanism, settings, max_bytes=max_bytes)
     for name, path in values.items():
         if isinstance(path, Path):
             columns = ParameterColumns((declared[name],))
-            _, found = read_values(path, [columns], keys_of(columns, domain, path), option=f"file of {name}")
+            keys = keys_of(columns, domain, path)
+            _, found = read_values(path, [columns], keys, option=f"file of {name}", max_bytes=max_bytes)
             values[name] = found[name]
     return mechanism(**values)
 

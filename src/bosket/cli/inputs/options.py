@@ -87,6 +87,15 @@ def whole(name: str, least: int) -> Callable[[str], Any]:
     return _checked(name, int, lambda name, value: check_integer(name, value, least=least))
 
 
+def share(name: str) -> Callable[[str], Any]:
+    """An argparse type: a number between 0 and 1, or in percent, as in 5%."""
+
+    def convert(text: str) -> float:
+        return float(text.strip()[:-1]) / 100 if text.strip().endswith("%") else float(text)
+
+    return _checked(name, convert, lambda name, value: check_between(name, value, 0, 1))
+
+
 def n_bytes(name: str) -> Callable[[str], int | None]:
     """An argparse type: a number of bytes, with a unit or not, or None for ``none``."""
 
@@ -131,6 +140,10 @@ def add_input(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the column of items (else item); without --record a column of lists in Parquet",
     )
+    add_max_bytes(command)
+
+
+def add_max_bytes(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--max-bytes",
         type=n_bytes("max_bytes"),
@@ -152,8 +165,8 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
         "data",
         nargs="+",
         metavar="DATA",
-        help="a file of reports, or a tally of them (or several of one plan), of raw baskets, or with --table of a raw "
-        "table; '-' for standard input",
+        help="a file of reports, or a tally of them (or several of one plan, or of all phases of a study by "
+        "questions), of raw baskets, or with --table of a raw table; '-' for standard input",
     )
     command.add_argument(
         "--allow-duplicates", action="store_true", help="take a file of reports that is given twice, and count it twice"
@@ -184,6 +197,7 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
     command.add_argument(
         "--sampling", action="store_true", help="standard errors cover the drawing of people too, not the coins alone"
     )
+    add_model(command)
     add_known(command)
     add_input(command)
     add_result(command, files=".csv, .json, .parquet or .pmml")
@@ -192,6 +206,23 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
     )
     command.add_argument(
         "--report", type=Path, metavar="PAGE", help="also write a page with pictures to this .html file"
+    )
+
+
+def add_model(command: argparse.ArgumentParser) -> None:
+    """Whether a law is fitted to reports."""
+    command.add_argument(
+        "--model",
+        choices=("auto", "log-linear", "none"),
+        default="auto",
+        help="log-linear: fit one law of the whole table to all reports, and read supports off it; none: estimate each "
+        "by itself, without bias; auto (default): a law for answers to questions, none for other reports",
+    )
+    command.add_argument(
+        "--order",
+        type=int,
+        choices=(1, 2, 3),
+        help="with --model log-linear: interactions of at most so many attributes (default: by the evidence)",
     )
 
 

@@ -125,14 +125,14 @@ def keys_of(columns: ParameterColumns, domain: Domain, path: Path) -> Keys:
 
 
 def read_values(
-    path: Path, choices: Sequence[ParameterColumns], keys: Keys, *, option: str
+    path: Path, choices: Sequence[ParameterColumns], keys: Keys, *, option: str, max_bytes: int | None
 ) -> tuple[ParameterColumns, FileValues]:
     """What a file says, and which of the ``choices`` its columns are: one and the same for all rows."""
     headers = [(keys.column, *header) for columns in choices for header in columns.headers]
     chosen: ParameterColumns | None = None
     values: FileValues = {}
     seen: set[Hashable] = set()
-    for row in read_rows(path, parameter=option, headers=headers):
+    for row in read_rows(path, parameter=option, headers=headers, max_bytes=max_bytes):
         key = keys.find(row)
         if key in seen:
             raise keys.repeated(row, key)

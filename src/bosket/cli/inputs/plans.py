@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from pathlib import Path
 
-from bosket.cli.inputs.rows import read_text
+from bosket.cli.inputs.rows import read_small, read_text
 from bosket.data import Domain
 from bosket.data.formats.csv_files import is_whole_number
 from bosket.data.formats.sources import MAX_BYTES, file_source
@@ -13,10 +13,10 @@ from bosket.errors import DataError, ParameterError
 from bosket.plan import Plan
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, *, max_bytes: int | None = MAX_BYTES) -> Plan:
     """A plan from its JSON."""
     try:
-        return Plan.from_json(read_text(path))
+        return Plan.from_json(read_small(path, max_bytes=max_bytes))
     except (DataError, ParameterError) as error:
         if isinstance(error, DataError) and error.path is not None:
             raise

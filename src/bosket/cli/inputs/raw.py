@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from bosket.cli.inputs.attributes import Reading, reading_of
+from bosket.cli.inputs.attributes import Reading, bad_schema, reading_of
 from bosket.cli.inputs.files import (
     STANDARD_INPUT,
     content_of,
@@ -27,9 +27,13 @@ if TYPE_CHECKING:
     from bosket.data import Baskets, Domain, Table
     from bosket.data.formats.vocabulary import Unknown
     from bosket.data.tables.domain import Attribute
+    from bosket.mechanisms import Mechanism
     from bosket.mechanisms.base import Records
     from bosket.reports import Reports
     from bosket.tally import Tally
+
+ReportsOfPhases: TypeAlias = "tuple[Reports | Tally, ...]"
+"""Reports of one plan, or of each phase of a study by questions; somebody answered in each."""
 
 _LEAVE_OUT = "Choose attributes with --columns, or rename them: an '=' in a name or value is what makes them clash."
 _BIN = re.compile(r"\[([^,]+),([^,]+)\)")
@@ -59,10 +63,12 @@ def read_raw(
     return _read_baskets(path, options, items=domain, unknown=unknown)
 
 
-def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Tally | Records:
-    """Reports, or a tally, if the file holds some, else raw records; several files must be reports of one plan."""
-    from bosket.reports import Reports, is_report_file
-    from bosket.tally import Tally
+def read_data(paths: Sequence[str], options: argparse.Namespace) -> ReportsOfPhases | Records:
+    """Reports, or tallies, if the file holds some, else raw records; several files must be reports.
+
+    Files of one plan are put together.  Those of several plans are the phases of a study by questions.
+    """
+    from bosket.reports import is_report_file
 
     if options.table:
         if len(paths) > 1:
@@ -70,16 +76,46 @@ def read_data(paths: Sequence[str], options: argparse.Namespace) -> Reports | Ta
         return read_raw(paths[0], options, hint="Leave out --table: reports say themselves what they are of.")
     if len(paths) > 1:
         _check_reports(options)
-        if not options.allow_duplicates:
-            _refuse_same_files(paths)
-        parts = [read_collected(path, options) for path in paths]
-        together = Tally if any(isinstance(part, Tally) for part in parts) else Reports
-        return together.concat(parts, allow_duplicates=options.allow_duplicates)  # type: ignore[arg-type]  # as just seen
+        return read_phases(paths, options)
     path = paths[0]
     if path != STANDARD_INPUT and is_report_file(path):
         _check_reports(options)
-        return read_collected(path, options)
+        return (read_collected(path, options),)
     return _read_baskets(path, options)
+
+
+def read_phases(paths: Sequence[str], options: argparse.Namespace) -> ReportsOfPhases:
+    """Reports, or tallies, of these files."""
+    if not options.allow_duplicates:
+        _refuse_same_files(paths)
+    return _phases([read_collected(path, options) for path in paths], options)
+
+
+def _phases(parts: Sequence[Reports | Tally], options: argparse.Namespace) -> ReportsOfPhases:
+    """Files of one plan put together; of answers to questions as many as there are plans, the first phase first."""
+    from bosket.mechanisms import Ask, AskBaskets
+    from bosket.reports import Reports
+    from bosket.tally import Tally
+
+    plans = [part.plan.digest for part in parts]
+    if not any(all(isinstance(part.plan.mechanism, kind) for part in parts) for kind in (Ask, AskBaskets)):
+        plans = [""] * len(parts)  # which concat refuses where they are of several plans
+    phases: list[Reports | Tally] = []
+    for plan in dict.fromkeys(plans):
+        batches = [part for part, of in zip(parts, plans, strict=True) if of == plan]
+        together = Tally if any(isinstance(part, Tally) for part in batches) else Reports
+        found = together.concat(batches, allow_duplicates=options.allow_duplicates)  # type: ignore[arg-type]  # as seen
+        phases.append(found)
+    return tuple(sorted(phases, key=lambda phase: follows(phase.plan.mechanism) is not None))
+
+
+def follows(mechanism: Mechanism) -> str | None:
+    """The digest of the plan whose answers the questions were made by; None where they were made by nobody's."""
+    from bosket.mechanisms import Ask, AskBaskets
+
+    if isinstance(mechanism, Ask):
+        return mechanism.design.follows
+    return mechanism.follows if isinstance(mechanism, AskBaskets) else None
 
 
 def _check_reports(options: argparse.Namespace) -> None:
@@ -185,8 +221,7 @@ def read_table(
             ) from None
         if reading.schema is None:
             raise
-        fault = f"The schema in {reading.schema} cannot be used: {error}"
-        raise DataError(fault, path=reading.schema, hint=error.hint) from None
+        raise bad_schema(reading.schema, error) from None
 
 
 def _read(path: str, reading: Reading, options: argparse.Namespace, category: str | None = None) -> Table:

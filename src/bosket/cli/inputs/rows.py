@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bosket.checks import shown
-from bosket.data.formats.sources import MAX_BYTES, Source, file_source, load
+from bosket.data.formats.sources import Source, file_source, load
 from bosket.errors import DataError, ParameterError
-from bosket.strict_json import parse
+from bosket.strict_json import MOST_CHARACTERS, parse
 
 Value = TypeVar("Value")
 
@@ -48,7 +49,8 @@ def _number(value: Any) -> Any:
         return float(value)
 
 
-def read_text(path: Path, *, max_bytes: int | None = MAX_BYTES) -> str:
+def read_text(path: Path, *, max_bytes: int | None) -> str:
+    """The text of a file of at most ``max_bytes`` once it is decompressed; None is no cap."""
     content = load(path, max_bytes=max_bytes)
     try:
         return content.decode("utf-8-sig")
@@ -57,12 +59,20 @@ def read_text(path: Path, *, max_bytes: int | None = MAX_BYTES) -> str:
     raise file_source(path).error("is not text in UTF-8", line=line)
 
 
-def read_rows(path: Path, *, parameter: str, headers: Collection[tuple[str, ...]]) -> Iterator[Row]:
+def read_small(path: Path, *, max_bytes: int | None) -> str:
+    """The text of a file that a person writes: no larger than the longest JSON that is taken, whatever the cap is."""
+    largest = 4 * MOST_CHARACTERS  # a character takes up to four bytes
+    return read_text(path, max_bytes=largest if max_bytes is None else min(max_bytes, largest))
+
+
+def read_rows(
+    path: Path, *, parameter: str, headers: Collection[tuple[str, ...]], max_bytes: int | None
+) -> Iterator[Row]:
     """The rows of CSV under one of the ``headers``, the first column being the name, or the keys of a JSON object."""
     if path.suffix.lower() == ".csv":
-        return _csv_rows(path, headers)
+        return _csv_rows(path, headers, max_bytes)
     if path.suffix.lower() == ".json":
-        return _json_rows(path)
+        return _json_rows(path, max_bytes)
     raise ParameterError(
         f"The {parameter.replace('_', ' ')} must end in .csv or .json, got '{path.name}'.",
         parameter=parameter,
@@ -70,9 +80,9 @@ def read_rows(path: Path, *, parameter: str, headers: Collection[tuple[str, ...]
     )
 
 
-def _csv_rows(path: Path, headers: Collection[tuple[str, ...]]) -> Iterator[Row]:
+def _csv_rows(path: Path, headers: Collection[tuple[str, ...]], max_bytes: int | None) -> Iterator[Row]:
     source = file_source(path)
-    reader = csv.reader(read_text(path).splitlines(keepends=True), strict=True)
+    reader = csv.reader(io.StringIO(read_small(path, max_bytes=max_bytes), newline=""), strict=True)
     fault = None
     try:
         header = tuple(name.strip() for name in next(reader, []))
@@ -91,16 +101,16 @@ def _csv_rows(path: Path, headers: Collection[tuple[str, ...]]) -> Iterator[Row]
         raise source.error(fault, line=reader.line_num)
 
 
-def _json_rows(path: Path) -> Iterator[Row]:
+def _json_rows(path: Path, max_bytes: int | None) -> Iterator[Row]:
     source = file_source(path)
-    for name, value in read_object(path).items():
+    for name, value in read_object(path, max_bytes=max_bytes).items():
         yield Row(source, None, name, value)
 
 
-def read_object(path: Path, *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
+def read_object(path: Path, *, max_bytes: int | None) -> dict[str, Any]:
     """A JSON object, in which no key may be given twice, however deep."""
     source = file_source(path)
-    content = parse(read_text(path, max_bytes=max_bytes), what=source.name, path=path)
+    content = parse(read_small(path, max_bytes=max_bytes), what=source.name, path=path)
     if not isinstance(content, dict):
         raise source.error("must be a JSON object")
     return content

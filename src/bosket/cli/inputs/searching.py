@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import math
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bosket.cli.inputs.attributes import check_table
 from bosket.cli.inputs.files import STANDARD_INPUT, check_output, domain_text, say_reports
 from bosket.cli.inputs.options import clash
-from bosket.cli.inputs.raw import read_data
+from bosket.cli.inputs.raw import follows, read_data
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, parameters_of, write_result
 from bosket.reporting.export import ResultKind
@@ -19,20 +19,22 @@ from bosket.reporting.text import count_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bosket.cli.inputs.raw import ReportsOfPhases
+    from bosket.evidence import EvidenceSource
+    from bosket.evidence.of import Model
     from bosket.mechanisms.base import Records
     from bosket.mining import FrequentItemsets
     from bosket.privacy import LocalGuarantee
     from bosket.reporting.page import Page
-    from bosket.reports import Reports
-    from bosket.tally import Tally
 
 ROWS_OF_A_TABLE = 20
-_NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
 def check_options(options: argparse.Namespace, kind: ResultKind) -> None:
     """Refuse what makes no sense, or could not be written, before any work is done."""
     check_table(options)
+    if options.order is not None and options.model != "log-linear":
+        raise clash("order", "come with --model log-linear", options)
     inputs = [path for path in options.data if path != STANDARD_INPUT]
     inputs += [] if options.schema is None else [options.schema]
     check_result(options, kind, inputs=inputs)
@@ -40,18 +42,20 @@ def check_options(options: argparse.Namespace, kind: ResultKind) -> None:
         check_output(options.report, suffixes=(".html", ".htm"), inputs=[*inputs, options.output])
 
 
-def read(options: argparse.Namespace, work: Work) -> Reports | Tally | Records:
+def read(options: argparse.Namespace, work: Work) -> ReportsOfPhases | Records:
     """The reports or raw records that the options name; what they are is said."""
-    from bosket.collected import Collected
-
     shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
     with work.step(f"reading {shown}"):
         data = read_data(options.data, options)
-    if isinstance(data, Collected):
-        say_reports(data, shown)
+    if isinstance(data, tuple):
+        for number, phase in enumerate(data, 1):
+            say_reports(phase, shown if len(data) == 1 else f"phase {number} of {len(data)}")
+        _say_phases(data)
     else:
         if options.mechanism is not None:
             raise clash("mechanism", "come with reports: raw records were made by none", options)
+        if options.model == "log-linear":
+            raise clash("model", "be auto or none where raw records are given: they are counted", options)
         say(
             f"{shown}: {'a raw table' if options.table else 'raw baskets'}, {count_text(data.n_records, 'record')} "
             f"over {domain_text(data.domain)}"
@@ -60,43 +64,80 @@ def read(options: argparse.Namespace, work: Work) -> Reports | Tally | Records:
     return data
 
 
+def _say_phases(phases: ReportsOfPhases) -> None:
+    """What the phases rest on, and a word where the answers that questions were made by are not at hand."""
+    if len(phases) > 1:
+        say("note: all phases are read together; the guarantee is for people who answered in one of them alone")
+        return
+    first = follows(phases[0].plan.mechanism)
+    if first is not None:
+        say(f"note: these questions follow the answers of plan {first[:12]}; name their file too to read both")
+
+
 def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, LocalGuarantee | None]:
     """Mine what the options name."""
-    from bosket.collected import Collected
     from bosket.mining import mine
 
     data = read(options, work)
-    guarantee = data.guarantee if isinstance(data, Collected) else None
+    is_reports = isinstance(data, tuple)
+    guarantee = None
+    if isinstance(data, tuple):
+        guarantee = next((phase for phase in data if phase.is_simulation), data[-1]).guarantee
+        _refuse_law(data, options)
+    model = _model(options)
+    with work.step("fitting a law to all phases") if is_reports and len(data) > 1 else contextlib.nullcontext():
+        source, how = _source(data, model)
     with work.levels("mining") as on_progress:
         found = mine(
-            data,
+            source,
             min_support=options.min_support,
             max_size=options.max_size,
             slack=options.slack,
             max_candidates=options.max_candidates,
+            model=how,
             on_progress=on_progress,
         )
-    if isinstance(data, Collected):
-        found.notes["parameters"] = parameters_of(data)
-    sizes = ", ".join(f"{count:,} of size {size}" for size, count in found.sizes.items())
-    say(f"{count_text(len(found), 'frequent itemset')}{f': {sizes}' if sizes else ''}")
-    for size, error in found.typical_stderr.items() if isinstance(data, Collected) else ():
-        if error > found.min_support * _NOISE:
-            say(
-                f"warning: at size {size} the standard error is about {error:.2g}, and the minimum support "
-                f"{found.min_support:g}: many of these itemsets are noise; four standard errors are "
-                f"{_round_up(4 * error):g}"
-            )
-    for name in ("stopped", "left_out"):
-        if name in found.notes:
-            say(f"note: {found.notes[name]}")
+    if isinstance(data, tuple):
+        found.notes["parameters"] = parameters_of(*data)
+    _say_found(found)
     return found, guarantee
 
 
-def _round_up(value: float) -> float:
-    """To two digits."""
-    step: float = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return math.ceil(value / step) * step
+def _model(options: argparse.Namespace) -> Model:
+    """What is fitted to reports, as ``mine`` takes it."""
+    if options.model == "none":
+        return None
+    if options.order is None:
+        chosen: str = options.model
+        return chosen
+    from bosket.models.loglinear import LogLinear
+
+    return LogLinear(options.order)
+
+
+def _refuse_law(phases: ReportsOfPhases, options: argparse.Namespace) -> None:
+    """ReportsOfPhases of baskets are read together without a law, which is one of a table."""
+    if options.model == "log-linear" and len(phases) > 1 and phases[0].domain.groups is None:
+        raise clash("model", "be auto or none for phases of baskets: no law is fitted to them", options)
+
+
+def _source(data: ReportsOfPhases | Records, model: Model) -> tuple[EvidenceSource, Model]:
+    """What is mined, and the model that is still to be fitted to it."""
+    from bosket.evidence import pool
+
+    if not isinstance(data, tuple):
+        return data, "auto"
+    return (data[0], model) if len(data) == 1 else (pool(*data, model=model), "auto")
+
+
+def _say_found(found: FrequentItemsets) -> None:
+    sizes = ", ".join(f"{count:,} of size {size}" for size, count in found.sizes.items())
+    say(f"{count_text(len(found), 'frequent itemset')}{f': {sizes}' if sizes else ''}")
+    for name in ("stopped", "left_out", "hopeless"):
+        if name in found.notes:
+            say(f"note: {found.notes[name]}")
+    if found.provenance.model is not None:
+        say(f"model: {found.provenance.model}")
 
 
 def deliver(

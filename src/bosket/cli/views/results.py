@@ -61,12 +61,12 @@ def write_result(frame: pd.DataFrame, kind: ResultKind, options: argparse.Namesp
         say(f"wrote what made them to {beside}")
 
 
-def parameters_of(reports: Collected) -> dict[str, Any]:
-    """The mechanism in full, for what is said about a result."""
-    mechanism = reports.plan.mechanism
-    return {"name": mechanism.name, **mechanism.to_json()}
+def parameters_of(*phases: Collected) -> dict[str, Any]:
+    """The mechanism in full, for what is said about a result; of several phases, those of each."""
+    every = [{"name": phase.plan.mechanism.name, **phase.plan.mechanism.to_json()} for phase in phases]
+    return every[0] if len(every) == 1 else {"name": every[0]["name"], "phases": every}
 
 
 def _about_line(about: dict[str, Any]) -> str:
-    left_out = ("guarantee", "stopped", "left_out", "parameters")  # the last may be long, the others were said above
+    left_out = ("guarantee", "stopped", "left_out", "hopeless", "noise", "parameters")  # long, or said above
     return ", ".join(f"{key} {value}" for key, value in about.items() if key not in left_out and value is not None)

@@ -12,6 +12,8 @@ _ARGUMENT = re.compile(r"\b([a-z][a-z_]*)=('([^']*)'|True\b|None\b|\.\.\.|(?=[\s
 _PHRASES = (
     ("import its module first", "name it by --mechanism module:Class, which imports its module"),
     ("bosket.measures.CATALOGUE lists them all", "--list-measures lists them all"),
+    ("Design.covering asks", "--covering asks"),
+    ("Design.pairs and Design.covering need", "--pairs and --covering need"),
 )
 """What is called otherwise here, where the command has the option."""
 
