@@ -32,7 +32,9 @@ def tables() -> list[Bar]:
         {"whole": lambda: plan.randomize(table), "channel": lambda: plan.channel.randomize_bits(bits.copy(), Secure())}
     )
     reports = plan.randomize(table, rng=Seeded(5))
-    everything = Search(min_support=1e-9, slack=1e9, max_size=4)  # keeps all candidates, so both count as many
+    everything = Search(
+        min_support=1e-9, slack=1e9, max_size=4, keep_hopeless=True
+    )  # keeps all candidates, so both count as many
     counters = {"perturbed": reports.counter(), "exact": Bitmaps.from_rows(bits, len(domain))}
     channels = {"perturbed": reports.channel, "exact": IdentityChannel(domain)}
 

@@ -93,7 +93,7 @@ def outcome(
     tell(f"{stream.name}: mining")
     evidence = LinearEvidence(plan.channel, Shards(counters))
     truth = mine(raw, min_support=min_support, max_size=LARGEST)
-    found = mine_evidence(evidence, Search(min_support, max_size=LARGEST))
+    found = mine_evidence(evidence, Search(min_support, max_size=LARGEST, keep_hopeless=True))
     compared = FoundAndTrue(truth, found, evidence, raw)
     return Outcome(
         name=stream.name,

@@ -19,10 +19,11 @@ import numpy as np
 from bosket._version import __version__
 from bosket.data import Table
 from bosket.errors import DataError
+from bosket.evidence import evidence_of
 from bosket.mechanisms import CutAndPaste, Flip, GammaDiagonal, Mechanism
 from bosket.mechanisms.exchangeable import ExchangeableChannel
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel, ran_gd_range
-from bosket.mining import FrequentItemsets, mine
+from bosket.mining import FrequentItemsets, Search, mine, mine_evidence
 from bosket.plan import Plan
 from bosket.planning import cut_and_paste_insert, mask_keep
 from bosket.randomness import Seeded
@@ -87,9 +88,9 @@ def quality(truth: FrequentItemsets, found: FrequentItemsets, longest: int) -> l
 def run_mechanism(
     table: Table, truth: FrequentItemsets, mechanism: Mechanism, *, versions: int, seed: int
 ) -> list[Quality]:
-    """Perturb, mine and compare; as in the paper an itemset is extended only if it is found frequent."""
+    """Perturb, mine and compare; as in the paper an itemset is extended only if it is found frequent, noise or not."""
     reports = Plan(table.domain, mechanism).randomize(table.repeat(versions), rng=Seeded(seed))
-    found = mine(reports, min_support=MIN_SUPPORT, slack=0.0)
+    found = mine_evidence(evidence_of(reports), Search(MIN_SUPPORT, slack=0.0, keep_hopeless=True))
     return quality(truth, found, max(truth.sizes))
 
 

@@ -69,3 +69,17 @@ def health(data: str | Path | None = None) -> Table:
         bins={"Income": [1, 6], "GenHlth": [1, 2, 3, 4, 5], "Sex": [0, 1], "Education": [1, 4, 6],
               "Age": [1, 4, 7, 10, 13], "PhysHlth": days, "MentHlth": days},
     )  # fmt: skip
+
+
+def survey(data: str | Path | None = None) -> Table:
+    """Seven other attributes of the same survey, with the same numbers of values in another order, 2 5 2 3 5 5 5.
+
+    High blood pressure, general health, sex, body mass index below 25, below 30 and above, and the codes of age,
+    education and income in five groups each; 7500 cells.
+    """
+    return Table.read(
+        find("brfss2015_diabetes.csv.gz", data),
+        columns=["HighBP", "GenHlth", "Sex", "BMI", "Age", "Education", "Income"],
+        bins={"HighBP": [0, 1], "GenHlth": [1, 2, 3, 4, 5], "Sex": [0, 1], "BMI": [0, 25, 30],
+              "Age": [1, 4, 7, 9, 11], "Education": [1, 3, 4, 5, 6], "Income": [1, 4, 6, 7, 8]},
+    )  # fmt: skip

@@ -18,9 +18,10 @@ import numpy as np
 from bosket._version import __version__
 from bosket.data import Baskets, Domain, quest
 from bosket.errors import DataError
+from bosket.evidence import evidence_of
 from bosket.limits import reaches
 from bosket.mechanisms import Flip
-from bosket.mining import FrequentItemsets, mine
+from bosket.mining import FrequentItemsets, Search, mine, mine_evidence
 from bosket.randomness import Seeded
 from bosket.research.reproduce.datasets import find
 
@@ -122,7 +123,8 @@ def table(
         tell(f"{title}: setting {setting}")
         deal = np.random.default_rng([seed, place])
         reports = Flip(keep=factors(shares, baskets.domain, deal)).randomize(baskets, rng=Seeded(10 * seed + place))
-        found[setting] = mine(reports, min_support=min_support, slack=slack)
+        search = Search(min_support, slack=slack, keep_hopeless=True)  # as the paper does
+        found[setting] = mine_evidence(evidence_of(reports), search)
     largest = max(max(result.sizes, default=0) for result in (truth, *found.values()))
     qualities = {setting: quality(truth, result, largest) for setting, result in found.items()}
     return PaperTable(title, name, min_support, baskets.n_records, qualities, time.perf_counter() - started)
