@@ -9,12 +9,15 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 import bosket as bk
 import bosket.learning
 import bosket.planning
+from bosket.evidence import AnswersEvidence
 
 Work = Callable[[], object]
 
@@ -159,6 +162,21 @@ def curator() -> tuple[Work, Work]:
     )
 
 
+def answers() -> tuple[Work, Work]:
+    """Two hundred questions about sixteen attributes: each itemset has thousands of combinations in each of them."""
+
+    def evidence(attributes: int, questions: int) -> AnswersEvidence:
+        domain = bk.TableDomain([bk.Attribute(f"q{at}", ["no", "yes"]) for at in range(attributes)])
+        channel = bk.Ask(bk.Design([domain.names] * questions), gamma=19).channel(domain)
+        return AnswersEvidence(channel, [np.ones(size, np.int64) for size in channel.sizes])
+
+    def rows(attributes: int) -> npt.NDArray[np.int32]:
+        return 2 * np.array(list(combinations(range(attributes), 4)), np.int32)
+
+    small, large = evidence(6, 2), evidence(16, 200)
+    return lambda: small.supports(rows(6)), lambda: [large.supports(rows(16) + one) for one in (0, 1) * 20]
+
+
 def planning() -> tuple[Work, Work]:
     supports = [0.1 / 2**k for k in range(8)]
     return (
@@ -171,7 +189,7 @@ OPERATIONS: dict[str, Callable[[], tuple[Work, Work]]] = {
     prepare.__name__: prepare
     for prepare in (
         exact, exact_long_bitmaps, reports, counting, joining, rules, rules_of_reports, to_frame, to_frame_of_reports,
-        randomize, quest, dependence, learning, breaches, curator, planning,
+        randomize, quest, dependence, learning, breaches, curator, planning, answers,
     )
 }  # fmt: skip
 

@@ -16,7 +16,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 HOUSE = re.findall(r"^(\w+) {2,}\S.*$", PAGE.read_text("utf-8").split("## The rooms")[1], flags=re.MULTILINE)
 """The rooms in the order of the page: each may use those before it."""
 FLOOR = {room: floor for floor, room in enumerate(HOUSE)}
-DOORWAYS = {("mechanisms/base.py", "plan"), ("plan.py", "reports")}  # docs/decisions/0010
+DOORWAYS = {  # docs/decisions/0010
+    ("mechanisms/base.py", "plan"),
+    ("plan.py", "reports"),
+    ("mechanisms/questions/designs.py", "planning"),
+}
 
 
 def seen_nodes(path: Path) -> Iterator[ast.AST]:

@@ -22,6 +22,8 @@ from bosket.mechanisms.matrix import legal_patterns
 
 Floats = npt.NDArray[np.float64]
 
+pytestmark = pytest.mark.filterwarnings("ignore::bosket.errors.HopelessPlanWarning")  # all outcomes of few reports
+
 FOUR = TableDomain([Attribute("age", ["young", "old"]), Attribute("owner", ["no", "yes"])])
 SIX = TableDomain([Attribute("age", ["young", "old"]), Attribute("home", ["town", "land", "sea"])])
 MECHANISMS = [GammaDiagonal(3), GammaDiagonal(19, spread=0.1), Flip(0.8), Flip(0.9, keep_absent=0.7)]

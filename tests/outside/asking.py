@@ -27,7 +27,7 @@ from bosket.mechanisms import Batch, Channel, Numbers, Payload
 from bosket.mechanisms.base import Cells, Floats, Records, as_domain
 from bosket.mechanisms.columns import PayloadColumn
 from bosket.mechanisms.parameters import Kind, Probability, Whole, parameter
-from bosket.privacy import Amplification, Influence, LocalGuarantee
+from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
 from bosket.randomness import Randomness
 
 ONE = 1 << 53
@@ -147,13 +147,26 @@ class AskChannel(Channel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """Of a record whatever it will be asked: the question is drawn with the coins."""
-        k = itemsets.shape[1]
-        if k > self.size:
+        if itemsets.shape[1] > self.size:
             return np.zeros(len(itemsets))
-        b, factors = self._by_chance(k), self._factors(itemsets)
-        second = [factors / self.kappa**2 * (p * (1 - b) ** 2 + (1 - p) * b**2) for p in (b, b + self.kappa)]
-        least: Floats = np.minimum(second[0], second[1] - 1)
+        least: Floats = np.minimum(*self._variances(itemsets))
         return least
+
+    def _variances(self, itemsets: ItemsetRows) -> tuple[Floats, Floats]:
+        """Of a record that lacks each itemset, and of one that has it."""
+        b, factors = self._by_chance(itemsets.shape[1]), self._factors(itemsets)
+        second = [factors / self.kappa**2 * (p * (1 - b) ** 2 + (1 - p) * b**2) for p in (b, b + self.kappa)]
+        return second[0], second[1] - 1
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        groups = np.arange(len(self.domain)) if self.domain.groups is None else self.domain.groups
+        every = {part for asked in self.asked for part in combinations(asked, k)}
+        held = sorted(part for part in every if len(set(groups[list(part)].tolist())) == k)
+        if not held:
+            return None
+        lacking, full = self._variances(np.array(held, np.int32))
+        both = np.concatenate([lacking, full])
+        return Accuracy(k, least=float(both.min()), most=float(both.max()), full=float(full.min()))
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
         if k > self.size:
@@ -297,6 +310,10 @@ class HashChannel(Channel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         return np.full(len(itemsets), (0.5 / (self.keep - 0.5)) ** 2 - 1)
+
+    def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
+        lacking = (0.5 / (self.keep - 0.5)) ** 2
+        return Accuracy(k, least=lacking - 1, most=lacking, full=lacking - 1) if k == 1 else None
 
     def recovers(self, k: int, strata: Iterable[int]) -> bool:
         return k == 1

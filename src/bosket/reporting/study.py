@@ -234,10 +234,18 @@ def _intervals(about: Mapping[str, Any]) -> str:
     return f"{100 * about['level']:g}% intervals ({about['stderr']})"
 
 
+_TOLD = ("influence", "stopped", "left_out", "hopeless")  # notes of a search that its reader must not overlook
+
+
 def _opening(about: Mapping[str, Any]) -> list[Block]:
     if about["mechanism"] is None:
         return [Warning(EXACT)]
-    return [*([Warning(SEEDED)] if about["randomness"] != "secure" else []), Paragraph(NOT_CLIPPED)]
+    told = [*about.get("noise", ()), *(about[name] for name in _TOLD if name in about)]
+    return [
+        *([Warning(SEEDED)] if about["randomness"] != "secure" else []),
+        *(Warning(one[:1].upper() + one[1:]) for one in told),
+        Paragraph(NOT_CLIPPED),
+    ]
 
 
 def _privacy(guarantee: LocalGuarantee | None) -> Section:
