@@ -344,6 +344,15 @@ def test_a_basket_of_more_items_than_there_are_lengths_for() -> None:
         assert bk.estimate(reports, [{"a"}]).value[0] == pytest.approx(1, abs=0.15)
 
 
+def test_a_basket_that_holds_more_candidates_than_random_words_are_made_at_a_time() -> None:
+    """19 600 triples of fifty items, all held: randomizing did not end, which told of the basket by itself."""
+    domain = bk.Domain(range(50))
+    people = bk.Baskets([range(50), [0, 1, 2]], items=domain.labels)
+    for by in ("hashing", "response"):
+        mechanism = bk.AskBaskets(epsilon=3, length=2, by=by, candidates=tuple(combinations(range(50), 3)))
+        assert len(mechanism.randomize(people, domain=domain)) == 2
+
+
 def test_auto_picks_by_the_number_of_items() -> None:
     assert bk.Ask.baskets(range(10), epsilon=3, length=2).by == "response"
     assert bk.Ask.baskets(range(150), epsilon=3, length=2) == bk.AskBaskets(3, 2, "subset", 3)

@@ -466,3 +466,23 @@ class TestMultinomial:
         one, same, other = (Seeded(seed).multinomial(10_000, [1, 2, 3, 4], 5000) for seed in (1, 1, 2))
         assert (one == same).all()
         assert not (one == other).all()
+
+
+class TestByRows:
+    @pytest.mark.parametrize("keeps_rest", [True, False])
+    def test_a_row_that_takes_more_words_than_there_are_gets_them(self, keeps_rest: bool) -> None:
+        """It was begun again for ever; with ``keeps_rest`` the words that it had are the first of those it gets."""
+        lengths: list[int] = []
+        firsts: list[int] = []
+
+        def kernel(start: int, stop: int, done: int, buffer: npt.NDArray[np.uint64]) -> tuple[int, int]:
+            assert len(lengths) < 10, "the row is not getting anywhere"
+            lengths.append(len(buffer))
+            firsts.append(int(buffer[0]))
+            row = start + done
+            return (row + 1, 60_000) if len(buffer) >= 60_000 else (row, 0)
+
+        Seeded(1).by_rows(np.zeros((2, 1), np.uint64), kernel, keeps_rest=keeps_rest)
+        assert lengths == sorted(lengths)
+        assert lengths[-1] < 120_000 + lengths[0]
+        assert (firsts[0] == firsts[1]) == keeps_rest

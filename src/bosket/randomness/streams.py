@@ -209,7 +209,8 @@ class Randomness(ABC):
         words it used for the rows that it finished.  A row that the words did not suffice for is begun again with
         others.  That is right only where the number of words that a row takes does not depend on what they say: else
         an outcome that takes more words is rarer at the end of a buffer.  With ``keeps_rest`` the row is begun again
-        with the very same words and more behind them, so that the words are one endless stream.
+        with the very same words and more behind them, so that the words are one endless stream.  Where not even one
+        row came to its end, there are twice as many words the next time.
         """
         if bits.dtype != np.uint64 or not bits.flags.c_contiguous or bits.ndim != 2:
             raise ValueError("Bits to change must be a contiguous table of 64-bit words.")
@@ -223,13 +224,12 @@ class Randomness(ABC):
                 stream.fill(buffer[rest:])
                 before = row
                 row, used = kernel(start, stop, row - start, buffer)
-                if keeps_rest:
-                    if row == before:
-                        buffer = np.concatenate([buffer, np.empty_like(buffer)])
-                        rest = len(buffer) // 2
-                    else:
-                        rest = len(buffer) - used
-                        buffer[:rest] = buffer[used:].copy()
+                if row == before:  # one row takes more than all of it
+                    buffer = np.concatenate([buffer, np.empty_like(buffer)])
+                    rest = len(buffer) // 2 if keeps_rest else 0
+                elif keeps_rest:
+                    rest = len(buffer) - used
+                    buffer[:rest] = buffer[used:].copy()
 
         parallel_map(work, parts)
 

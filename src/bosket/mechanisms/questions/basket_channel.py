@@ -137,6 +137,7 @@ class BasketChannel(Channel):
                 bits[:stop], self.sets, told.length, told.threshold, told.n_values, told.n_keys, is_hashed,
                 start + done, buffer, seed, answer,
             ),
+            keeps_rest=True,
         )  # fmt: skip
         return Batch({"seed": seed, "value": answer} if is_hashed else {"answer": answer})
 

@@ -85,7 +85,10 @@ def sampled_block(
     seed: Any,
     answer: Any,
 ) -> tuple[int, int]:
-    """Draw the answer of every row from ``done`` on, until the random words run out.
+    """Draw the answer of every row from ``done`` on, until the random words run out; the words of whole rows count.
+
+    A row takes a word more where one is rejected, which depends, by less than 2**-32, on the record and on the seed: so
+    one that the words do not suffice for must be begun again with the same words.
 
     The values of a record are the buckets of the keys that it keeps, or these keys themselves and dummies, numbered
     from ``n_keys`` on, up to ``length``.  Each of them is answered when 53 random bits fall into its part of
@@ -94,7 +97,7 @@ def sampled_block(
     n_rows = bits.shape[0]
     kept = np.empty(length, np.int64)
     values = np.empty(length + 1, np.int64)
-    used = 0
+    used = whole = 0
     row = done
     while row < n_rows:
         number, used = held_keys(bits, row, sets, length, kept, random, used)
@@ -121,4 +124,5 @@ def sampled_block(
         seed[row] = named
         answer[row] = values[part] if part < n_own else other
         row += 1
-    return row, used
+        whole = used
+    return row, whole
