@@ -282,6 +282,42 @@ def test_errors_of_pooled_phases_are_foreseen() -> None:
     assert pairs.full > found.full
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        bk.AskBaskets(epsilon=5.0, length=1, by="response"),
+        bk.AskBaskets(epsilon=5.0, length=2, by="subset", size=2),
+        bk.AskBaskets(epsilon=5.0, length=2, by="subset", size=2, candidates=PAIRS),
+        bk.AskBaskets(epsilon=5.0, length=2, size=4),
+        HASHED,
+        AMONG_CHOSEN,
+    ],
+    ids=str,
+)
+def test_errors_of_baskets_that_are_cut_are_foreseen(mechanism: bk.AskBaskets) -> None:
+    """A basket that holds a key and may lose it brings more than one that has it or lacks it, where q < 1/2 < p."""
+    channel = mechanism.channel(ITEMS)
+    every = []
+    for record in records():
+        for key in range(channel.response.n_keys):
+            mean, _, square = moments(channel, record, key, key)
+            every.append(square - mean**2)
+    found = channel.accuracy(1)
+    assert found is not None
+    assert min(every) == pytest.approx(found.least, rel=1e-9)
+    assert max(every) <= found.most * (1 + 1e-9)
+    assert found.most <= 1.15 * max(every)  # a bound: 1/4 in place of r (1 - r), r = q + (p - q) l / m
+    if mechanism.candidates is None:
+        whole = channel.accuracy(1, max_size=1)  # nobody is cut
+        assert whole is not None
+        ends = [one * (1 - one) / channel.response.slope**2 for one in (channel.response.q, channel.response.p)]
+        assert whole.most == pytest.approx(max(ends), rel=1e-9)
+    evidence = SampledEvidence([Phase(channel, _phase(mechanism, 8).batch, cuts=channel.cuts(None))])
+    among = evidence.accuracy(1)
+    assert among is not None
+    assert max(every) <= among.most * (1 + 1e-9)
+
+
 @pytest.mark.parametrize(("by", "size"), [("subset", 1), ("hashing", 4), ("response", None)])
 def test_reports_do_not_depend_on_where_random_words_are_cut(
     by: str, size: int | None, monkeypatch: pytest.MonkeyPatch

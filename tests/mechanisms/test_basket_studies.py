@@ -167,6 +167,18 @@ def test_all_phases_count() -> None:
     assert together.provenance.is_simulation
 
 
+def test_the_promise_of_phases_is_the_weakest_of_theirs() -> None:
+    """By what a person sends under each plan, and not by one report of it."""
+    people = planted(2_000, 1)
+    first = bk.Ask.baskets(people.domain, epsilon=3, length=3)
+    answers = first.randomize(people[:1_000], domain=people.domain)
+    plan = bk.Plan(people.domain, first.refine(answers, top=2), bk.PrivacyUnit(reports=4))
+    found = SampledEvidence.of(answers, plan.randomize(people[1_000:])).provenance
+    assert isinstance(found.guarantee, bk.LocalGuarantee)
+    assert found.guarantee.person.epsilon == 12
+    assert found.unit == plan.unit
+
+
 def test_phases_that_do_not_follow_each_other_are_refused() -> None:
     people = planted(3_000, 1)
     first = bk.Ask.baskets(people.domain, epsilon=3, length=3)

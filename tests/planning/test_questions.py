@@ -49,6 +49,24 @@ def test_both_phases_weigh_in_unbiased_evidence() -> None:
     assert min(one.value[0], other.value[0]) <= pooled.value[0] <= max(one.value[0], other.value[0])
 
 
+def test_the_promise_of_phases_is_the_weakest_of_theirs() -> None:
+    """Five reports a person in one phase and one in the other; which comes last does not matter."""
+    first, second = halves(a_table(4000), 2000)
+    plans = [
+        bk.Plan(SIX, bk.Ask(design, gamma=19), bk.PrivacyUnit(reports=reports))
+        for design, reports in ((bk.Design.pairs(SIX), 5), (bk.Design.triples(SIX), 1))
+    ]
+    parts = [plan.randomize(part) for plan, part in zip(plans, (first, second), strict=True)]
+    for phases in (parts, parts[::-1]):
+        found = bk.pool(*phases, model=None).provenance
+        assert isinstance(found.guarantee, bk.LocalGuarantee)
+        assert found.guarantee.person.epsilon == plans[0].guarantee.person.epsilon > plans[1].guarantee.person.epsilon
+        assert found.unit == plans[0].unit
+        assert "who answers in several has the sum" in found.guarantee.card()
+        assert found.plan == phases[-1].plan.digest
+    assert bk.pool(parts[1], model=None).provenance.guarantee == parts[1].guarantee
+
+
 def test_an_optimal_design_is_one() -> None:
     """No shift of shares between two questions lowers the mean relative variance: against a search by steps."""
     domain = bk.TableDomain([bk.Attribute(name, ["1", "2", "3"]) for name in "abc"])

@@ -9,7 +9,7 @@ from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
 from bosket.evidence.laws import law_of_answers
 from bosket.evidence.of import Model, checked_model, provenance_of
-from bosket.evidence.provenance import Provenance
+from bosket.evidence.provenance import Provenance, together
 from bosket.evidence.sampled import SampledEvidence
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.basket_channel import BasketChannel
@@ -70,11 +70,6 @@ def _refuse_strangers(phases: tuple[Reports | Tally, ...], asked: list[Ask]) -> 
 
 
 def _provenance(phases: tuple[Reports | Tally, ...]) -> Provenance:
-    """That of the last phase, and of all in what they are called."""
+    """That of the last phase, with the names of all."""
     every = [provenance_of(phase) for phase in phases]
-    simulated = [one.randomness for one in every if one.is_simulation]
-    return replace(
-        every[-1],
-        mechanism=", then ".join(str(one.mechanism) for one in every),
-        randomness=simulated[0] if simulated else every[-1].randomness,
-    )
+    return replace(together(every), mechanism=", then ".join(str(one.mechanism) for one in every))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -65,3 +66,24 @@ class Provenance:
             "randomness": self.randomness,
             **({} if self.model is None else {"model": self.model}),
         }
+
+
+def together(phases: Sequence[Provenance]) -> Provenance:
+    """That of reports of several phases, different people in each: the weakest promise that one of them was given.
+
+    Mechanism and plan are those of the last; chance is seeded if any phase had it.
+    """
+    last = phases[-1]
+    if len(phases) == 1:
+        return last
+    promised = [(one.guarantee, one.unit) for one in phases if isinstance(one.guarantee, LocalGuarantee)]
+    weakest, unit = max(promised, key=lambda one: one[0].person.epsilon)
+    simulated = [one.randomness for one in phases if one.is_simulation]
+    return replace(
+        last,
+        unit=unit,
+        guarantee=weakest.noting(
+            f"of {len(phases)} phases each person answered in one: who answers in several has the sum of their epsilons"
+        ),
+        randomness=simulated[0] if simulated else last.randomness,
+    )

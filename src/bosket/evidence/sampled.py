@@ -18,7 +18,7 @@ S_(A u B) - S_A S_B / N.  That is exact where no basket is cut; where some are, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +29,7 @@ from bosket.errors import DataError, PlanMismatchError, SingularChannelError
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.kept import Kept, Truths
 from bosket.evidence.of import evidence_by, provenance_of
-from bosket.evidence.provenance import Provenance
+from bosket.evidence.provenance import Provenance, together
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.privacy import Accuracy
@@ -129,7 +129,7 @@ class SampledEvidence(Evidence):
                     f"Reports of plan {part.plan.digest[:12]} do not follow those of plan {first.plan.digest[:12]}.",
                     hint="mechanism.refine(reports) makes the mechanism of the phase that follows.",
                 )
-        return cls([phase_of(part) for part in parts], provenance=_together(parts))
+        return cls([phase_of(part) for part in parts], provenance=together([provenance_of(part) for part in parts]))
 
     def sees(self, size: int) -> bool:
         return any(size in phase.channel.sizes for phase in self.phases if self._counts(phase))
@@ -170,7 +170,7 @@ class SampledEvidence(Evidence):
         """Of the itemsets that are told of by some phases: all alike where these are the same.
 
         Var(N f) / N = (1 - f) A + f B + c f (1 - f), A where nobody holds the itemset and B where everybody does, c for
-        who is in which phase.
+        who is in which phase; and where baskets are cut for what is left of them, which is drawn too.
         """
         asked = {one for phase in self.phases for one in phase.channel.candidates or () if len(one) == size}
         others = [(item,) for item in range(len(self.domain)) if (item,) not in asked][:1] if size == 1 else []
@@ -182,7 +182,8 @@ class SampledEvidence(Evidence):
         counts_for = (shares**2).T * (self.n_records / np.array([phase.n_records for phase in self.phases]))
         lacking = counts_for @ [one.q * (1 - one.q) / one.slope**2 for one in channels]
         full = counts_for @ [one.p * (1 - one.p) / one.slope**2 for one in channels]
-        drawn = np.maximum(counts_for.sum(axis=1) - 1, 0.0)
+        whole = 0.0 if any(phase.cuts for phase in self.phases) else 1.0
+        drawn = np.maximum(counts_for.sum(axis=1) - whole, 0.0)
         rise = full - lacking + drawn
         top = np.clip(np.divide(rise, 2 * drawn, out=np.ones_like(rise), where=drawn > 0), 0, 1)
         most = np.maximum(np.maximum(lacking, full), lacking + rise * top - drawn * top**2)
@@ -314,18 +315,8 @@ def phase_of(reports: Reports | Tally) -> Phase:
     assert isinstance(channel, BasketChannel)
     most = reports.plan.unit.max_size
     is_ranking = channel.response.length == 1 < channel.response.n_keys and most != 1
-    kept = channel.response.length
-    is_short = channel.candidates is None and most is not None and most <= kept
-    cuts = not is_short and kept < channel.response.n_keys
+    cuts = channel.cuts(most)
     return Phase(channel, reports.batch, reports.counts if isinstance(reports, Tally) else None, is_ranking, cuts)
-
-
-def _together(parts: Sequence[Reports | Tally]) -> Provenance:
-    """The weakest promise of the phases, the plan of the last, and seeded chance if any phase had it."""
-    every = [provenance_of(part) for part in parts]
-    weakest = max((part.guarantee for part in parts), key=lambda one: one.epsilon)
-    seeded = next((one.randomness for one in every if one.is_simulation), every[0].randomness)
-    return replace(every[-1], guarantee=weakest, randomness=seeded)
 
 
 @evidence_by.register(BasketChannel)

@@ -219,12 +219,23 @@ class BasketChannel(Channel):
         return np.full(len(itemsets), min(p * (1 - p), q * (1 - q)) / slope**2)
 
     def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
-        """q (1 - q) / (p - q)^2 of a basket that lacks the itemset, p (1 - p) / (p - q)^2 of one that holds it."""
+        """q (1 - q) / (p - q)^2 of a basket that lacks the itemset, p (1 - p) / (p - q)^2 of one that holds it.
+
+        One that holds it and is cut keeps it with some probability, and then shows it with one between q and p.
+        """
         if k not in self.sizes:
             return None
         p, q, slope = self.response.p, self.response.q, self.response.slope
         lacking, full = q * (1 - q) / slope**2, p * (1 - p) / slope**2
-        return Accuracy(k, least=min(lacking, full), most=max(lacking, full), full=full)
+        is_halfway = self.cuts(max_size) and q < 0.5 < p
+        most = 0.25 / slope**2 if is_halfway else max(lacking, full)
+        return Accuracy(k, least=min(lacking, full), most=most, full=full)
+
+    def cuts(self, max_size: int | None) -> bool:
+        """Whether a basket of at most ``max_size`` items may hold more keys than are kept of it."""
+        kept = self.response.length
+        is_short = self.candidates is None and max_size is not None and max_size <= kept
+        return not is_short and kept < self.response.n_keys
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
         """A report counts (1 - q) / (p - q) for what it shows, and - q / (p - q) for all else."""
