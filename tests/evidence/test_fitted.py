@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -127,11 +126,10 @@ def test_a_few_forged_answers_are_told_of() -> None:
     pair = [{"q0=y", "q1=y"}]
     with pytest.warns(bk.InfluenceWarning, match="A few reports carry"):
         assert bk.estimate(forged, pair, model=None).value[0] > 0.3
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        through_law = bk.estimate(forged, pair)
-    assert through_law.caution[0] or caught
-    assert through_law.caution[0] or through_law.value[0] < 0.05
+    through_law = bk.estimate(forged, pair)
+    assert through_law.caution[0]
+    assert through_law.value[0] < 0.05
+    assert not bk.estimate(honest, pair).caution[0]
 
 
 def test_pairs_that_nobody_was_asked_about_are_left_out_and_named() -> None:

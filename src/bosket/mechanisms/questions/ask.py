@@ -2,7 +2,7 @@
 
 The whole record is protected by gamma, as by the gamma-diagonal matrix, which is the design of one question about all
 attributes.  A question about two attributes has few answers, so that far more of what is said is true: at gamma 19, two
-yes/no questions are answered truly with probability 0.82, a record of sixteen with 0.0003.
+yes/no questions are answered truly with probability 0.86, a record of sixteen with 0.0003.
 
 How many questions there are costs people, not privacy: each person answers one.
 """
