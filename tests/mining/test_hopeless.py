@@ -77,6 +77,17 @@ class TestRefusing:
             said.append((str(caught.value), caught.value.hint))
         assert said[0] == said[1] == said[2]
 
+    @pytest.mark.parametrize("gamma", [18.178, 18.172, 123.46])
+    def test_the_design_that_is_named_costs_no_more(self, gamma: float) -> None:
+        """In four digits, rounded down: to the nearest, 18.178 would become 18.18."""
+        with pytest.warns(bk.HopelessPlanWarning):
+            reports = bk.GammaDiagonal(gamma=gamma).randomize(survey(500), rng=bk.Seeded(1))
+        with pytest.raises(bk.HopelessError) as caught:
+            bk.mine(reports, min_support=0.1)
+        named = re.search(r"gamma=([\d.]+)\)", str(caught.value.hint))
+        assert named is not None
+        assert gamma * (1 - 1e-3) < float(named[1]) <= gamma
+
     def test_baskets_of_many_items_hear_of_one_answer_that_sees(self) -> None:
         """The epsilon of 200 coins, given to one answer, shows a single item."""
         baskets = bk.Baskets([["0", "1"]] * 300, items=[str(item) for item in range(200)])

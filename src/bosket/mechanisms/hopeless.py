@@ -16,7 +16,7 @@ from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.baskets import MOST_EPSILON
 from bosket.mechanisms.questions.designs import Design
 from bosket.privacy import Accuracy
-from bosket.privacy.guarantee import accuracy_text, number_up, rounded_up
+from bosket.privacy.guarantee import accuracy_text, number_up, rounded_down, rounded_up
 
 WANTED = 0.05
 """A standard error that shows something, which plans are suggested for."""
@@ -64,7 +64,7 @@ def _one_answer(domain: Domain, epsilon: float, people: int) -> str:
     if not found or found[0].is_hopeless(people):
         return ""
     return (
-        f"Ask.baskets(domain, epsilon={epsilon:.4g}) asks each person for one item with the same epsilon for the whole "
+        f"Ask.baskets(domain, epsilon={rounded_down(epsilon)}) asks each person for one item with the same epsilon for the whole "
         f"basket: the standard error is then {accuracy_text(found, people)}."
     )
 
@@ -86,7 +86,7 @@ def _questions(domain: TableDomain, epsilon: float) -> Iterator[tuple[str, Mecha
     for name, size in (("Design.pairs(domain)", 2), ("Design.of_size(domain, 1)", 1)):
         if n >= size and math.comb(n, size) <= _MOST_QUESTIONS:
             try:
-                yield f"Ask({name}, gamma={gamma:.4g})", Ask(Design.of_size(domain, size), gamma)
+                yield f"Ask({name}, gamma={rounded_down(gamma)})", Ask(Design.of_size(domain, size), gamma)
             except BosketError:
                 continue
 

@@ -8,7 +8,7 @@ differential privacy with the same neighbouring relation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from bosket.checks import check_epsilon, check_integer, check_probability
@@ -219,15 +219,23 @@ def gamma_text(part: Amplification) -> str:
 
 def rounded_up(value: float, digits: int = 4) -> str:
     """A number rounded up to a number of significant digits, but for an excess of less than a part in a billion."""
+    return _rounded(value, digits, math.ceil)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Likewise down: an epsilon or gamma to choose, so that no more is spent than is meant."""
+    return _rounded(value, digits, math.floor)
+
+
+def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> str:
     if math.isinf(value):
         return "infinite (no guarantee)"
     if value <= 0:
         return "0"
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     near = round(value * scale)
-    return (
-        f"{(near if math.isclose(value * scale, near, rel_tol=1e-9) else math.ceil(value * scale)) / scale:.{digits}g}"
-    )
+    is_near = math.isclose(value * scale, near, rel_tol=1e-9)
+    return f"{(near if is_near else towards(value * scale)) / scale:.{digits}g}"
 
 
 def percent_up(probability: float) -> str:
