@@ -146,6 +146,21 @@ class TestMine:
         assert [one["name"] for one in found["about"]["parameters"]["phases"]] == ["ask", "ask"]
         assert "protects nobody" in json.dumps(found["about"]["guarantee"])
 
+    def test_the_page_of_phases_has_the_weakest_promise(self, run: Run, table: bk.Table, tmp_path: Path) -> None:
+        """Five reports a person in the first phase, one in the second."""
+        design = bk.Design.pairs(table.domain)
+        first = bk.Plan(table.domain, bk.Ask(design, 19), bk.PrivacyUnit(reports=5)).randomize(table)
+        refined = design.refine(first, people=1000, min_support=0.05)
+        second = bk.Plan(table.domain, bk.Ask(refined, 19)).randomize(table)
+        paths, page = (tmp_path / "a.parquet", tmp_path / "b.parquet"), tmp_path / "page.html"
+        for path, reports in zip(paths, (first, second), strict=True):
+            reports.write(path)
+        found = tmp_path / "found.json"
+        assert run("mine", *paths, "--min-support", 0.1, "-o", found, "--report", page).code == 0
+        for text in (page.read_text(), found.read_text()):
+            assert "5 reports, drawn afresh, known to be theirs: epsilons add" in text
+            assert "who answers in several has the sum of their epsilons" in text
+
     def test_a_tally_is_a_phase_too(self, run: Run, phases: tuple[Path, ...], tmp_path: Path) -> None:
         tally, path = tmp_path / "tally.parquet", tmp_path / "found.json"
         first = bk.Reports.concat([bk.Reports.read(one) for one in phases[:2]])

@@ -65,6 +65,12 @@ def test_the_promise_of_phases_is_the_weakest_of_theirs() -> None:
         assert "who answers in several has the sum" in found.guarantee.card()
         assert found.plan == phases[-1].plan.digest
     assert bk.pool(parts[1], model=None).provenance.guarantee == parts[1].guarantee
+    seeded = plans[1].randomize(second, rng=bk.Seeded(1))
+    for phases in ((parts[0], seeded), (seeded, parts[0])):
+        found = bk.pool(*phases, model=None).provenance
+        assert isinstance(found.guarantee, bk.LocalGuarantee)
+        assert found.is_simulation
+        assert "some of these reports are seeded(1)" in found.guarantee.card()
 
 
 def test_an_optimal_design_is_one() -> None:

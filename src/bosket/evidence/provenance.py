@@ -76,14 +76,17 @@ def together(phases: Sequence[Provenance]) -> Provenance:
     last = phases[-1]
     if len(phases) == 1:
         return last
-    promised = [(one.guarantee, one.unit) for one in phases if isinstance(one.guarantee, LocalGuarantee)]
-    weakest, unit = max(promised, key=lambda one: one[0].person.epsilon)
-    simulated = [one.randomness for one in phases if one.is_simulation]
+    promised = [(one.guarantee, one) for one in phases if isinstance(one.guarantee, LocalGuarantee)]
+    promise, weakest = max(promised, key=lambda one: one[0].person.epsilon)
+    seeded = next((one.randomness for one in phases if one.is_simulation), None)
+    notes = [
+        f"of {len(phases)} phases each person answered in one: who answers in several has the sum of their epsilons"
+    ]
+    if seeded is not None and not weakest.is_simulation:  # else its own card says so
+        notes.append(f"some of these reports are {seeded}")
     return replace(
         last,
-        unit=unit,
-        guarantee=weakest.noting(
-            f"of {len(phases)} phases each person answered in one: who answers in several has the sum of their epsilons"
-        ),
-        randomness=simulated[0] if simulated else last.randomness,
+        unit=weakest.unit,
+        guarantee=promise.noting(*notes),
+        randomness=last.randomness if seeded is None else seeded,
     )

@@ -64,8 +64,8 @@ def _one_answer(domain: Domain, epsilon: float, people: int) -> str:
     if not found or found[0].is_hopeless(people):
         return ""
     return (
-        f"Ask.baskets(domain, epsilon={rounded_down(epsilon)}) asks each person for one item with the same epsilon for the whole "
-        f"basket: the standard error is then {accuracy_text(found, people)}."
+        f"Ask.baskets(domain, epsilon={rounded_down(epsilon)}) asks each person for one item with the same epsilon for "
+        f"the whole basket: the standard error is then {accuracy_text(found, people)}."
     )
 
 

@@ -77,12 +77,11 @@ def _say_phases(phases: ReportsOfPhases) -> None:
 def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, LocalGuarantee | None]:
     """Mine what the options name."""
     from bosket.mining import mine
+    from bosket.privacy import CentralGuarantee
 
     data = read(options, work)
     is_reports = isinstance(data, tuple)
-    guarantee = None
     if isinstance(data, tuple):
-        guarantee = next((phase for phase in data if phase.is_simulation), data[-1]).guarantee
         _refuse_law(data, options)
     model = _model(options)
     with work.step("fitting a law to all phases") if is_reports and len(data) > 1 else contextlib.nullcontext():
@@ -100,7 +99,8 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
     if isinstance(data, tuple):
         found.notes["parameters"] = parameters_of(*data)
     _say_found(found)
-    return found, guarantee
+    promise = found.provenance.guarantee
+    return found, None if isinstance(promise, CentralGuarantee) else promise
 
 
 def _model(options: argparse.Namespace) -> Model:
