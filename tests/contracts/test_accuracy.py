@@ -182,6 +182,22 @@ def test_no_support_is_as_large_as_its_error_where_a_plan_is_hopeless() -> None:
     assert looked_at > 3
 
 
+def test_no_support_of_questions_is_as_large_as_its_error_where_they_are_hopeless() -> None:
+    """Of any share of people who have a value, by the law of answers; one report more in a hundred, and one is."""
+    case = Case(bk.Ask(bk.Design([["a"], ["a", "b"], ["b", "c"]], [1, 2, 4]), gamma=1.3), WIDE)
+    found = case.channel.accuracy(1)
+    assert found is not None
+    blind, seeing = 0.99 * found.full, 1.01 * found.full
+    every = [
+        (share, share_variance(case, one, share))
+        for one in held(case, 1)
+        for share in np.linspace(0.01, 1, 100).tolist()
+    ]
+    assert found.is_hopeless(int(blind))
+    assert all(share**2 * blind <= variance for share, variance in every)
+    assert any(share**2 * seeing > variance for share, variance in every)
+
+
 def test_people_are_the_number_that_an_error_takes() -> None:
     found = Accuracy(1, least=1.0, most=9.0, full=4.0)
     assert found.stderr(100) == (0.1, 0.3)

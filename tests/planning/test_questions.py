@@ -66,7 +66,7 @@ def test_the_promise_of_phases_is_the_weakest_of_theirs() -> None:
         assert found.plan == phases[-1].plan.digest
     assert bk.pool(parts[1], model=None).provenance.guarantee == parts[1].guarantee
     seeded = plans[1].randomize(second, rng=bk.Seeded(1))
-    for phases in ((parts[0], seeded), (seeded, parts[0])):
+    for phases in ([parts[0], seeded], [seeded, parts[0]]):
         found = bk.pool(*phases, model=None).provenance
         assert isinstance(found.guarantee, bk.LocalGuarantee)
         assert found.is_simulation
