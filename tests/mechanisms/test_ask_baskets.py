@@ -22,6 +22,7 @@ from bosket.mechanisms.questions.answer_channels import response
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.hash_kernels import bucket_of, siphash
 from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
+from bosket.mechanisms.questions.subset_kernels import subset_block
 from tests.mechanisms.basket_laws import buckets_of, held_by, law, records, siphash13
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
@@ -331,6 +332,38 @@ def test_reports_do_not_depend_on_where_random_words_are_cut(
         monkeypatch.setattr("bosket.randomness.streams._BUFFER_WORDS", words)
         drawn.append(mechanism.randomize(baskets, domain=domain, rng=bk.Seeded(5)).batch)
     assert drawn[0] == drawn[1] == drawn[2]
+
+
+def _words_for(mechanism: bk.AskBaskets, coin: int, *, draws_both: bool) -> tuple[int, int]:
+    """How many words the subset of one record takes, and the subset, all words but the coin's being the same."""
+    channel = mechanism.channel(ITEMS)
+    told = channel.response
+    assert isinstance(told, SubsetSelection)
+    words = bk.Seeded(3).stream().words(500)
+    words[0] = coin << 11  # nothing is cut, so that the coin comes first
+    subset = np.zeros((1, 1), np.uint64)
+    bits = bk.Baskets([["a"]], items=ITEMS.labels).to_bits()
+    row, used = subset_block(
+        bits, channel.sets, told.length, told.threshold, told.n_keys, told.chosen, draws_both, 0, words, subset
+    )
+    assert row == 1
+    return used, int(subset[0, 0])
+
+
+def test_a_person_s_subset_takes_as_long_whatever_the_coin_says() -> None:
+    """The coin, with the report, tells whether this holds anything of the person's; in large batches it shows."""
+    mechanism = bk.AskBaskets(epsilon=1.3, length=2, by="subset", size=3)
+    (lasts, holds), (lasts_too, without) = (_words_for(mechanism, coin, draws_both=True) for coin in (0, (1 << 53) - 1))
+    assert lasts == lasts_too
+    assert holds & 0b01001  # item a, and the first dummy
+    assert not without & 0b01001
+    assert _words_for(mechanism, 0, draws_both=False)[0] != _words_for(mechanism, (1 << 53) - 1, draws_both=False)[0]
+
+
+@pytest.mark.parametrize("mechanism", [CHOSEN, AMONG_CHOSEN], ids=str)
+def test_subsets_of_a_few_people_follow_the_law(mechanism: bk.AskBaskets, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.mechanisms.questions.basket_channel._FEW", 10**9)
+    test_reports_follow_the_law(mechanism)
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ KeyNumbers = npt.NDArray[np.int64]
 """Numbers of keys; -1 for an itemset that is none."""
 
 _BLOCKS = 256  # of four keys, counted in one piece
+_FEW = 64  # records, as on a person's own device, up to which time does not tell what a coin said
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,8 @@ class BasketChannel(Channel):
             rng.by_rows(
                 bits,
                 lambda start, stop, done, buffer: subset_block(
-                    bits[:stop], self.sets, told.length, told.threshold, told.n_keys, told.chosen, start + done, buffer,
-                    subset,
+                    bits[:stop], self.sets, told.length, told.threshold, told.n_keys, told.chosen, len(bits) <= _FEW,
+                    start + done, buffer, subset,
                 ),
                 keeps_rest=True,
             )  # fmt: skip

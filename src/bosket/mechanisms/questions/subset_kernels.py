@@ -39,6 +39,36 @@ def _draw(words: Any, number: int, chosen: int, avoid: Any, n_avoid: int, random
 
 
 @compiled
+def _draw_holding(
+    words: Any, n_values: int, chosen: int, own: Any, n_own: int, avoid: Any, random: Any, used: int
+) -> int:
+    """Set ``chosen`` of all values, one of the row's own or more among them; -1 when random words run out.
+
+    One of its values, and of all others chosen - 1; taken with probability one over how many it holds of the row's,
+    since it is drawn in so many ways.  Returns the words used.
+    """
+    is_taken = False
+    while not is_taken:
+        words[:] = 0
+        place, used = below(n_own, random, used)
+        if place < 0:
+            return -1
+        avoid[0] = own[place]
+        words[avoid[0] >> 6] |= np.uint64(1) << np.uint64(avoid[0] & 63)
+        used = _draw(words, n_values - 1, chosen - 1, avoid, 1, random, used)
+        if used < 0:
+            return -1
+        hits = np.int64(0)
+        for at in range(n_own):
+            hits += np.int64(_has(words, own[at]))
+        ways, used = below(hits, random, used)
+        if ways < 0:
+            return -1
+        is_taken = ways == 0
+    return used
+
+
+@compiled
 def subset_block(
     bits: Any,
     sets: Any,
@@ -46,6 +76,7 @@ def subset_block(
     threshold: int,
     n_keys: int,
     chosen: int,
+    draws_both: bool,
     done: int,
     random: Any,
     subset: Any,
@@ -55,16 +86,17 @@ def subset_block(
     A row takes more words where it holds something of its own, so that one which the words do not suffice for must
     be begun again with the same words: with others, such rows would be fewer at the end of every buffer.
 
-    When 53 random bits are below the threshold it is one that holds something of the row's: one of its values, and of
-    all others chosen - 1; taken with probability one over how many it holds of the row's, since it is drawn in so many
-    ways.  Else it is any of the values that are not the row's.
+    When 53 random bits are below the threshold it is one that holds something of the row's.  Else it is any of the
+    values that are not the row's.  With ``draws_both`` either is drawn and one is taken, so that how long it takes does
+    not tell which: how often a subset is drawn until one is taken does not depend on that one.
     """
     n_rows = bits.shape[0]
     n_values = n_keys + length
     kept = np.empty(length, np.int64)
     own = np.empty(length + 1, np.int64)
     avoid = np.empty(1, np.int64)
-    words = np.empty(subset.shape[1], np.uint64)
+    without = np.zeros(subset.shape[1], np.uint64)
+    holding = np.zeros(subset.shape[1], np.uint64)
     used = whole = 0
     row = done
     while row < n_rows:
@@ -78,32 +110,19 @@ def subset_block(
             n_own = put_value(own, n_own, kept[at])
         for dummy in range(length - number):
             n_own = put_value(own, n_own, np.int64(n_keys + dummy))
-        is_taken = False
-        while not is_taken and used >= 0:
-            words[:] = 0
-            if coin >= threshold:
-                used = _draw(words, n_keys, chosen, own, n_own, random, used)
-                is_taken = used >= 0
-                continue
-            place, used = below(n_own, random, used)
-            if place < 0:
-                used = -1
-                continue
-            avoid[0] = own[place]
-            words[avoid[0] >> 6] |= np.uint64(1) << np.uint64(avoid[0] & 63)
-            used = _draw(words, n_values - 1, chosen - 1, avoid, 1, random, used)
+        holds = coin < threshold
+        if draws_both or not holds:
+            without[:] = 0
+            used = _draw(without, n_keys, chosen, own, n_own, random, used)
             if used < 0:
-                continue
-            hits = np.int64(0)
-            for at in range(n_own):
-                hits += np.int64(_has(words, own[at]))
-            ways, used = below(hits, random, used)
-            if ways < 0:
-                used = -1
-            is_taken = ways == 0
-        if not is_taken:
-            break
-        subset[row] = words
+                break
+        if draws_both or holds:
+            used = _draw_holding(holding, n_values, chosen, own, n_own, avoid, random, used)
+            if used < 0:
+                break
+        mask = np.uint64(0) - np.uint64(holds)
+        for w in range(subset.shape[1]):
+            subset[row, w] = (holding[w] & mask) | (without[w] & ~mask)
         row += 1
         whole = used
     return row, whole
