@@ -43,9 +43,7 @@ def effective_number(channel: Channel, size: int, strata: Sequence[int], observe
     return result
 
 
-def say_too_little(
-    channel: Channel, rows: ItemsetRows, shown: Floats, cells: Callable[[], StratumCells]
-) -> Truths:
+def say_too_little(channel: Channel, rows: ItemsetRows, shown: Floats, cells: Callable[[], StratumCells]) -> Truths:
     """Itemsets of which the reports tell too little: ``shown`` by few of them, or doubted by the channel.
 
     ``cells`` gives the numbers of reports by pattern and stratum; it is asked only where the channel wants to see them.
