@@ -312,6 +312,19 @@ def test_the_bootstrap_tosses_the_coins_of_cutting_again() -> None:
     assert drawn.bootstrap("support", replicates=4000, rng=bk.Seeded(5)).stderr == pytest.approx(stderr, rel=0.06)
 
 
+def test_plans_whose_sizes_drown_everything_are_refused() -> None:
+    """Sixty sizes by a response that hardly depends on them: no item can be as large as its standard error."""
+    raw = bk.Baskets([[0, 1, 2]] * 500, items=range(60))
+    unit = bk.PrivacyUnit(max_size=1, longer="sample", state_sizes_to=60, size_epsilon=0.05)
+    plan = bk.Plan(raw.domain, bk.Flip(keep=0.9), unit)
+    assert not bk.Plan(raw.domain, bk.Flip(keep=0.9), bk.PrivacyUnit(3)).guarantee.accuracy[0].is_hopeless(500)
+    assert plan.guarantee.accuracy[0].is_hopeless(500)
+    with pytest.warns(bk.HopelessPlanWarning):
+        reports = plan.randomize(raw, rng=bk.Seeded(1))
+    with pytest.raises(bk.HopelessError):
+        bk.mine(reports, min_support=0.1)
+
+
 def test_dependence_of_cut_records_proves_nothing() -> None:
     """Cutting makes independent items depend on each other, stated sizes or not."""
     assert not plan_of(clear).channel.items_apart
