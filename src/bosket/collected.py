@@ -74,10 +74,10 @@ def checked_batch(plan: Plan, batch: Batch) -> Batch:
     batch = channel.payload.checked(batch)
     channel.check_batch(batch)
     strata = channel.payload.strata(batch)
-    if strata is not None and plan.max_size is not None:
+    if strata is not None and plan.max_stated is not None:
         sizes = map(channel.record_size, np.unique(strata).tolist())
-        if max((size for size in sizes if size is not None), default=0) > plan.max_size:
-            raise DataError(f"A report states more items than the {plan.max_size} that its plan allows for.")
+        if max((size for size in sizes if size is not None), default=0) > plan.max_stated:
+            raise DataError(f"A report states more items than the {plan.max_stated} that its plan allows for.")
     return batch
 
 

@@ -17,21 +17,26 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bosket import strict_json
-from bosket.checks import check_choice, check_integer, shown
+from bosket.checks import check_choice, check_epsilon, check_integer, shown
 from bosket.data import Domain, Table
 from bosket.data.domain import MOST_ITEMS
 from bosket.errors import DataError, HopelessPlanWarning, ParameterError
 from bosket.mechanisms.base import Channel, Mechanism, Records, as_domain, check_records
+from bosket.mechanisms.cut import StatingChannel, stating_sizes
 from bosket.mechanisms.foreseen import foreseen_accuracy
 from bosket.mechanisms.hopeless import hopeless_text
+from bosket.mechanisms.stated_sizes import StatedSizes
 from bosket.privacy import Accuracy, LocalGuarantee
 from bosket.privacy.guarantee import MOST_REPORTS
+from bosket.privacy.influence import CARD_SIZES
+from bosket.privacy.stating import after_stating
 from bosket.randomness import Randomness, Secure, check_randomness
 
 if TYPE_CHECKING:
     from bosket.reports import Reports
 
 VERSION = 1
+_MOST_EPSILON = 100.0  # of a stated size: more hides nothing, and exponentials end near 700
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,18 @@ class PrivacyUnit:
 
     ``longer`` says what happens to a record with more items: ``"refuse"`` it, or ``"sample"`` max_size of its items,
     each choice equally likely, before it is randomized.  Supports are then those of the records as sampled.
+
+    ``state_sizes_to`` makes a report of a record that was sampled down state how many items it had, in the clear;
+    records of more items than this are refused.  Supports are then those of whole records.  With ``size_epsilon`` the
+    size goes through randomized response first, whose epsilon adds to that of the record.  See docs/theory/cutting.md.
     """
 
     max_size: int | None = None
     reports: int = 1
     longer: Literal["refuse", "sample"] = "refuse"
     is_declared: bool = True
+    state_sizes_to: int | None = None
+    size_epsilon: float | None = None
 
     def __post_init__(self) -> None:
         if self.max_size is not None:
@@ -67,6 +78,31 @@ class PrivacyUnit:
                 parameter="is_declared",
                 value=self.is_declared,
             )
+        self._check_stated()
+
+    def _check_stated(self) -> None:
+        """Sizes are stated of records that are sampled down, and randomized where they are stated."""
+        if self.state_sizes_to is not None:
+            least = 2 if self.max_size is None else self.max_size + 1
+            most = check_integer("state_sizes_to", self.state_sizes_to, least=least, most=MOST_ITEMS, of="PrivacyUnit")
+            object.__setattr__(self, "state_sizes_to", most)
+            if self.longer != "sample":
+                raise ParameterError(
+                    "The 'state_sizes_to' parameter of PrivacyUnit must come with longer='sample': the size is that of "
+                    "a record before it was sampled down.",
+                    parameter="state_sizes_to",
+                    value=most,
+                )
+        if self.size_epsilon is not None:
+            epsilon = check_epsilon("size_epsilon", self.size_epsilon, of="PrivacyUnit")
+            object.__setattr__(self, "size_epsilon", epsilon)
+            if self.state_sizes_to is None or not 0 < epsilon <= _MOST_EPSILON:
+                raise ParameterError(
+                    f"The 'size_epsilon' parameter of PrivacyUnit must be above 0, at most {_MOST_EPSILON:g}, and "
+                    f"beside a 'state_sizes_to', got {shown(epsilon)}.",
+                    parameter="size_epsilon",
+                    value=epsilon,
+                )
 
 
 def unit_for(
@@ -76,6 +112,8 @@ def unit_for(
     *,
     max_size: int | None = None,
     longer: Literal["refuse", "sample"] = "refuse",
+    state_sizes_to: int | None = None,
+    size_epsilon: float | None = None,
 ) -> PrivacyUnit:
     """The unit for data held in one place: where a largest size must be given and is not, that of these records.
 
@@ -83,7 +121,7 @@ def unit_for(
     """
     if max_size is None and longer == "refuse" and mechanism.needs_max_size(domain):
         return PrivacyUnit(max_size=max(1, int(data.sizes.max(initial=0))), is_declared=False)
-    return PrivacyUnit(max_size=max_size, longer=longer)
+    return PrivacyUnit(max_size=max_size, longer=longer, state_sizes_to=state_sizes_to, size_epsilon=size_epsilon)
 
 
 @dataclass(frozen=True)
@@ -113,7 +151,7 @@ class Plan:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
             )
-        sizes, most = self.channel.record_sizes, self.unit.max_size  # parameters must fit the domain: fail now
+        sizes, most = self._of_mechanism.record_sizes, self.unit.max_size  # parameters must fit the domain: fail now
         if sizes is not None and min(sizes) > min(len(self.domain), len(self.domain) if most is None else most):
             raise ParameterError(
                 f"The 'max_size' parameter of PrivacyUnit, and the number of items, must be at least {min(sizes)}, the "
@@ -142,23 +180,58 @@ class Plan:
                 hint="Write PrivacyUnit(max_size=20), with the largest record there can be; longer='sample' samples "
                 "longer ones down.",
             )
+        assert self.channel is not None  # sizes that cannot be stated: fail now
+
+    @cached_property
+    def _of_mechanism(self) -> Channel:
+        """The channel of the mechanism, which records go through after they were sampled down."""
+        return self.mechanism.channel(self.domain)
 
     @cached_property
     def channel(self) -> Channel:
-        return self.mechanism.channel(self.domain)
+        """What a record goes through: the mechanism, and before it the cutting where sizes are stated."""
+        longest, limit, n_items = self.unit.state_sizes_to, self.max_size, len(self.domain)
+        if longest is None:
+            return self._of_mechanism
+        assert limit is not None
+        if not limit < min(longest, n_items):
+            raise ParameterError(
+                f"The 'state_sizes_to' parameter of PrivacyUnit, and the number of items, must exceed the {limit} "
+                f"items that records are sampled down to, got {longest} and {n_items}.",
+                parameter="state_sizes_to",
+                value=longest,
+            )
+        stated = StatedSizes(limit, min(longest, n_items), self.unit.size_epsilon)
+        return stating_sizes(self.mechanism, self._of_mechanism, stated)
 
     @property
     def max_size(self) -> int | None:
         """The largest record that is randomized as it is: the unit's limit, or the largest size the mechanism takes."""
-        sizes, most = self.channel.record_sizes, self.unit.max_size
+        sizes, most = self._of_mechanism.record_sizes, self.unit.max_size
         return most if sizes is None else max(size for size in sizes if most is None or size <= most)
+
+    @property
+    def max_stated(self) -> int | None:
+        """The largest size that a report may state."""
+        longest = self.unit.state_sizes_to
+        return self.max_size if longest is None else min(longest, len(self.domain))
+
+    @property
+    def support_of(self) -> str | None:
+        """Whether supports are those of "whole records" or of "cut records"; None where no record is cut."""
+        limit = self.max_size
+        if self.unit.longer != "sample" or limit is None or limit >= len(self.domain):
+            return None
+        return "cut records" if self.unit.state_sizes_to is None else "whole records"
 
     @cached_property
     def guarantee(self) -> LocalGuarantee:
         promise = self.mechanism.guarantee(self.domain, max_size=self.unit.max_size, reports=self.unit.reports)
         if not promise.accuracy:  # a mechanism need not say it itself
             promise = replace(promise, accuracy=foreseen_accuracy(self.channel, self.unit.max_size))
-        if self.unit.longer == "sample":
+        if isinstance(self.channel, StatingChannel):
+            promise = self._stating(promise, self.channel.stated)
+        elif self.unit.longer == "sample":
             promise = promise.after_sampling(
                 f"of a record with more than {self.max_size} items so many are drawn first; supports and errors are of "
                 "these"
@@ -179,6 +252,22 @@ class Plan:
             )
         return promise
 
+    def _stating(self, promise: LocalGuarantee, stated: StatedSizes) -> LocalGuarantee:
+        """The promise where records are cut and state their size, with what such reports can do and tell."""
+        channel = self.channel
+        promise = replace(
+            promise,
+            influence=tuple(part for k in CARD_SIZES if (part := channel.influence(k)) is not None),
+            accuracy=foreseen_accuracy(channel, stated.limit),
+        )
+        return after_stating(
+            promise,
+            limit=stated.limit,
+            longest=stated.longest,
+            epsilon=stated.epsilon,
+            sends_sizes=self.mechanism.sends_sizes,
+        )
+
     @cached_property
     def json(self) -> str:
         """Canonical JSON: sorted keys, no spaces, shortest decimal form of every number."""
@@ -190,6 +279,9 @@ class Plan:
         }
         if self.unit.longer != "refuse":
             value["unit"]["longer"] = self.unit.longer
+        for name in ("state_sizes_to", "size_epsilon"):
+            if getattr(self.unit, name) is not None:
+                value["unit"][name] = getattr(self.unit, name)
         if not self.unit.is_declared:
             value["unit"]["is_declared"] = False
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -216,9 +308,16 @@ class Plan:
         return cls(Domain.from_json(known["domain"]), _mechanism(known["mechanism"]), _unit(known["unit"]))
 
     def with_unit(
-        self, *, max_size: int | None = None, reports: int = 1, longer: Literal["refuse", "sample"] = "refuse"
+        self,
+        *,
+        max_size: int | None = None,
+        reports: int = 1,
+        longer: Literal["refuse", "sample"] = "refuse",
+        state_sizes_to: int | None = None,
+        size_epsilon: float | None = None,
     ) -> Plan:
-        return replace(self, unit=PrivacyUnit(max_size, reports, longer))
+        unit = PrivacyUnit(max_size, reports, longer, state_sizes_to=state_sizes_to, size_epsilon=size_epsilon)
+        return replace(self, unit=unit)
 
     @cached_property
     def _single(self) -> Accuracy | None:
@@ -254,7 +353,8 @@ class Plan:
                 f"Record {first} has more items than the {limit} that the plan allows for.",
                 hint="Leave such records out, or make the plan with longer='sample'.",
             )
-        if limit is not None and self.unit.longer == "sample":  # all alike: time does not tell which were longer
+        is_cut_here = self.unit.longer == "sample" and self.unit.state_sizes_to is None
+        if limit is not None and is_cut_here:  # all alike: time does not tell which were longer
             rng.keep_subset(bits, np.minimum(data.sizes, limit).astype(np.int64))
         return Reports(self, self.channel.randomize(bits, rng), randomness=rng.describe())
 
@@ -292,11 +392,18 @@ def _mechanism(value: Any) -> Mechanism:
 
 def _unit(value: Any) -> PrivacyUnit:
     of = "the unit of a plan"
-    known = strict_json.fields(value, of=of, required=("max_size", "reports"), optional=("longer", "is_declared"))
+    optional = ("longer", "is_declared", "state_sizes_to", "size_epsilon")
+    known = strict_json.fields(value, of=of, required=("max_size", "reports"), optional=optional)
     most = known["max_size"]
     return PrivacyUnit(
         max_size=None if most is None else strict_json.whole(most, "max_size", of=of),
         reports=strict_json.whole(known["reports"], "reports", of=of),
         longer=strict_json.text(known.get("longer", "refuse"), "longer", of=of),  # type: ignore[arg-type]  # checked there
         is_declared=strict_json.truth(known.get("is_declared", True), "is_declared", of=of),
+        state_sizes_to=strict_json.whole(known["state_sizes_to"], "state_sizes_to", of=of)
+        if "state_sizes_to" in known
+        else None,
+        size_epsilon=strict_json.real(known["size_epsilon"], "size_epsilon", of=of)
+        if "size_epsilon" in known
+        else None,
     )

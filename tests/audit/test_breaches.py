@@ -193,6 +193,21 @@ def test_strata_are_the_sizes_that_an_observer_sees(raw: bk.Baskets, limit: int)
     assert_equal_to_definition(found, cells, 1, 0.95)
 
 
+@pytest.mark.parametrize("mechanism", [bk.Flip(keep=0.8), bk.CutAndPaste(cutoff=2, insert=0.3)], ids=str)
+@pytest.mark.parametrize("size_epsilon", [None, 2.0])
+def test_records_that_state_their_size_are_looked_at_by_it(
+    raw: bk.Baskets, mechanism: bk.Mechanism, size_epsilon: float | None
+) -> None:
+    unit = bk.PrivacyUnit(max_size=1, longer="sample", state_sizes_to=3, size_epsilon=size_epsilon)
+    reports = bk.Plan(raw.domain, mechanism, unit).randomize(raw, rng=bk.Seeded(2))
+    found = breaches(raw, reports, min_reports=1)
+    cells = cells_of(raw, reports, map(frozenset, ["a", "b", "c", "ab", "ac"]), raw.sizes.tolist())
+    assert_equal_to_definition(found, cells, 1, 0.95)
+    if size_epsilon is None:
+        with pytest.raises(bk.DataError, match="must be the size"):
+            breaches(raw, reports[np.arange(1, len(raw) + 1) % len(raw)])
+
+
 @pytest.mark.parametrize("longer", ["refuse", "sample"])
 def test_strata_of_other_people_are_refused(raw: bk.Baskets, longer: Literal["refuse", "sample"]) -> None:
     """Sizes are 2, 2, 1, 0 over and over: with everybody moved up by one, the second does not fit."""

@@ -56,6 +56,22 @@ def test_sampled_records_are_refused() -> None:
         bk.audit.posterior(plan.randomize(raw, rng=bk.Seeded(1)), ["a"], "a", record_size=2)
 
 
+def test_records_that_are_not_cut_are_read_where_sizes_are_stated() -> None:
+    """Those of at least two items are cut, or may be; of a single item the posterior is that without cutting."""
+    raw = bk.Baskets([["a"], ["b"], ["a", "b", "c"], ["c", "d"]] * 3000)
+    unit = bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=4)
+    reports = bk.Plan(raw.domain, bk.CutAndPaste(3, 0.3), unit).randomize(raw, rng=bk.Seeded(1))
+    found = bk.audit.posterior(reports, ["a"], "a", record_size=1)
+    alone = bk.CutAndPaste(3, 0.3).channel(raw.domain)
+    shown = alone.shown_given(1, 1)
+    truth = shown[1] / (shown[0] + shown[1])  # half of them have it
+    assert abs(found.value - truth) < 5 * found.delta_method_stderr
+    assert found.delta_method_stderr < 0.05
+    for size in (2, 3):
+        with pytest.raises(bk.ParameterError, match="less than 2"):
+            bk.audit.posterior(reports, ["a"], "a", record_size=size)
+
+
 def test_wrong_arguments() -> None:
     raw = bk.Baskets([["a", "b"], ["c", "d"]] * 50)
     reports = bk.CutAndPaste(3, 0.3).randomize(raw, rng=bk.Seeded(1))

@@ -224,6 +224,33 @@ class TestLonger:
         assert "sampled 50 records" in run("randomize", small, "-o", out, "--plan", plan).err
         assert "sampled down to 2 items first" in run("mine", out, "--min-support", 0.1).err
 
+    def test_records_may_state_their_size(self, run: Run, small: Path, out: Path, tmp_path: Path) -> None:
+        plan = tmp_path / "plan.json"
+        options = ("--keep", 0.9, "--max-size", 2, "--longer", "sample", "--state-sizes-to", 4, "--size-epsilon", 2)
+        result = run("randomize", small, "-o", out, *options, "--seed", 1, "--write-plan", plan)
+        assert result.code == 0
+        assert "epsilon 2 for the size is part of it" in result.err
+        unit = bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=4, size_epsilon=2.0)
+        assert bk.Plan.from_json(plan.read_text()).unit == unit
+        mined = run("mine", out, "--min-support", 0.1)
+        assert "reports state their size, and supports are of whole records" in mined.err
+        assert "supports are those of whole records" in mined.err
+        assert "support_of" in run("mine", out, "--min-support", 0.1, "--format", "csv").out
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ("--state-sizes-to", 4),  # nothing is cut
+            ("--max-size", 2, "--longer", "sample", "--size-epsilon", 1),  # no size is stated
+            ("--max-size", 2, "--longer", "sample", "--state-sizes-to", 2),
+        ],
+    )
+    def test_sizes_are_stated_where_records_are_cut(
+        self, run: Run, small: Path, out: Path, options: tuple[object, ...]
+    ) -> None:
+        assert run("randomize", small, "-o", out, "--keep", 0.9, *options).code != 0
+        assert not out.exists()
+
     def test_the_sizes_file_sets_the_limit(self, run: Run, small: Path, out: Path, tmp_path: Path) -> None:
         path = tmp_path / "sizes.csv"
         path.write_text("size,cutoff,insert\n1,3,0.2\n2,3,0.2\n")

@@ -19,6 +19,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.counting.table import count_subsets
 from bosket.evidence.sums import cells_of
 from bosket.mechanisms import Channel, RecordChannel
+from bosket.mechanisms.cut import StatingChannel
 from bosket.mechanisms.mixing import MixingChannel
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel as QuestionChannel
@@ -35,13 +36,15 @@ Population = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism on a domain."""
+    """A mechanism on a domain, for records of at most three items unless a ``unit`` says otherwise."""
 
     mechanism: bk.Mechanism
     domain: bk.Domain
+    unit: bk.PrivacyUnit | None = None
 
     def __str__(self) -> str:
-        return f"{self.mechanism}, {'table' if self.is_table else 'baskets'}"
+        cut = "" if self.unit is None else f" cut to {self.unit.max_size}, {self.unit.size_epsilon}"
+        return f"{self.mechanism}, {'table' if self.is_table else 'baskets'}{cut}"
 
     @property
     def is_table(self) -> bool:
@@ -49,7 +52,8 @@ class Case:
 
     @cached_property
     def plan(self) -> bk.Plan:
-        return bk.Plan(self.domain, self.mechanism, bk.PrivacyUnit(max_size=None if self.is_table else 3))
+        unit = bk.PrivacyUnit(max_size=None if self.is_table else 3) if self.unit is None else self.unit
+        return bk.Plan(self.domain, self.mechanism, unit)
 
     @property
     def channel(self) -> Channel:
@@ -105,6 +109,8 @@ class Case:
     def law(self, record: int, population: Population) -> Law:
         """What the report of a person with this record shows, among people in these shares."""
         channel = self.channel
+        if isinstance(channel, StatingChannel):
+            return _cut(channel, record)
         if isinstance(channel, RecordChannel):
             stratum = channel.stratum_of(record.bit_count())
             row = channel.transition(tuple(range(len(self.domain))), stratum)[record]
@@ -148,6 +154,25 @@ def cells_shown(law: Law, itemset: Sequence[int]) -> dict[int, Floats]:
     result: dict[int, Floats] = {}
     for (stratum, shown), chance in law.items():
         result.setdefault(stratum, np.zeros(1 << len(itemset)))[restricted(shown, itemset)] += chance
+    return result
+
+
+def _cut(channel: StatingChannel, record: int) -> Law:
+    """Every choice of the items that stay, every size that may be stated, every report of the record as cut."""
+    stated, size, n = channel.stated, record.bit_count(), len(channel.domain)
+    limit, longest, epsilon = stated.limit, stated.longest, stated.epsilon
+    items = [item for item in range(n) if record >> item & 1]
+    choices = [sum(1 << item for item in kept) for kept in combinations(items, min(size, limit))]
+    others = 0.0 if epsilon is None else 1 / (math.exp(epsilon) + longest - limit)
+    sizes = dict.fromkeys(range(limit, longest + 1), others)
+    sizes[max(size, limit)] = 1 - (longest - limit) * others
+    if channel.sends_sizes and size < limit:
+        sizes = {size: 1.0}
+    result: Law = {}
+    for kept, (s, chance) in product(choices, sizes.items()):
+        row = channel.inner.transition(tuple(range(n)), channel.inner.stratum_of(kept.bit_count()))[kept]
+        for shown in np.flatnonzero(row * chance).tolist():
+            result[s, shown] = result.get((s, shown), 0.0) + chance * float(row[shown]) / len(choices)
     return result
 
 
@@ -232,6 +257,9 @@ WIDE = bk.TableDomain([bk.Attribute(name, list(values)) for name, values in (("a
 VALUES = bk.TableDomain([bk.Attribute("v", ["x", "y", "z"])])
 KEPT = {0: [1.0], 1: [0.25, 0.75], 2: [0.5, 0.25, 0.25], 3: [0.125, 0.25, 0.5, 0.125]}
 BY_SIZE = {0: 0.4, 1: 0.1, 2: 0.2, 3: 0.3}
+FOUR = bk.Domain(["a", "b", "c", "d"])
+CLEAR = bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=4)
+NOISY = bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=4, size_epsilon=3.0)
 CASES = [
     Case(bk.Flip(keep=0.9), ITEMS),
     Case(bk.Flip(keep=0.5, keep_absent=0.95), ITEMS),
@@ -254,6 +282,13 @@ CASES = [
     Case(bk.AskBaskets(epsilon=2.5, length=3, size=4), ITEMS),
     Case(bk.AskBaskets(epsilon=2.0, length=3, by="response"), NESTED),
     Case(bk.AskBaskets(epsilon=2.0, length=3, by="subset", size=2), ITEMS),
+    Case(bk.Flip(keep={"a": 0.7, "d": 0.75}, default=0.85, keep_absent={"b": 0.99}), FOUR, CLEAR),
+    Case(bk.Flip(keep=0.8), FOUR, NOISY),
+    Case(bk.CutAndPaste(cutoff=3, insert=0.2), FOUR, CLEAR),
+    Case(bk.CutAndPaste(cutoff=7, insert=0.35), FOUR, NOISY),
+    Case(bk.SelectASize(KEPT, 0.2), FOUR, NOISY),
+    Case(bk.Replace(probability=0.3), FOUR, CLEAR),
+    Case(bk.Replace(probability=0.3), FOUR, NOISY),
     Case(Thin(keep=0.8, coins=2), ITEMS),  # this and what follows is from outside the package
     Case(Thin(keep={"a": 0.5, "b": 0.75, ("c", 3): 0.9}), NESTED),
     Case(AskItems(size=1, keep=0.8), ITEMS),

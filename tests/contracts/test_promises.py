@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bosket as bk
-from tests.contracts.cases import CASES, ITEMS, TABLE, Case
+from tests.contracts.cases import CASES, CLEAR, ITEMS, TABLE, Case, Law, Population
 from tests.contracts.promises import broken_promises
 
 
@@ -36,6 +36,35 @@ def test_a_line_that_promises_a_little_more_is_caught(
 
     monkeypatch.setattr(type(mechanism), "guarantee", guarantee)
     assert {one.partition(",")[0].split()[0] for one in broken_promises(Case(mechanism, domain))} == {line}
+
+
+CUT = [case for case in CASES if case.unit is not None]
+
+
+class Leaky(Case):
+    """A client that states the size of a record as it is, though the card says that it is randomized."""
+
+    def law(self, record: int, population: Population) -> Law:
+        assert self.unit is not None
+        return Case(self.mechanism, self.domain, replace(self.unit, size_epsilon=None)).law(record, population)
+
+
+@pytest.mark.parametrize("case", [case for case in CUT if case.unit != CLEAR], ids=str)
+def test_sizes_that_are_sent_as_they_are_where_they_should_be_randomized_are_caught(case: Case) -> None:
+    assert "record: epsilon" in broken_promises(Leaky(case.mechanism, case.domain, case.unit))[-2]
+
+
+@pytest.mark.parametrize("case", [case for case in CUT if case.unit != CLEAR], ids=str)
+def test_a_card_that_leaves_out_the_size_is_caught(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = bk.Plan.guarantee.func  # type: ignore[attr-defined]  # a cached property
+
+    def guarantee(self: bk.Plan) -> bk.LocalGuarantee:
+        card: bk.LocalGuarantee = honest(self)
+        paid = self.unit.size_epsilon or 0.0
+        return replace(card, record=bk.Amplification(card.record.epsilon - paid, card.record.unit))
+
+    monkeypatch.setattr(bk.Plan, "guarantee", property(guarantee))
+    assert any(line.startswith("record") for line in broken_promises(case))
 
 
 @pytest.mark.parametrize("told", [{"max_size": 1}, {"reports": 1}], ids=str)

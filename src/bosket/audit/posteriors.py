@@ -9,6 +9,7 @@ import numpy as np
 from bosket.checks import check_not_text
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import ExchangeableChannel
+from bosket.mechanisms.cut import StatingChannel
 from bosket.mining import partial_supports
 from bosket.reports import Reports
 from bosket.statistics.ratio import Ratio
@@ -29,6 +30,7 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
     if not isinstance(reports, Reports):
         raise DataError(f"The posterior is that of Reports, not of a {type(reports).__name__}.")
     channel, sizes = reports.channel, reports.record_sizes
+    channel = channel.inner if isinstance(channel, StatingChannel) else channel  # what records that are not cut meet
     if not isinstance(channel, ExchangeableChannel) or sizes is None:
         raise ParameterError(
             "The 'reports' parameter must be of a mechanism that sends the size of records.",
@@ -46,9 +48,10 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
             parameter="record_size",
             value=record_size,
         )
-    if reports.plan.unit.longer == "sample" and record_size == reports.plan.max_size:
+    limit = reports.plan.max_size
+    if reports.plan.unit.longer == "sample" and limit is not None and record_size >= limit:
         raise ParameterError(
-            f"The 'record_size' parameter must be less than {record_size}: of longer records the plan draws so many "
+            f"The 'record_size' parameter must be less than {limit}: of longer records the plan draws so many "
             "items, and what reports tell about these says too little about the whole record.",
             parameter="record_size",
             value=record_size,

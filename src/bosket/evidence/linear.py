@@ -19,7 +19,7 @@ from bosket.counting.table import count_subsets, marginal, members, restrict
 from bosket.errors import DataError
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.carried import Carried
-from bosket.evidence.cautions import say_too_little
+from bosket.evidence.cautions import effective_number, say_too_little
 from bosket.evidence.concentration import carried_by_few
 from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.kept import Kept, Level, Places, Truths
@@ -317,12 +317,14 @@ class LinearFamily(Family):
     def doubtful(self) -> Truths:
         if self.evidence.is_exact:
             return np.zeros(len(self.rows), bool)
+        size, evidence = self.rows.shape[1], self.evidence
         if self.kept is None:
-            shown = self.cells[:, :, -1].sum(axis=0)
+            observed = self.cells[:, :, -1]
         else:
-            level = self.kept.levels[self.rows.shape[1] - 1]
-            shown = level.shown[level.index.find(self.rows)]
-        return say_too_little(self.evidence.channel, self.rows, shown, lambda: self.cells)
+            level = self.kept.levels[size - 1]
+            observed = level.observed[:, level.index.find(self.rows)]
+        shown = effective_number(evidence.channel, size, evidence.strata, observed)
+        return say_too_little(evidence.channel, self.rows, shown, lambda: self.cells)
 
     @cached_property
     def rare_moves(self) -> Truths:

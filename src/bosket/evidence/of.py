@@ -145,6 +145,7 @@ def provenance_of(reports: Reports | Tally) -> Provenance:
         plan=reports.plan.digest,
         guarantee=reports.guarantee,
         randomness=reports.randomness,
+        support_of=reports.plan.support_of,
     )
 
 

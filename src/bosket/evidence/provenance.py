@@ -47,6 +47,9 @@ class Provenance:
     randomness: str | None = None
     model: str | None = None
     """What was fitted to the reports, and what was thought before; None where their weights add up."""
+    support_of: str | None = None
+    """What supports are of, where records may be cut before they are randomized: "whole records", "cut records", or
+    "cut baskets" of those that tell of a few items; None where nothing is cut."""
 
     @property
     def is_simulation(self) -> bool:
@@ -57,7 +60,7 @@ class Provenance:
         """As plain values, for files and frames."""
         if self.mechanism is None:
             return {"mechanism": None, "guarantee": None, "randomness": None}
-        unit = {} if self.unit is None else {"unit": {"reports": self.unit.reports, "longer": self.unit.longer}}
+        unit = {} if self.unit is None else {"unit": self._unit(self.unit)}
         return {
             "mechanism": self.mechanism,
             **unit,
@@ -65,7 +68,14 @@ class Provenance:
             "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
             "randomness": self.randomness,
             **({} if self.model is None else {"model": self.model}),
+            **({} if self.support_of is None else {"support_of": self.support_of}),
         }
+
+    @staticmethod
+    def _unit(unit: PrivacyUnit) -> dict[str, Any]:
+        stated = {"state_sizes_to": unit.state_sizes_to, "size_epsilon": unit.size_epsilon}
+        given = {name: value for name, value in stated.items() if value is not None}
+        return {"reports": unit.reports, "longer": unit.longer, **given}
 
 
 def together(phases: Sequence[Provenance]) -> Provenance:

@@ -97,7 +97,8 @@ class SampledEvidence(Evidence):
         self.n_records = sum(phase.n_records for phase in self.phases)
         self.only_ranks = all(phase.is_ranking for phase in self.phases)
         if provenance is not None:
-            self.provenance = provenance
+            cut = "cut baskets" if any(phase.cuts for phase in self.phases) else provenance.support_of
+            self.provenance = replace(provenance, support_of=cut)
 
     @classmethod
     def of(cls, *parts: Reports | Tally) -> SampledEvidence:

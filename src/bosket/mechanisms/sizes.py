@@ -12,6 +12,7 @@ from bosket.mechanisms.foreseen import foreseen_accuracy
 from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import CARD_SIZES
+from bosket.privacy.stating import ABOUT_AN_EXCHANGE, SIZES_IN_THE_CLEAR
 
 MOST_STEPS = 1 << 27
 """Most steps that a guarantee may take, each of about ten nanoseconds."""
@@ -102,14 +103,10 @@ def same_size_guarantee(
     over = "one item" if n_items == 1 else f"{n_items} items"
     size = f"any two records of the same size over {over} (worst at size {record_at})"
     exchanged = f"two records that differ in one item exchanged for another (worst at size {item_at})"
-    about_an_item = "that a record has one item rather than another, which had 5%, knowing the rest of it,"
+    about_an_item = ABOUT_AN_EXCHANGE
     notes = ["the domain, the number of reports and who sends one are not hidden; the coins are as good as AES-256"]
     if n_attributes is None:
-        notes.insert(
-            0,
-            "the size of a record is sent as it is: a prior is one among records of that size, and two records of "
-            "different sizes are told apart for certain",
-        )
+        notes.insert(0, SIZES_IN_THE_CLEAR)
     else:
         size = f"any two records over {n_attributes} attributes"
         exchanged = "two records that differ in one attribute and nothing else"

@@ -19,6 +19,7 @@ from bosket.evidence.base import add_sampling
 from bosket.limits import least_count, reaches
 from bosket.mining.apriori import Search
 from bosket.mining.pair_tests import MEASURES
+from bosket.mining.support_of import support_of_column
 from bosket.progress import Meter, Progress
 from bosket.statistics.estimates import Floats, normal_quantile, standard_error
 from bosket.threads import slices
@@ -178,6 +179,11 @@ class FrequentItemsets:
         caution   whether the interval should not be trusted, since fewer than twenty reports show the itemset or coins
                   seldom change one of its items (:mod:`bosket.evidence.cautions`)
 
+        of reports of records that may have been cut before they were randomized:
+
+        support_of  what supports are of: "whole records", where reports state sizes, or "cut records"; "cut baskets" of
+                    those that tell of a few items
+
         ``measures`` of the items of each set together, by their 2^k table (chi_squared, lift, leverage, cosine,
         jaccard), add a column m each, and where there are errors m_stderr, m_low and m_high, and ``measure_caution``,
         which names those whose interval should not be trusted in this row.  ``on_progress`` is called with a
@@ -203,6 +209,7 @@ class FrequentItemsets:
         if not self._is_exact:
             columns["observed"] = _join([_take(part.shown / n, keep) for part, keep in parts])
         columns |= self._cautions(parts, sampling)
+        columns |= support_of_column(self.provenance, len(support))
         columns |= self._measures(measures, level, sampling, on_progress)
         order = _most_frequent_first(support)
         frame = pd.DataFrame({name: column[order] for name, column in columns.items()})

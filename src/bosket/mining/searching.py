@@ -210,6 +210,7 @@ def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool
         randomness=evidence.provenance.randomness,
         covariance_of=covariance,
         caution=caution,
+        support_of=evidence.provenance.support_of,
     )
 
 

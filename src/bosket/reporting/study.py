@@ -34,6 +34,10 @@ DOUBT = (
     "A ? marks an interval that should not be trusted: fewer than twenty reports show the itemset, or coins seldom "
     "change one of its items."
 )
+CUT = (
+    "Long records were cut to a few of their items before they were randomized: supports and intervals are of the "
+    "records as cut, and lie below those of whole records."
+)
 EXACT = "These results come from raw baskets: they are exact, and nothing protects the people in them."
 SEEDED = "The reports were randomized with a seed: this is a simulation, and it protects nobody."
 
@@ -244,6 +248,7 @@ def _opening(about: Mapping[str, Any]) -> list[Block]:
     return [
         *([Warning(SEEDED)] if about["randomness"] != "secure" else []),
         *(Warning(one[:1].upper() + one[1:]) for one in told),
+        *([Paragraph(CUT)] if str(about.get("support_of")).startswith("cut") else []),
         Paragraph(NOT_CLIPPED),
     ]
 
@@ -267,6 +272,7 @@ _NAMES = {
     "min_threshold": "least value of the metric",
     "level": "level of the intervals",
     "stderr": "standard errors cover",
+    "support_of": "supports are of",
 }
 
 

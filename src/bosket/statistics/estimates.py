@@ -78,6 +78,8 @@ class Estimates:
     caution: npt.NDArray[np.bool_]
     """Of each itemset whether its interval should not be trusted: few reports show it, or coins seldom change an
     item of it."""
+    support_of: str | None = None
+    """Whether supports are of "whole records", "cut records" or "cut baskets"; None where no record is cut."""
 
     @cached_property
     def covariance(self) -> Floats:
@@ -106,4 +108,5 @@ class Estimates:
         more = ", ..." if len(self) > 5 else ""
         note = f", {self.randomness}" if self.randomness not in (None, "secure") else ""
         doubt = f", caution with {int(self.caution.sum())} of {len(self)}" if self.caution.any() else ""
-        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source}{doubt}{note})"
+        of = "" if self.support_of is None else f", of {self.support_of}"
+        return f"Estimates([{shown}{more}], n_records={self.n_records}, stderr of the {source}{doubt}{of}{note})"

@@ -123,11 +123,13 @@ def _check_types(raw: object, reports: object) -> None:
 
 def _record_sizes(raw: Baskets, reports: Reports) -> Strata:
     """The size of each record as an observer sees it, or else its true size."""
-    stated = reports.record_sizes
+    stated, plan = reports.record_sizes, reports.plan
     if stated is None:
         return raw.sizes.astype(np.int32)
-    limit = reports.plan.max_size if reports.plan.unit.longer == "sample" else None
-    is_wrong = stated != (raw.sizes if limit is None else np.minimum(raw.sizes, limit))
+    limit = plan.max_size if plan.unit.longer == "sample" and plan.unit.state_sizes_to is None else None
+    expected = raw.sizes if limit is None else np.minimum(raw.sizes, limit)
+    stated = np.where(stated < 0, expected, stated).astype(np.int32)  # those that state none
+    is_wrong = stated != expected
     if is_wrong.any():
         raise DataError(
             f"The size in report {int(np.argmax(is_wrong)) + 1} must be the size of its raw record, got another.",

@@ -10,7 +10,7 @@ from bosket.cli.inputs.attributes import add_table, check_table
 from bosket.cli.inputs.files import STANDARD_INPUT, check_output, domain_text, write_text
 from bosket.cli.inputs.mechanisms import add_mechanism, check_mechanism, make_mechanism, mechanism_files, settled
 from bosket.cli.inputs.named import check_made_by
-from bosket.cli.inputs.options import Commands, add_command, add_input, add_seed, clash, whole
+from bosket.cli.inputs.options import Commands, add_command, add_input, add_seed, clash, positive, whole
 from bosket.cli.inputs.raw import check_kind, read_raw
 from bosket.cli.views.console import Work, say, say_lines
 from bosket.errors import DataError
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from bosket.mechanisms.base import Records
     from bosket.plan import Plan
 
-_SET_BY_PLAN = ("items", "max_size", "longer", "write_plan")
-_OF_BASKETS = ("items", "max_size", "longer")
+_UNIT = ("max_size", "longer", "state_sizes_to", "size_epsilon")
+_SET_BY_PLAN = ("items", *_UNIT, "write_plan")
+_OF_BASKETS = ("items", *_UNIT)
 
 
 def add_parser(commands: Commands) -> None:
@@ -47,7 +48,20 @@ def add_parser(commands: Commands) -> None:
         "--longer",
         choices=("refuse", "sample"),
         help="records beyond --max-size, or beyond the sizes file: refuse them (default), or sample so many of their "
-        "items first",
+        "items first; supports are then of records as sampled, unless --state-sizes-to is given",
+    )
+    group.add_argument(
+        "--state-sizes-to",
+        type=whole("state_sizes_to", 2),
+        metavar="L",
+        help="with --longer sample: reports state the size of a sampled record, in the clear, so that supports are of "
+        "whole records; those of more than L items are refused",
+    )
+    group.add_argument(
+        "--size-epsilon",
+        type=positive("size_epsilon"),
+        metavar="E",
+        help="randomize that size first, with this epsilon, which adds to that of the record",
     )
     add_table(command)
 
@@ -139,7 +153,15 @@ def _make_plan(options: argparse.Namespace, raw: Records) -> Plan:
             "There are no items to randomize: all records are empty.", hint="Declare the domain with --items."
         )
     mechanism = make_mechanism(options, domain)
-    unit = unit_for(mechanism, domain, raw, max_size=options.max_size, longer=options.longer or "refuse")
+    unit = unit_for(
+        mechanism,
+        domain,
+        raw,
+        max_size=options.max_size,
+        longer=options.longer or "refuse",
+        state_sizes_to=options.state_sizes_to,
+        size_epsilon=options.size_epsilon,
+    )
     if not unit.is_declared:
         say(
             f"note: reports state the size of their record; the largest, {count_text(unit.max_size or 0, 'item')}, was "

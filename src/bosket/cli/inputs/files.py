@@ -105,7 +105,9 @@ def say_reports(reports: Collected, shown: str) -> None:
             say(f"  privacy of one {' '.join(line.split())}")
     limit = reports.plan.max_size
     if reports.plan.unit.longer == "sample" and limit is not None:
-        say(f"  longer records were sampled down to {count_text(limit, 'item')} first: supports are of these")
+        stated = reports.plan.unit.state_sizes_to is not None
+        of = "reports state their size, and supports are of whole records" if stated else "supports are of these"
+        say(f"  longer records were sampled down to {count_text(limit, 'item')} first: {of}")
     if reports.is_simulation:
         say(f"  warning: the reports are {reports.randomness}")
 

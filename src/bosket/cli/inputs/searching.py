@@ -138,6 +138,8 @@ def _say_found(found: FrequentItemsets) -> None:
             say(f"note: {found.notes[name]}")
     if found.provenance.model is not None:
         say(f"model: {found.provenance.model}")
+    if found.provenance.support_of is not None:
+        say(f"note: supports are those of {found.provenance.support_of} (the column support_of in files)")
 
 
 def deliver(

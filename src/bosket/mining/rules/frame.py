@@ -23,6 +23,7 @@ from bosket.mining.rules.query import Query
 from bosket.mining.rules.significance import check_testable, tests_in_family
 from bosket.mining.rules.splits import Families, Rules
 from bosket.mining.rules.template import RuleTemplate, Shape
+from bosket.mining.support_of import support_of_column
 from bosket.progress import Meter, Progress
 from bosket.statistics.multiple import adjust as adjusted
 from bosket.threads import parallel_map, slices
@@ -87,6 +88,7 @@ def association_rules(  # what users of such functions expect to write
     m_low, m_high, and ``caution``, which names the measures whose interval should not be trusted in this row, separated
     by commas: what they rest on is less than four standard errors above 0, or few reports or people decide, or the
     measure is not smooth there.  Exact data have no errors, and none of these columns without ``sampling``.
+    Where records may have been cut before they were randomized, ``support_of`` says what supports are of.
 
     Values are not clipped, ratios of estimates are slightly biased, and nothing but ``fcr`` corrects for selection: of
     many rules the best looking are the luckiest.  A ratio whose denominator is less than two standard errors above 0
@@ -140,6 +142,7 @@ def _frame(found: FrequentItemsets, query: Query, on_progress: Progress | None) 
     columns = _columns(source, query, passed.rules.take(order), judged.level, on_progress)
     if passed.p_value is not None:
         columns["p_value"], columns["p_adjusted"] = passed.p_value[order], judged.p_adjusted[order]
+    columns |= support_of_column(found.provenance, len(order))
     frame = pd.DataFrame(columns, copy=False)
     frame.attrs["about"] = _about(found, query, passed.number, judged)
     return frame
