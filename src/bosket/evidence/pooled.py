@@ -8,7 +8,7 @@ from bosket.errors import DataError, PlanMismatchError
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
 from bosket.evidence.laws import law_of_answers
-from bosket.evidence.of import Model, checked_model, provenance_of
+from bosket.evidence.of import Model, checked_model, provenance_of, without_if_too_large
 from bosket.evidence.provenance import Provenance
 from bosket.evidence.sampled import SampledEvidence
 from bosket.mechanisms.questions.ask import Ask
@@ -43,7 +43,9 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
     channel = AskChannel(phases[0].channel.domain, Design(questions, shares), asked[0].gamma)
     unbiased = AnswersEvidence(channel, numbers, provenance=_provenance(phases))
     law = checked_model(model)
-    return unbiased if law is None else law_of_answers(unbiased, law)
+    if law is None:
+        return unbiased
+    return without_if_too_large(lambda: law_of_answers(unbiased, law), unbiased, model)
 
 
 def _ask_of(phase: Reports | Tally) -> Ask:
