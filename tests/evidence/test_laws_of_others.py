@@ -33,7 +33,7 @@ def test_wide_questions_are_read_without_a_law() -> None:
     reports = one_answer_each(bk.Design.of_size(domain := yes_or_no(16), 14), domain)
     with memory_within(800 << 20):
         assert isinstance(evidence_of(reports), AnswersEvidence)
-        with pytest.raises(bk.ParameterError, match="1048576 answers of all questions"):
+        with pytest.raises(bk.ParameterError, match="262144 answers of all questions"):
             evidence_of(reports, model="log-linear")
 
 
@@ -91,6 +91,18 @@ def test_an_order_that_takes_too_much_is_left_out(monkeypatch: pytest.MonkeyPatc
     assert isinstance(evidence_of(reports), AnswersEvidence)
 
 
+def test_itemsets_times_answers_are_counted_before_they_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = evidence_of(one_answer_each(bk.Design.pairs(domain := yes_or_no(4)), domain))
+    assert isinstance(evidence, FittedEvidence)
+    looks = 6 * 4 * 8
+    monkeypatch.setattr("bosket.evidence.fitted._MOST_LOOKS", looks - 1)
+    with pytest.raises(bk.TooManyCandidatesError, match=f"8 itemsets of 1 item, .* {looks} numbers") as caught:
+        bk.mine(evidence, min_support=0.01, max_size=1)
+    assert (caught.value.number, caught.value.limit, caught.value.level) == (looks, looks - 1, 1)
+    monkeypatch.setattr("bosket.evidence.fitted._MOST_LOOKS", looks)
+    assert bk.mine(evidence, min_support=0.01, max_size=1)
+
+
 def test_wide_questions_are_not_made_of_their_features() -> None:
     """A matrix of 8192 rows and columns for each of 560 questions took 286 GB."""
     wide, narrow = (list(combinations(range(16), size)) for size in (13, 3))
@@ -99,6 +111,15 @@ def test_wide_questions_are_not_made_of_their_features() -> None:
     assert not Room((2,) * 16, narrow, 560 << 3, 3).by_margins
     assert Room((2,) * 16, narrow, 560 << 3, 3).is_enough
     assert not Room((4,) * 8, list(combinations(range(8), 5)), 56 << 10, 3).is_enough, "minutes for each step"
+
+
+def test_phases_of_more_people_than_a_share_has_bits_are_pooled() -> None:
+    """Their shares were refused, which nobody had given."""
+    reports = one_answer_each(bk.Design([["q0"]]), domain := yes_or_no(1))
+    one = bk.Tally.of(reports)
+    many = bk.Tally._made(one.plan, one.rows.copy(), np.array([1 << 40]), "secure")
+    assert bk.pool(many, model=None).n_records == 1 << 40
+    assert bk.estimate(bk.pool(many), [{domain.labels[0]}]).value[0] == pytest.approx(1, abs=1e-5)
 
 
 def test_answers_that_no_law_can_be_computed_from() -> None:

@@ -24,6 +24,7 @@ from bosket.errors import ParameterError
 from bosket.evidence.base import Evidence, Family
 from bosket.evidence.carried import Carried
 from bosket.evidence.concentration import carried_in_lists
+from bosket.evidence.counts import too_many_looks
 from bosket.evidence.kept import Kept, Level, Truths
 from bosket.models.features import Subset as Attributes
 from bosket.models.laws import FittedLaw, Margins
@@ -43,9 +44,10 @@ _HELD = 1 << 28  # bytes of margins that all laws together keep
 _AT_ONCE = 1 << 22  # numbers that covariances are made of at a time
 MOST_BLOCKS = 256
 """Laws of a table of many attributes: some fifty that are yes or no."""
-_MOST_ANSWERS = 1 << 20  # of all questions
+_MOST_ANSWERS = 1 << 18  # of all questions
 _MOST_SEEN = 1 << 19  # questions, seen from blocks
-_MOST_LISTED = 1 << 25  # questions times the answers of the one that has most
+_MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
+_MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
 
@@ -253,9 +255,12 @@ class FittedFamily(Family):
     @cached_property
     def whole(self) -> Level:
         """With what a few answers carry: how far one more of each moves the law, question by question."""
-        level = super().whole
         if not self.rows.shape[1]:
-            return level
+            return super().whole
+        n_looks = sum(alike.n_listed * len(alike.rows) for alike in self._alike)
+        if n_looks > _MOST_LOOKS:
+            raise too_many_looks(len(self.rows), n_looks, _MOST_LOOKS, level=self.rows.shape[1])
+        level = super().whole
         found = Carried.together(part for alike in self._alike for part in self._carried(alike))
         return replace(level, carried=found)
 
@@ -313,6 +318,12 @@ class _Alike:
                 place = np.ravel_multi_index(tuple(self.values[:, column] for column in columns), shape)
                 self.found[mask] = self.law.margin(about), place
         return self.found[mask]
+
+    @property
+    def n_listed(self) -> int:
+        """Numbers that are looked at for one itemset: questions times the answers of the one that has most."""
+        widths = [len(one.shown) for one in self.law.fit.basis.likelihood.answered]
+        return len(widths) * max(widths, default=0)
 
     def share(self, mask: int) -> Floats:
         at = self._at(mask)

@@ -39,7 +39,9 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
         counts = phase.counts if isinstance(phase, Tally) else None
         numbers += histograms(phase.channel.sizes, phase.batch, counts)
     assert isinstance(phases[0].channel, AskChannel)
-    shares = [max(1, int(one.sum())) for one in numbers]
+    asked_of = [int(one.sum()) for one in numbers]
+    shift = max(0, max(asked_of).bit_length() - 32)  # tallies may count more people than a share has bits
+    shares = [max(1, number >> shift) for number in asked_of]
     channel = AskChannel(phases[0].channel.domain, Design(questions, shares), asked[0].gamma)
     unbiased = AnswersEvidence(channel, numbers, provenance=_provenance(phases))
     law = checked_model(model)

@@ -16,7 +16,7 @@ from bosket.models.features import Subset
 
 MOST_TERMS = 3000
 """Coefficients of a law with interactions of three attributes."""
-MOST_NUMBERS = 1 << 27
+MOST_NUMBERS = 1 << 26
 """Derivatives: of all answers by all coefficients."""
 MOST_WORK = 1 << 36
 """Multiplications of one step of scoring: some seconds on one core."""
