@@ -282,3 +282,34 @@ def test_a_plan_of_many_questions_is_read_in_bounded_memory() -> None:
         reports = plan.randomize(bk.Table.from_codes(np.zeros((50, 16), int), domain), rng=bk.Seeded(1))
         assert len(reports) == 50
         assert "one report counts" in str(plan.guarantee) or plan.guarantee.influence == ()
+
+
+def test_combinations_of_all_questions_are_counted_before_they_are_made() -> None:
+    """87 kB of JSON took 1.7 GB, and 2.8 MB would have taken 51."""
+    domain = bk.TableDomain([bk.Attribute(name, list(range(256))) for name in "ab"])
+    design = bk.Design([["a", "b"]] * 3000)
+    with (
+        memory_within(400 << 20),
+        pytest.raises(bk.ParameterError, match="16777216 combinations of values in all its questions"),
+    ):
+        bk.Plan(domain, bk.Ask(design, gamma=19))
+
+
+def test_a_question_about_thousands_of_attributes_is_refused_in_few_words() -> None:
+    """Their combinations have a number of thousands of digits, and their names may be long."""
+    names = [f"{at}{'x' * 1000}" for at in range(15_000)]
+    domain = bk.TableDomain([bk.Attribute(name, ["no", "yes"]) for name in names])
+    for about, match in ((names, "65536 combinations"), (["y" * 10**6], "attributes of the table")):
+        with pytest.raises(bk.ParameterError, match=match) as caught:
+            bk.Plan(domain, bk.Ask(bk.Design([about]), gamma=19))
+        assert len(str(caught.value)) < 500
+
+
+def test_answers_of_one_hash_value_are_refused_before_they_are_told_apart() -> None:
+    """Whole numbers that are alike modulo 2^61 - 1 took a time like their square: a minute."""
+    started = time.process_time()
+    with pytest.raises(bk.ParameterError, match="numbered from 0"):
+        bk.Question(("a",), tuple(at * (2**61 - 1) for at in range(2**16)))
+    with pytest.raises(bk.ParameterError, match="at most 65536"):
+        bk.Question(("a",), tuple(range(2**16 + 1)))
+    assert time.process_time() - started < 5

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
@@ -379,3 +380,34 @@ def test_stated_errors_bound_those_of_baskets_that_are_cut(epsilon: float, by: s
     values, errors = (np.array([getattr(run, name)[0] for run in runs]) for name in ("value", "stderr"))
     assert errors.mean() > 0.85 * values.std(ddof=1)  # five standard errors of a spread below it
     assert (np.abs(values - 0.5) < 1.96 * errors).mean() >= 0.9
+
+
+def one_hash_value(number: int) -> list[tuple[int, int]]:
+    """Pairs of whole numbers whose frozensets have one hash value, though the numbers have each their own."""
+    inverse, mask = pow(3644798167, -1, 1 << 64), (1 << 64) - 1
+    pairs: list[tuple[int, int]] = []
+    one = 1
+    while len(pairs) < number:
+        one += 1
+        mixed = (one ^ 89869747 ^ one << 16) * 3644798167 & mask  # what CPython adds up, modulo 2
+        left = ((mixed ^ 0x123456789ABCDEF) * inverse & mask) ^ 89869747
+        other = 0
+        for shift in range(0, 64, 16):  # the number that is left, if it is xored with itself times 2^16
+            other |= (left >> shift & 0xFFFF ^ (other >> shift - 16 & 0xFFFF if shift else 0)) << shift
+        if 10**9 < other < 2**61 - 1:
+            pairs.append((one, other))
+    assert len({hash(frozenset(pair)) for pair in pairs}) == 1
+    return pairs
+
+
+def test_candidates_that_were_chosen_to_be_told_apart_slowly() -> None:
+    """65 536 of one hash value took two minutes: labels are refused, and itemsets compared by numbers of labels."""
+    started = time.process_time()
+    with pytest.raises(bk.DataError, match="64 labels have the same hash value"):
+        bk.AskBaskets(epsilon=1, length=2, candidates=[[at * (2**61 - 1)] for at in range(2**16)])  # type: ignore[arg-type]
+    pairs = one_hash_value(20_000)
+    assert bk.AskBaskets(epsilon=1, length=2, candidates=tuple(pairs)).candidates == tuple(pairs)
+    assert time.process_time() - started < 5
+    for wrong in ([*pairs[:3], pairs[0][::-1]], [(1, 1)], [(1, 2, 3, 4)], [()]):
+        with pytest.raises(bk.ParameterError, match="different itemsets"):
+            bk.AskBaskets(epsilon=1, length=2, candidates=wrong)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import bosket as bk
 from bosket.mechanisms import RecordChannel
 from bosket.mechanisms.foreseen import enumerated_accuracy
 from bosket.privacy.accuracy import Accuracy
+from tests.fuzz.budget import memory_within
 
 PROBABILITIES = st.floats(0.02, 0.98).map(lambda value: round(value, 3))
 KEEPS = st.lists(
@@ -98,3 +99,19 @@ def test_many_attributes_take_no_time() -> None:
     for mechanism in (bk.GammaDiagonal(gamma=2.0**60), bk.Ask(bk.Design.pairs(domain), gamma=19)):
         assert mechanism.accuracy(domain)
     assert time.perf_counter() - started < 20, "two seconds by themselves"
+
+
+@pytest.mark.parametrize(("attributes", "values"), [(2, 300), (100, 256)])
+def test_hopeless_reports_are_refused_as_such_however_many_answers_a_design_would_have(
+    attributes: int, values: int
+) -> None:
+    """A design that is suggested instead may have too many answers: that is no fault of the reports.
+
+    Of a hundred attributes its questions took 2.6 GB before they were counted.
+    """
+    domain = bk.TableDomain([bk.Attribute(f"a{at}", list(range(values))) for at in range(attributes)])
+    plan = bk.Plan(domain, bk.Flip(keep=0.5001))
+    with pytest.warns(bk.HopelessPlanWarning):
+        reports = plan.randomize(bk.Table.from_codes(np.zeros((5, attributes), int), domain), rng=bk.Seeded(1))
+    with memory_within(500 << 20), pytest.raises(bk.HopelessError, match="Nothing can be seen in 5 reports"):
+        bk.mine(reports, min_support=0.1)

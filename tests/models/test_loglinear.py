@@ -12,8 +12,9 @@ from scipy import optimize
 
 from bosket.models.features import Features, contrasts
 from bosket.models.laws import FittedLaw
-from bosket.models.loglinear import Answered, FeatureBasis, Likelihood, LogLinear, fit, n_terms
+from bosket.models.loglinear import Answered, FeatureBasis, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard
+from bosket.models.room import n_terms
 
 SHAPE = (2, 3, 4)
 Floats = npt.NDArray[np.float64]
@@ -74,7 +75,7 @@ def test_features_made_a_few_cells_at_a_time(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_slopes_are_derivatives(order: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all answers: to plain questions, to merged ones, and to one about everything; made in both ways."""
-    monkeypatch.setattr("bosket.models.loglinear._FEW_PARTS", few)
+    monkeypatch.setattr("bosket.models.room.FEW_PARTS", few)
     law = a_law()
     merged = Answered((0, 1), np.array([0, 1, 1, 2, 2, 0]), np.array([5.0, 4.0, 3.0]), 0.8, np.full(3, 0.2 / 3))
     parts = [heard(law, SHAPE, about, 1000) for about in ((0,), (1, 2), (0, 1, 2))]

@@ -192,6 +192,19 @@ def check_hashes(labels: Sequence[Hashable]) -> None:
     """Refuse labels, none of them given twice, that were chosen to be looked up slowly: in a time like their square."""
     hashes = np.sort(np.fromiter(map(hash, labels), np.int64, len(labels)))
     if (hashes[_SAME_HASH:] == hashes[:-_SAME_HASH]).any():
-        raise DataError(
-            f"More than {_SAME_HASH} labels have the same hash value, so they cannot be told apart quickly."
-        )
+        raise _crowded()
+
+
+def check_crowds(labels: Iterable[Hashable]) -> None:
+    """The same for labels that may be given several times, each of which counts once."""
+    crowds: dict[int, list[Hashable]] = {}
+    for label in labels:
+        crowd = crowds.setdefault(hash(label), [])
+        if label not in crowd:
+            crowd.append(label)
+        if len(crowd) > _SAME_HASH:
+            raise _crowded()
+
+
+def _crowded() -> DataError:
+    return DataError(f"More than {_SAME_HASH} labels have the same hash value, so they cannot be told apart quickly.")

@@ -40,3 +40,16 @@ def too_many_answers(n_itemsets: int, number: int, limit: int, *, level: int) ->
         hint="Ask for fewer items, or, where mine is asked, raise max_candidates: there may be "
         f"{COUNTS_A_CANDIDATE} times as many counts.",
     )
+
+
+def too_many_looks(n_itemsets: int, number: int, limit: int, *, level: int) -> TooManyCandidatesError:
+    """The refusal to ask of so many itemsets how far each of so many answers moves them."""
+    items = "1 item" if level == 1 else f"{level} items"
+    return TooManyCandidatesError(
+        f"There are {n_itemsets:,} itemsets of {items}, of which every answer that a law was fitted to is looked at: "
+        f"{number:,} numbers, more than {limit:,}.",
+        level=level,
+        number=number,
+        limit=limit,
+        hint="Ask for a larger min_support or a smaller max_size, or read the answers without a law: model=None.",
+    )

@@ -24,14 +24,16 @@ from bosket.errors import ParameterError
 from bosket.evidence.base import Evidence, Family
 from bosket.evidence.carried import Carried
 from bosket.evidence.concentration import carried_in_lists
+from bosket.evidence.counts import too_many_looks
 from bosket.evidence.kept import Kept, Level, Truths
 from bosket.models.features import Subset as Attributes
 from bosket.models.laws import FittedLaw, Margins
-from bosket.models.loglinear import MOST_TERMS, Fit, Likelihood, LogLinear, fit, n_terms
+from bosket.models.loglinear import Fit, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard, alike_together
+from bosket.models.room import MOST_TERMS, n_terms, not_settled, too_large
 from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
-from bosket.threads import one_thread_of_blas, parallel_map
+from bosket.threads import apart, one_thread_of_blas, parallel_map
 
 MOST_CELLS = 1 << 16
 """Cells of a law."""
@@ -40,6 +42,12 @@ BLOCK_CELLS = 1 << 10
 _BLOCK_TERMS = 800  # coefficients of the law of one of many blocks with interactions of three attributes
 _HELD = 1 << 28  # bytes of margins that all laws together keep
 _AT_ONCE = 1 << 22  # numbers that covariances are made of at a time
+MOST_BLOCKS = 256
+"""Laws of a table of many attributes: some fifty that are yes or no."""
+_MOST_ANSWERS = 1 << 18  # of all questions
+_MOST_SEEN = 1 << 19  # questions, seen from blocks
+_MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
+_MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
 
@@ -58,6 +66,7 @@ class FittedEvidence(Evidence):
         self.sizes = tuple(int(size) for size in domain.sizes)
         self._laws: dict[Attributes, FittedLaw] = {}
         self._fits: dict[Attributes, tuple[Fit, ...]] = {}
+        self._refuse_too_much()
         self.provenance = replace(unbiased.provenance, model=self._described())
 
     @cached_property
@@ -72,6 +81,18 @@ class FittedEvidence(Evidence):
             return [self.asked]
         return covering_blocks(self.asked, self.sizes, BLOCK_CELLS)
 
+    def _refuse_too_much(self) -> None:
+        """Questions that come from others may be many, and have many answers."""
+        n_answers = sum(len(one.shown) for one in self.heard)
+        if n_answers > _MOST_ANSWERS:
+            raise too_large(f"a law is fitted to at most {_MOST_ANSWERS} answers of all questions, got {n_answers}")
+        n_blocks = len(self.blocks)
+        if n_blocks > 1 and n_blocks * len(self.heard) > _MOST_SEEN:
+            raise too_large(
+                f"laws of {n_blocks} blocks of attributes are fitted to at most {_MOST_SEEN // n_blocks} questions, "
+                f"got {len(self.heard)}"
+            )
+
     def law(self, attributes: Attributes) -> FittedLaw:
         """The law that speaks of these attributes."""
         self.prepare([attributes])
@@ -85,10 +106,15 @@ class FittedEvidence(Evidence):
         """Fit the laws that speak of these sets of attributes, on all cores."""
         blocks = sorted({self._block_of(kind) for kind in kinds} - self._laws.keys())
         with one_thread_of_blas():
-            for block, fits in zip(blocks, parallel_map(self._fitted, blocks), strict=True):
+            for block, fits in zip(blocks, self._all_fitted(blocks), strict=True):
                 self._fits[block] = fits
                 best = max(fits, key=lambda one: one.score)
                 self._laws[block] = FittedLaw(block, best, self.n_records, hold=_HELD // len(self.blocks))
+
+    def _all_fitted(self, blocks: Sequence[Attributes]) -> list[tuple[Fit, ...]]:
+        if len(blocks) != 1:
+            return parallel_map(self._fitted, blocks)
+        return [apart(lambda: self._fitted(blocks[0]))]  # a large law takes long, and Ctrl-C should not
 
     def _fitted(self, block: Attributes) -> tuple[Fit, ...]:
         parts = alike_together(part for one in self.heard if (part := one.seen_from(block)) is not None)
@@ -97,8 +123,11 @@ class FittedEvidence(Evidence):
         widest = max(min(3, likelihood.widest), 1)
         orders = range(1, widest + 1) if self.model.order is None else [min(self.model.order, len(block))]
         bounds = [MOST_TERMS, MOST_TERMS, most]
-        found = [fit(likelihood, order) for order in orders if n_terms(likelihood.shape, order) <= bounds[order - 1]]
-        if not found:
+        widths = [len(one.shown) for one in likelihood.answered]
+        if len(widths) * max(widths, default=0) > _MOST_LISTED:
+            raise too_large(f"a law of {len(widths)} questions, one of them of {max(widths)} answers, takes too much")
+        few = [order for order in orders if n_terms(likelihood.shape, order) <= bounds[order - 1]]
+        if not few:
             number = n_terms(likelihood.shape, orders[0])
             raise ParameterError(
                 f"The 'model' parameter must be None for a law of more than {bounds[orders[0] - 1]} coefficients, "
@@ -107,6 +136,12 @@ class FittedEvidence(Evidence):
                 value=number,
                 hint="Merge values, or give a smaller order.",
             )
+        found = [fit(likelihood, order) for order in few if likelihood.room(order).is_enough]
+        if not found:
+            terms, n = n_terms(likelihood.shape, few[0]), len(likelihood.shown)
+            raise too_large(f"a law of {terms} coefficients and {n} answers to {len(widths)} questions takes too much")
+        if not all(np.isfinite(one.law).all() and math.isfinite(one.score) for one in found):
+            raise not_settled()
         best = max(found, key=lambda one: one.score)
         best.errors  # noqa: B018  # made here, where several blocks are at work
         if len(self.blocks) == 1:
@@ -220,9 +255,12 @@ class FittedFamily(Family):
     @cached_property
     def whole(self) -> Level:
         """With what a few answers carry: how far one more of each moves the law, question by question."""
-        level = super().whole
         if not self.rows.shape[1]:
-            return level
+            return super().whole
+        n_looks = sum(alike.n_listed * len(alike.rows) for alike in self._alike)
+        if n_looks > _MOST_LOOKS:
+            raise too_many_looks(len(self.rows), n_looks, _MOST_LOOKS, level=self.rows.shape[1])
+        level = super().whole
         found = Carried.together(part for alike in self._alike for part in self._carried(alike))
         return replace(level, carried=found)
 
@@ -281,6 +319,12 @@ class _Alike:
                 self.found[mask] = self.law.margin(about), place
         return self.found[mask]
 
+    @property
+    def n_listed(self) -> int:
+        """Numbers that are looked at for one itemset: questions times the answers of the one that has most."""
+        widths = [len(one.shown) for one in self.law.fit.basis.likelihood.answered]
+        return len(widths) * max(widths, default=0)
+
     def share(self, mask: int) -> Floats:
         at = self._at(mask)
         return np.full(len(self.rows), float(mask == 0)) if at is None else at[0].share[at[1]]
@@ -302,11 +346,17 @@ class _Alike:
 def covering_blocks(attributes: Attributes, sizes: Sequence[int], most_cells: int) -> list[Attributes]:
     """Blocks that together hold any three of the attributes, of ``most_cells`` cells unless three have more.
 
-    Made one by one: from the first three attributes that no block holds, with those that bring most others.
+    Made one by one: from the first three attributes that no block holds, with those that bring most others.  More than
+    ``MOST_BLOCKS`` are refused; where there must be more, since each holds few attributes, before any is made.
     """
+    widest = max(3, most_cells.bit_length() - 1)  # attributes of a block, at most: they have two values at least
+    if math.comb(len(attributes), 3) > MOST_BLOCKS * math.comb(widest, 3):
+        raise _too_many_attributes(attributes)
     wanted = set(combinations(attributes, min(3, len(attributes))))
-    blocks = []
+    blocks: list[Attributes] = []
     while wanted:
+        if len(blocks) == MOST_BLOCKS:
+            raise _too_many_attributes(attributes)
         blocks.append(_block(wanted, attributes, sizes, most_cells))
         wanted -= set(combinations(blocks[-1], min(3, len(attributes))))
     return blocks
@@ -324,3 +374,7 @@ def _block(wanted: set[Attributes], attributes: Attributes, sizes: Sequence[int]
         if not left:
             return tuple(sorted(block))
         block.append(max(left, key=lambda at: (gain(at), -at)))
+
+
+def _too_many_attributes(attributes: Attributes) -> ParameterError:
+    return too_large(f"a table of {len(attributes)} attributes would need more than {MOST_BLOCKS} laws")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
@@ -61,7 +62,8 @@ def evidence_of(
     """What the data say about supports: of all items, or of those asked for, which takes less memory.
 
     ``model`` says whether a law is fitted to the reports: "log-linear", or a :class:`~bosket.LogLinear` with its order;
-    None for unbiased sums of their weights; "auto" for what the mechanism of the reports is made for.
+    None for unbiased sums of their weights; "auto" for what the mechanism of the reports is made for, and None where
+    that is a law which would take too much memory or time.
 
     Reports of so many strata that each item has its counts in them, more than ``max_counts`` in all, are refused before
     anything is counted: whoever sends one report of each size that a plan allows makes as many strata as there are
@@ -72,7 +74,7 @@ def evidence_of(
         unbiased = evidence_by(found.channel, found, items, max_counts)
         if law is None or (model == "auto" and not found.channel.read_together):
             return unbiased
-        return fitted_by(found.channel, found, unbiased, law)
+        return without_if_too_large(lambda: fitted_by(found.channel, found, unbiased, law), unbiased, model)
     if law is not None and model != "auto":
         raise ParameterError(
             f"The 'model' parameter must be None or 'auto' unless reports are given, got {shown(model)}.",
@@ -83,6 +85,16 @@ def evidence_of(
         return found
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
+
+
+def without_if_too_large(fitted: Callable[[], Evidence], unbiased: Evidence, model: Model) -> Evidence:
+    """A fitted law; under "auto", where nobody asked for one, none where it would be too large."""
+    try:
+        return fitted()
+    except ParameterError:
+        if model != "auto":
+            raise
+    return unbiased
 
 
 @singledispatch

@@ -8,7 +8,7 @@ from bosket.errors import DataError, PlanMismatchError
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
 from bosket.evidence.laws import law_of_answers
-from bosket.evidence.of import Model, checked_model, provenance_of
+from bosket.evidence.of import Model, checked_model, provenance_of, without_if_too_large
 from bosket.evidence.provenance import Provenance, together
 from bosket.evidence.sampled import SampledEvidence
 from bosket.mechanisms.questions.ask import Ask
@@ -39,11 +39,15 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
         counts = phase.counts if isinstance(phase, Tally) else None
         numbers += histograms(phase.channel.sizes, phase.batch, counts)
     assert isinstance(phases[0].channel, AskChannel)
-    shares = [max(1, int(one.sum())) for one in numbers]
+    asked_of = [int(one.sum()) for one in numbers]
+    shift = max(0, max(asked_of).bit_length() - 32)  # tallies may count more people than a share has bits
+    shares = [max(1, number >> shift) for number in asked_of]
     channel = AskChannel(phases[0].channel.domain, Design(questions, shares), asked[0].gamma)
     unbiased = AnswersEvidence(channel, numbers, provenance=_provenance(phases))
     law = checked_model(model)
-    return unbiased if law is None else law_of_answers(unbiased, law)
+    if law is None:
+        return unbiased
+    return without_if_too_large(lambda: law_of_answers(unbiased, law), unbiased, model)
 
 
 def _ask_of(phase: Reports | Tally) -> Ask:

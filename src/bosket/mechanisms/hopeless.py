@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 
 from bosket.data import Domain, TableDomain
 from bosket.errors import BosketError
-from bosket.mechanisms.base import Mechanism
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.baskets import MOST_EPSILON
 from bosket.mechanisms.questions.designs import Design
@@ -42,8 +42,7 @@ def instead(domain: Domain, epsilon: float, single: Accuracy, people: int) -> st
 
 def _other_plan(domain: Domain, epsilon: float, people: int) -> str:
     if isinstance(domain, TableDomain):
-        for name, mechanism in _questions(domain, epsilon):
-            found = mechanism.accuracy(domain)
+        for name, found in _questions(domain, epsilon):
             if found and not found[0].is_hopeless(people):
                 return (
                     f"{name} asks each person one question with the same epsilon for the whole record: the standard "
@@ -78,17 +77,16 @@ def _by_item(people: int) -> str:
     )
 
 
-def _questions(domain: TableDomain, epsilon: float) -> Iterator[tuple[str, Mechanism]]:
-    """Designs for a table with their names, those that see most first."""
+def _questions(domain: TableDomain, epsilon: float) -> Iterator[tuple[str, tuple[Accuracy, ...]]]:
+    """Designs for a table by name, those that see most first, and what they see; none that has too many answers."""
     if not 0 < epsilon < math.log(2.0**1000):
         return  # no promise to keep
     gamma, n = math.exp(epsilon), len(domain.attributes)
     for name, size in (("Design.pairs(domain)", 2), ("Design.of_size(domain, 1)", 1)):
         if n >= size and math.comb(n, size) <= _MOST_QUESTIONS:
-            try:
-                yield f"Ask({name}, gamma={rounded_down(gamma)})", Ask(Design.of_size(domain, size), gamma)
-            except BosketError:
-                continue
+            with suppress(BosketError):
+                found = Ask(Design.of_size(domain, size), gamma).accuracy(domain)
+                yield f"Ask({name}, gamma={rounded_down(gamma)})", found
 
 
 def least_keep(people: int) -> float:

@@ -52,7 +52,7 @@ def mine(
     items           look at these items only (all, if not given)
     model           "log-linear", or a LogLinear with its order: a law of the whole table is fitted to all reports, and
                     supports are its margins; None: unbiased estimates, each by itself; "auto": a law for reports of
-                    Ask, which are made to be read together, and none for others
+                    Ask, which are made to be read together, and none for others, or where it would be too large
     on_progress     called with a LevelProgress about every second or more often; its ``seconds`` say how long the stage
                     at hand will take, before it begins, and what the callable raises ends the search
 

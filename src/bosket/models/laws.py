@@ -22,6 +22,7 @@ from scipy import linalg
 
 from bosket.models.features import Subset
 from bosket.models.loglinear import Fit
+from bosket.models.room import not_settled
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
 
@@ -71,7 +72,10 @@ class FittedLaw:
         precision, covariance = np.diag(known.precision), known.covariance
         n = self.basis.n_terms
         complete = self.n_records * (self._moments[1][:n] - np.outer(self._means, self._means)) + precision
-        everything = linalg.inv(complete, check_finite=False)
+        try:
+            everything = linalg.inv(complete, check_finite=False)
+        except linalg.LinAlgError:
+            raise not_settled() from None
         both = everything - (covariance * known.precision) @ everything  # V F V_all, for V F = 1 - V diag(1 / s^2)
         result: Floats = covariance - both - both.T + np.outer(known.off, known.off)
         return result

@@ -34,6 +34,7 @@ from scipy import linalg
 
 from bosket.checks import check_integer
 from bosket.models.features import Features, Subset, contrasts, products
+from bosket.models.room import MOST_TERMS, Room, n_terms, not_settled
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
 
@@ -41,12 +42,9 @@ _LEAST, _MOST = 1e-6, 25.0  # of a scale, squared
 _LEAST_MAIN = 0.1  # of that of single attributes: values are never taken to be equally frequent
 _FIRST = (4.0, 0.1, 0.01)  # scales squared to begin with, by the number of attributes
 _MOST_STEPS = 100
-MOST_TERMS = 3000
-"""Coefficients of a law with interactions of three attributes."""
 _AT_MOST = (4.0, 1.0, 0.1)  # scales squared that errors begin with, by the number of attributes
 _WEAKER = 0.03  # scale squared of interactions of three attributes, in that of two, where no question tells
 _SPARSE = 0.5  # rho: how far scales near 0 are more probable, before
-_FEW_PARTS = 4000  # questions times subsets of attributes, up to which derivatives are made one by one
 _RENEWALS = 4  # of the scales, in one step of scoring
 _NEAR = 10.0  # gain of a step below which the mode is near, and the scales are learned
 _MANY_TERMS = 300  # beyond, scales are renewed once in a step: a factor of the matrix takes longer than its making
@@ -103,6 +101,10 @@ class Likelihood:
         self.n_asked = _joined([np.full(len(one.shown), one.n) for one in self.answered])
         self.others = [tuple(at for at in range(len(shape)) if at not in one.attributes) for one in self.answered]
 
+    def room(self, order: int) -> Room:
+        """What a law of this order takes."""
+        return Room(self.shape, [one.attributes for one in self.answered], len(self.shown), order)
+
     @cached_property
     def widest(self) -> int:
         """The attributes of the largest question."""
@@ -133,10 +135,10 @@ class FeatureBasis:
         self.order = order
         n = len(likelihood.shape)
         self.subsets = tuple(subset for size in range(1, order + 1) for subset in combinations(range(n), size))
-        n_cells = math.prod(likelihood.shape)
         asked = [one.attributes for one in likelihood.answered]
-        self.at_once = [math.prod(likelihood.shape[at] for at in one) * 4 > n_cells for one in asked]
-        self.has_few_parts = len(asked) * len(self.subsets) <= _FEW_PARTS
+        room = likelihood.room(order)
+        self.at_once = room.at_once
+        self.has_few_parts = room.by_margins
         more = {
             subset
             for one, whole in zip(asked, self.at_once, strict=True)
@@ -338,7 +340,10 @@ class _Around:
     def posterior(self, scales: Floats) -> _Normal:
         inverse = self.information.copy()
         inverse[np.diag_indices(len(inverse))] += np.repeat(1 / scales, self.basis.dims)
-        lower = linalg.cholesky(inverse, lower=True, check_finite=False)
+        try:
+            lower = linalg.cholesky(inverse, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            raise not_settled() from None
         root = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
         return _Normal(root @ (root.T @ self.pull), root, 2 * float(np.log(np.diag(lower)).sum()))
 
@@ -373,6 +378,7 @@ def _errors(fitted: Fit) -> CoefficientErrors:
     inner = fitted.basis
     n_attributes = len(inner.likelihood.shape)
     is_wider = inner.order < min(3, n_attributes) and n_terms(inner.likelihood.shape, inner.order + 1) <= MOST_TERMS
+    is_wider = is_wider and inner.likelihood.room(inner.order + 1).is_enough
     basis = FeatureBasis(inner.likelihood, inner.order + 1) if is_wider else inner
     c = np.zeros(basis.n_terms)
     c[: inner.n_terms] = fitted.coefficients
@@ -398,15 +404,6 @@ def _errors(fitted: Fit) -> CoefficientErrors:
     posterior = around.posterior(used)
     covariance = posterior.root @ posterior.root.T
     return CoefficientErrors(basis, np.repeat(1 / used, basis.dims), covariance, posterior.mode - c)
-
-
-def n_terms(shape: tuple[int, ...], order: int) -> int:
-    """The coefficients of a law of some order: elementary symmetric sums of the attributes' contrasts."""
-    sums = [1] + [0] * order
-    for size in shape:
-        for k in range(order, 0, -1):
-            sums[k] += sums[k - 1] * (size - 1)
-    return sum(sums[1:])
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,18 @@ the variance where nobody has A.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bosket.checks import shown
 from bosket.counting.base import Counts, ItemsetRows, Words
 from bosket.data import TableDomain
 from bosket.errors import DataError, ParameterError
@@ -62,27 +64,27 @@ class Asked:
         unknown = [name for name in question.attributes if name not in places]
         if unknown:
             raise ParameterError(
-                f"The 'design' parameter of Ask must ask about attributes of the table, got {unknown[0]!r}.",
+                f"The 'design' parameter of Ask must ask about attributes of the table, got {shown(unknown[0])}.",
                 parameter="design",
                 value=unknown[0],
-                hint=f"The attributes are {', '.join(map(repr, domain.names[:12]))}"
-                + (", ..." if len(domain.names) > 12 else "."),
+                hint=f"The attributes are {_listed(domain.names, 12)}.",
             )
         numbers = [places[name] for name in question.attributes]
         shape = tuple(int(domain.sizes[at]) for at in numbers)
-        n_cells = math.prod(shape)
-        if n_cells > MOST_ANSWERS:
+        n_cells = next((cells for cells in accumulate(shape, mul) if cells > MOST_ANSWERS), None)
+        if n_cells is not None:  # and not all of them: thousands of attributes have numbers of thousands of digits
             raise ParameterError(
                 f"The 'design' parameter of Ask must have questions of at most {MOST_ANSWERS} combinations of values, "
-                f"got {n_cells} of {', '.join(question.attributes)}.",
+                f"got {n_cells} or more of {_listed(question.attributes)}.",
                 parameter="design",
                 value=n_cells,
             )
+        n_cells = math.prod(shape)
         answers = np.arange(n_cells) if question.merged is None else np.array(question.merged)
         if len(answers) != n_cells:
             raise ParameterError(
                 f"The 'design' parameter of Ask must give an answer to each of the {n_cells} combinations of "
-                f"{', '.join(question.attributes)}, got {len(answers)}.",
+                f"{_listed(question.attributes)}, got {len(answers)}.",
                 parameter="design",
                 value=len(answers),
             )
@@ -95,7 +97,7 @@ class Asked:
         if self.n_answers < 2:
             raise ParameterError(
                 f"The 'design' parameter of Ask must have questions of two answers or more, got one of one answer, "
-                f"about {', '.join(question.attributes)}.",
+                f"about {_listed(question.attributes)}.",
                 parameter="design",
                 value=1,
             )
@@ -118,6 +120,28 @@ class Asked:
     def strides(self) -> tuple[int, ...]:
         """What a value of each attribute counts for in the number of a combination."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    """The first few names, in messages."""
+    return ", ".join(map(shown, names[:most])) + (", ..." if len(names) > most else "")
+
+
+def _asked_one_by_one(design: Design, domain: TableDomain, gamma: float) -> Iterator[Asked]:
+    """The questions of a design; refused as soon as they have too many combinations, before the rest are made."""
+    places = {name: at for at, name in enumerate(domain.names)}
+    n_cells = 0
+    for number, question in enumerate(design.questions, 1):
+        one = Asked(question, domain, places, gamma)
+        n_cells += len(one.answers)
+        if n_cells > _MOST_CELLS:
+            raise ParameterError(
+                f"The 'design' parameter of Ask must have at most {_MOST_CELLS} combinations of values in all its "
+                f"questions, got more in the first {number} of {len(design)}.",
+                parameter="design",
+                value=n_cells,
+            )
+        yield one
 
 
 @dataclass(frozen=True)
@@ -209,16 +233,7 @@ class AskChannel(Channel):
     def __init__(self, domain: TableDomain, design: Design, gamma: float) -> None:
         self.domain = domain
         self.design = design
-        places = {name: at for at, name in enumerate(domain.names)}
-        self.asked = tuple(Asked(one, domain, places, gamma) for one in design.questions)
-        n_cells = sum(len(one.answers) for one in self.asked)
-        if n_cells > _MOST_CELLS:
-            raise ParameterError(
-                f"The 'design' parameter of Ask must have at most {_MOST_CELLS} combinations of values in all its "
-                f"questions, got {n_cells}.",
-                parameter="design",
-                value=n_cells,
-            )
+        self.asked = tuple(_asked_one_by_one(design, domain, gamma))
         weights = design.weights
         self.shares = np.array(weights, float) / sum(weights)
         kinds = {one.n_answers: one for one in self.asked}.values()

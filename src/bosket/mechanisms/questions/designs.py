@@ -53,7 +53,10 @@ class Question:
         object.__setattr__(self, "attributes", names)
         if self.merged is not None:
             merged = tuple(check_integer("merged", one, least=0) for one in self.merged)
-            if set(merged) != set(range(len(set(merged)))):
+            if len(merged) > MOST_ANSWERS:
+                raise _refused("merged", f"answers of at most {MOST_ANSWERS} combinations", merged)
+            # large numbers are refused before they are hashed: they may have been chosen to have one hash value
+            if max(merged, default=0) >= len(merged) or set(merged) != set(range(len(set(merged)))):
                 raise _refused("merged", "answers numbered from 0, none left out", merged)
             object.__setattr__(self, "merged", merged)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bosket import strict_json
 from bosket.checks import check_choice, shown
-from bosket.data.domain import label_to_json, labels_from_json
+from bosket.data.domain import check_crowds, label_to_json, labels_from_json
 from bosket.errors import ParameterError
 from bosket.mechanisms.parameters import Kind
 
@@ -72,6 +72,18 @@ class Digest(Kind):
         return value[:12]
 
 
+def _are_different(itemsets: tuple[tuple[Hashable, ...], ...]) -> bool:
+    """Whether no itemset has a label twice, and no two have the same labels.
+
+    Labels that somebody chose to have one hash value are refused, and itemsets are compared by numbers of their
+    labels: the hash value of a frozenset can be chosen too, label by label.
+    """
+    check_crowds(label for one in itemsets for label in one)
+    numbers: dict[Hashable, int] = {}
+    rows = [tuple(sorted(numbers.setdefault(label, len(numbers)) for label in one)) for one in itemsets]
+    return all(len(set(row)) == len(row) for row in rows) and len(set(rows)) == len(rows)
+
+
 class Itemsets(Kind):
     """Itemsets by the labels of their items."""
 
@@ -90,8 +102,8 @@ class Itemsets(Kind):
         given = [] if is_text else list(value)
         if all(isinstance(one, Iterable) and not isinstance(one, str) for one in given):
             found = tuple(map(tuple, given))
-            is_sound = 0 < len(found) <= MOST_CANDIDATES and len(set(map(frozenset, found))) == len(found)
-            if is_sound and all(0 < len(set(one)) == len(one) <= MOST_SETS for one in found):
+            is_small = 0 < len(found) <= MOST_CANDIDATES and all(0 < len(one) <= MOST_SETS for one in found)
+            if is_small and _are_different(found):
                 return found
         raise ParameterError(f"The '{name}' parameter of {of} must be {self.must}.", parameter=name, value=shown(value))
 

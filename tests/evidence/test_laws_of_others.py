@@ -1,0 +1,139 @@
+"""Laws fitted to designs that somebody else wrote: read in bounded memory and time, or without a law."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of
+from bosket.mechanisms.payload import Batch
+from bosket.models.room import Room
+from tests.fuzz.budget import memory_within
+
+pytestmark = pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
+
+
+def yes_or_no(n: int) -> bk.TableDomain:
+    return bk.TableDomain([bk.Attribute(f"q{at}", ["no", "yes"]) for at in range(n)])
+
+
+def one_answer_each(design: bk.Design, domain: bk.TableDomain) -> bk.Reports:
+    """Everybody who was asked gave the first answer."""
+    plan = bk.Plan(domain, bk.Ask(design, gamma=1e6))
+    question = np.arange(len(design), dtype=np.int32)
+    return bk.Reports(plan, Batch({"question": question, "answer": np.zeros_like(question)}), randomness="secure")
+
+
+def test_wide_questions_are_read_without_a_law() -> None:
+    """120 questions of 16 384 answers, in 12 kB of JSON, took 100 GB; of 13 attributes, 280 GB."""
+    reports = one_answer_each(bk.Design.of_size(domain := yes_or_no(16), 14), domain)
+    with memory_within(800 << 20):
+        assert isinstance(evidence_of(reports), AnswersEvidence)
+        with pytest.raises(bk.ParameterError, match="262144 answers of all questions"):
+            evidence_of(reports, model="log-linear")
+
+
+def test_a_wide_question_beside_many_is_read_without_a_law() -> None:
+    """Answers are listed question by question, as many as the widest has."""
+    domain = yes_or_no(16)
+    narrow = [bk.Question(about, (0, 0, 0, 1)) for about in combinations(domain.names, 2)]
+    narrow += [bk.Question(about, (0, 1, 1, 1)) for about in combinations(domain.names, 2)]
+    narrow += [bk.Question(about) for about in combinations(domain.names, 3)]
+    reports = one_answer_each(bk.Design([domain.names, *narrow]), domain)
+    with memory_within(600 << 20):
+        assert isinstance(evidence_of(reports), AnswersEvidence)
+        with pytest.raises(bk.ParameterError, match="801 questions, one of them of 65536 answers"):
+            evidence_of(reports, model="log-linear")
+
+
+def test_a_table_of_many_attributes_is_read_without_laws_of_blocks() -> None:
+    """Of 120 attributes 280 840 triples were put into thousands of blocks, each fitted for seconds."""
+    reports = one_answer_each(bk.Design.pairs(domain := yes_or_no(120)), domain)
+    started = time.process_time()
+    assert isinstance(evidence_of(reports), AnswersEvidence)
+    for model in ("log-linear", bk.LogLinear(2)):
+        with pytest.raises(bk.ParameterError, match="120 attributes would need more than 256 laws"):
+            evidence_of(reports, model=model)
+    assert time.process_time() - started < 20
+
+
+def test_blocks_are_counted_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And questions seen from them, each of which takes a time of its own."""
+    domain = bk.TableDomain([bk.Attribute(name, list(range(8))) for name in "abcdefg"])
+    reports = one_answer_each(bk.Design.pairs(domain), domain)
+    assert isinstance(evidence_of(reports), FittedEvidence)
+    monkeypatch.setattr("bosket.evidence.fitted._MOST_SEEN", 700)
+    with pytest.raises(bk.ParameterError, match="at most 20 questions, got 21"):
+        evidence_of(reports, model="log-linear")
+    monkeypatch.setattr("bosket.evidence.fitted.MOST_BLOCKS", 30)
+    with pytest.raises(bk.ParameterError, match="more than 30 laws"):
+        evidence_of(reports, model="log-linear")
+
+
+def test_an_order_that_takes_too_much_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = one_answer_each(bk.Design.triples(domain := yes_or_no(6)), domain)
+    law = evidence_of(reports)
+    assert "of order 3" in str(law.provenance.model) or "at most 3 attributes" in str(law.provenance.model)
+    about = list(combinations(range(6), 3))
+    two, three = (Room((2,) * 6, about, 160, order).work for order in (2, 3))
+    assert two < three
+    monkeypatch.setattr("bosket.models.room.MOST_WORK", (two + three) // 2)
+    smaller = str(evidence_of(reports).provenance.model)
+    assert "log-linear" in smaller
+    assert "3" not in smaller.partition("interactions")[2].partition("log evidence")[0]
+    with pytest.raises(bk.ParameterError, match="41 coefficients and 160 answers to 20 questions takes too much"):
+        evidence_of(reports, model=bk.LogLinear(3))
+    monkeypatch.setattr("bosket.models.room.MOST_NUMBERS", 160 * 6 - 1)
+    assert isinstance(evidence_of(reports), AnswersEvidence)
+
+
+def test_itemsets_times_answers_are_counted_before_they_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = evidence_of(one_answer_each(bk.Design.pairs(domain := yes_or_no(4)), domain))
+    assert isinstance(evidence, FittedEvidence)
+    looks = 6 * 4 * 8
+    monkeypatch.setattr("bosket.evidence.fitted._MOST_LOOKS", looks - 1)
+    with pytest.raises(bk.TooManyCandidatesError, match=f"8 itemsets of 1 item, .* {looks} numbers") as caught:
+        bk.mine(evidence, min_support=0.01, max_size=1)
+    assert (caught.value.number, caught.value.limit, caught.value.level) == (looks, looks - 1, 1)
+    monkeypatch.setattr("bosket.evidence.fitted._MOST_LOOKS", looks)
+    assert bk.mine(evidence, min_support=0.01, max_size=1)
+
+
+def test_wide_questions_are_not_made_of_their_features() -> None:
+    """A matrix of 8192 rows and columns for each of 560 questions took 286 GB."""
+    wide, narrow = (list(combinations(range(16), size)) for size in (13, 3))
+    assert Room((2,) * 16, wide, 560 << 13, 2).by_margins
+    assert not Room((2,) * 16, narrow, 560 << 3, 2).by_margins
+    assert not Room((2,) * 16, narrow, 560 << 3, 3).by_margins
+    assert Room((2,) * 16, narrow, 560 << 3, 3).is_enough
+    assert not Room((4,) * 8, list(combinations(range(8), 5)), 56 << 10, 3).is_enough, "minutes for each step"
+
+
+def test_phases_of_more_people_than_a_share_has_bits_are_pooled() -> None:
+    """Their shares were refused, which nobody had given."""
+    reports = one_answer_each(bk.Design([["q0"]]), domain := yes_or_no(1))
+    one = bk.Tally.of(reports)
+    many = bk.Tally._made(one.plan, one.rows.copy(), np.array([1 << 40]), "secure")
+    assert bk.pool(many, model=None).n_records == 1 << 40
+    assert bk.estimate(bk.pool(many), [{domain.labels[0]}]).value[0] == pytest.approx(1, abs=1e-5)
+
+
+def test_answers_that_no_law_can_be_computed_from() -> None:
+    """By doubles: a tally of one person here and 2^46 there, nearly all of whom are said to tell the truth."""
+    domain = bk.TableDomain([bk.Attribute(name, list("123")) for name in "abc"])
+    plan = bk.Plan(domain, bk.Ask(bk.Design([domain.names]), gamma=1e9))
+    powers = [0, 46, 0, 40, 40, 46, 20, 46, 40, 46, 0, 46, 46, 0, 20, 40, 0, 40, 40, 46, 46, 20, 20, 20, 46, 0, 20]
+    answer = np.arange(27, dtype=np.int32)
+    every = bk.Reports(plan, Batch({"question": np.zeros_like(answer), "answer": answer}), randomness="secure")
+    tally = bk.Tally(plan)
+    for at, power in enumerate(powers):
+        one = bk.Tally.of(every[at : at + 1])
+        tally += one.__class__._made(plan, one.rows.copy(), np.array([1 << power]), "secure")
+    with pytest.raises(bk.ParameterError, match="cannot be computed to the digits"):
+        bk.estimate(tally, [{"a=1"}], model="log-linear")
+    truth = sum(1 << power for power in powers[:9]) / sum(1 << power for power in powers)
+    assert bk.estimate(tally, [{"a=1"}]).value[0] == pytest.approx(truth, rel=1e-6)
