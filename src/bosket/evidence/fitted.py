@@ -119,7 +119,11 @@ class FittedEvidence(Evidence):
         if len(self.blocks) > 1:
             return f"{what}; one for each of {len(self.blocks)} blocks of attributes"
         law = self.law(self.asked)
-        order = "no interactions" if law.fit.order == 1 else f"interactions of at most {law.fit.order} attributes"
+        order = (
+            "no interactions, so that every lift is 1"
+            if law.fit.order == 1
+            else f"interactions of at most {law.fit.order} attributes"
+        )
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
         return f"{what}; {order}" + (f": log evidence {law.fit.score:.1f}, {', '.join(others)}" if others else "")
 
