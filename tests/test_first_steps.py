@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,9 +20,12 @@ __all__ = ["run"]  # a fixture
 PEOPLE = pd.DataFrame({"smokes": ["no", "yes"] * 20, "drinks": ["no"] * 20 + ["yes"] * 20, "debt": ["no", "yes"] * 20})
 
 
+HALVES: Any = [0.5, 0.5]
+
+
 @pytest.fixture
 def table() -> bk.Table:
-    return bk.Table.from_frame(PEOPLE, values={name: ["no", "yes"] for name in PEOPLE})
+    return bk.Table.from_frame(PEOPLE, values={name: ["no", "yes"] for name in ("smokes", "drinks", "debt")})
 
 
 @pytest.fixture
@@ -32,7 +37,7 @@ def reports(table: bk.Table) -> bk.Reports:
     ("make", "parameter", "said"),
     [
         (lambda: bk.Design(["smokes", "drinks"]), "questions", "'smokes'"),  # whole, not its letters
-        (lambda: bk.Design([["smokes"], ["drinks"]], shares=[0.5, 0.5]), "shares", "in proportion"),
+        (lambda: bk.Design([["smokes"], ["drinks"]], shares=HALVES), "shares", "in proportion"),
     ],
 )
 def test_designs_that_are_nearly_right(make: Callable[[], bk.Design], parameter: str, said: str) -> None:
@@ -75,6 +80,12 @@ def test_without_interactions_every_lift_is_one(reports: bk.Reports) -> None:
         found = bk.mine(reports, min_support=0.1, max_size=2, model=bk.LogLinear(order=1))
     assert "every lift is 1" in found.about["model"]
     assert found.rules(metric="lift", min_threshold=0.5)["lift"].to_numpy() == pytest.approx(1)
+
+
+def test_the_log_tells_of_every_law_that_is_fitted(reports: bk.Reports, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "bosket.evidence"), pytest.warns(bk.BosketWarning):
+        bk.mine(reports, min_support=0.1, max_size=1)
+    assert [record.getMessage()[:14] for record in caplog.records] == ["law of order 1", "law of order 2"]
 
 
 def test_itemsets_of_thirteen_answers_are_no_way_out() -> None:

@@ -9,7 +9,9 @@ block that holds its attributes.  Itemsets of one block agree with each other, t
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +35,7 @@ from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas, parallel_map
 
+log = logging.getLogger(__name__)
 MOST_CELLS = 1 << 16
 """Cells of a law."""
 BLOCK_CELLS = 1 << 10
@@ -97,7 +100,7 @@ class FittedEvidence(Evidence):
         widest = max(min(3, likelihood.widest), 1)
         orders = range(1, widest + 1) if self.model.order is None else [min(self.model.order, len(block))]
         bounds = [MOST_TERMS, MOST_TERMS, most]
-        found = [fit(likelihood, order) for order in orders if n_terms(likelihood.shape, order) <= bounds[order - 1]]
+        found = [_told(likelihood, order) for order in orders if n_terms(likelihood.shape, order) <= bounds[order - 1]]
         if not found:
             number = n_terms(likelihood.shape, orders[0])
             raise ParameterError(
@@ -328,3 +331,12 @@ def _block(wanted: set[Attributes], attributes: Attributes, sizes: Sequence[int]
         if not left:
             return tuple(sorted(block))
         block.append(max(left, key=lambda at: (gain(at), -at)))
+
+
+def _told(likelihood: Likelihood, order: int) -> Fit:
+    """A fit that the log tells of: large ones take minutes."""
+    began = time.perf_counter()
+    found = fit(likelihood, order)
+    size = math.prod(likelihood.shape)
+    log.info("law of order %d over %d cells: %d steps, %.1f s", order, size, found.steps, time.perf_counter() - began)
+    return found
