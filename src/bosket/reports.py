@@ -201,7 +201,7 @@ def compared(reports: Reports) -> Compared:
         return reports.bits, reports.strata
     rows = reports.channel.payload.to_rows(reports.batch)
     words = np.zeros((len(rows), -(-rows.shape[1] // 8)), np.uint64)
-    words.view(np.uint8).reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+    words.view(np.uint8).reshape(len(rows), 8 * words.shape[1])[:, : rows.shape[1]] = rows
     return words, None
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy import optimize
 
-from bosket.models.features import Features, contrasts
+from bosket.models.features import Features, contrasts, summed_over
 from bosket.models.laws import FittedLaw
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard
@@ -44,6 +44,14 @@ def test_contrasts_with_the_constant_are_a_basis(size: int) -> None:
     every = np.hstack([np.ones((size, 1)), contrasts(size)])
     np.testing.assert_allclose(every.T @ every / size, np.eye(size), atol=1e-12)
     np.testing.assert_allclose(every @ every.T / size, np.eye(size), atol=1e-12)  # [x = v]
+
+
+@pytest.mark.parametrize("axes", [(), (0,), (1, 2), (0, 3), (0, 1, 2, 3)])
+def test_sums_over_axes_are_those_of_numpy(axes: tuple[int, ...]) -> None:
+    table = np.random.default_rng(1).random((2, 3, 1, 4))
+    found, wanted = summed_over(table, axes), table.sum(axis=axes)
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)  # 24 numbers, rounded 24 times at most
 
 
 def test_features_by_their_definition() -> None:

@@ -100,7 +100,13 @@ class Domain:
         try:
             return tuple(sorted({self.index[label] for label in labels}))
         except KeyError as unknown:
-            raise DataError(f"The domain has no item {unknown.args[0]!r}.") from None
+            raise DataError(
+                f"The domain has no item {unknown.args[0]!r}.", hint=self._how_items_are_written()
+            ) from None
+
+    def _how_items_are_written(self) -> str | None:
+        """For who names one that is not there; nothing where the names are the user's own."""
+        return None
 
     def name(self, itemset: Sequence[int]) -> frozenset[Hashable]:
         """The labels of some ids."""

@@ -214,9 +214,11 @@ class Family(ABC):
         For the ``chosen`` rows; ``slopes`` has a number for each of them.  The empty set has mask 0.
         """
         raise ParameterError(
-            "The 'adjust' parameter must be None: there are no p-values for this kind of evidence.",
+            "The 'adjust' parameter must be None, and there can be no 'alpha': for this kind of evidence there are no "
+            "p-values.",
             parameter="adjust",
             value=None,
+            hint="Read the intervals instead; those of a lift that leave 1 out say that it is more than chance.",
         )
 
     @cached_property

@@ -9,7 +9,9 @@ block that holds its attributes.  Itemsets of one block agree with each other, t
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +37,7 @@ from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
 from bosket.threads import apart, one_thread_of_blas, parallel_map
 
+log = logging.getLogger(__name__)
 MOST_CELLS = 1 << 16
 """Cells of a law."""
 BLOCK_CELLS = 1 << 10
@@ -136,7 +139,7 @@ class FittedEvidence(Evidence):
                 value=number,
                 hint="Merge values, or give a smaller order.",
             )
-        found = [fit(likelihood, order) for order in few if likelihood.room(order).is_enough]
+        found = [_told(likelihood, order) for order in few if likelihood.room(order).is_enough]
         if not found:
             terms, n = n_terms(likelihood.shape, few[0]), len(likelihood.shown)
             raise too_large(f"a law of {terms} coefficients and {n} answers to {len(widths)} questions takes too much")
@@ -154,7 +157,11 @@ class FittedEvidence(Evidence):
         if len(self.blocks) > 1:
             return f"{what}; one for each of {len(self.blocks)} blocks of attributes"
         law = self.law(self.asked)
-        order = "no interactions" if law.fit.order == 1 else f"interactions of at most {law.fit.order} attributes"
+        order = (
+            "no interactions, so that every lift is 1"
+            if law.fit.order == 1
+            else f"interactions of at most {law.fit.order} attributes"
+        )
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
         return f"{what}; {order}" + (f": log evidence {law.fit.score:.1f}, {', '.join(others)}" if others else "")
 
@@ -378,3 +385,12 @@ def _block(wanted: set[Attributes], attributes: Attributes, sizes: Sequence[int]
 
 def _too_many_attributes(attributes: Attributes) -> ParameterError:
     return too_large(f"a table of {len(attributes)} attributes would need more than {MOST_BLOCKS} laws")
+
+
+def _told(likelihood: Likelihood, order: int) -> Fit:
+    """A fit that the log tells of: large ones take minutes."""
+    began = time.perf_counter()
+    found = fit(likelihood, order)
+    size = math.prod(likelihood.shape)
+    log.info("law of order %d over %d cells: %d steps, %.1f s", order, size, found.steps, time.perf_counter() - began)
+    return found

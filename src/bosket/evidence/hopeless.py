@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 from bosket.errors import HopelessError, HopelessPlanWarning
@@ -10,6 +11,7 @@ from bosket.mechanisms.hopeless import hopeless_text, instead
 from bosket.privacy import Accuracy, LocalGuarantee
 
 _LARGEST = 16  # sizes of itemsets among which one is looked for that can be seen
+_SEEN = 0.25  # standard error with which an itemset of everybody is told from one of nobody, four times over
 
 
 def refuse_hopeless(evidence: Evidence) -> None:
@@ -48,7 +50,7 @@ def _what_is_seen(evidence: Evidence) -> str:
     """The smallest itemsets that can be seen, where there are any: chance shows large ones seldom."""
     for size in range(2, min(_LARGEST, len(evidence.domain)) + 1):
         known = evidence.accuracy(size)
-        if known is not None and not known.is_hopeless(evidence.n_records):
-            best = known.best(evidence.n_records)
+        best = math.inf if known is None else known.best(evidence.n_records)
+        if best <= _SEEN:
             return f"estimate() sees itemsets of {size} items, with a standard error of {best:.3g} at best. "
     return ""

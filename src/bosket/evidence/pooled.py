@@ -53,7 +53,7 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
 def _ask_of(phase: Reports | Tally) -> Ask:
     if not isinstance(phase, Reports | Tally) or not isinstance(phase.plan.mechanism, Ask):
         raise DataError(
-            "Reports of Ask, or tallies of them, can be pooled.",
+            "Reports of Ask, or tallies of them, can be pooled, named one after the other: pool(first, second).",
             hint="Batches of one plan are put together with Reports.concat.",
         )
     return phase.plan.mechanism
@@ -62,7 +62,10 @@ def _ask_of(phase: Reports | Tally) -> Ask:
 def _refuse_strangers(phases: tuple[Reports | Tally, ...], asked: list[Ask]) -> None:
     digests = [phase.plan.digest for phase in phases]
     if len(set(digests)) < len(digests):
-        raise PlanMismatchError("Phases must have a plan each; batches of one plan are put together with concat.")
+        raise PlanMismatchError(
+            "Phases must have a plan each, and two of these have the same.",
+            hint="Batches of one plan are put together with Reports.concat.",
+        )
     for phase, one in zip(phases, asked, strict=True):
         if phase.domain != phases[0].domain or one.gamma != asked[0].gamma:
             raise PlanMismatchError("Phases of one study must have one table of attributes and one gamma.")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,18 @@ def products(shape: tuple[int, ...], subset: Subset) -> Floats:
         factor = contrasts(size) if at in subset else np.ones((size, 1))
         found = np.einsum("ab,cd->acbd", found, factor).reshape(found.shape[0] * size, -1)
     return found
+
+
+def summed_over(table: Floats, axes: Iterable[int]) -> Floats:
+    """``table.sum(axis=axes)``, axis by axis: NumPy's own sum over many short axes takes six times as long."""
+    away = set(axes)
+    shape = tuple(size for at, size in enumerate(table.shape) if at not in away)
+    runs = [(out, [table.shape[at] for at in run]) for out, run in groupby(range(table.ndim), away.__contains__)]
+    found = table.reshape([math.prod(sizes) for _, sizes in runs])
+    for at, (out, _) in enumerate(runs):
+        if out:
+            found = found.sum(axis=at, keepdims=True)
+    return found.reshape(shape)
 
 
 class Features:

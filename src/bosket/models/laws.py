@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
-from bosket.models.features import Subset
+from bosket.models.features import Subset, summed_over
 from bosket.models.loglinear import Fit
 from bosket.models.room import not_settled
 from bosket.statistics.estimates import Floats
@@ -102,9 +102,8 @@ class FittedLaw:
             return self._summed(places)
         share, slopes = self._wider(wider)
         outside = tuple(at for at, place in enumerate(wider) if place not in places)
-        return share.reshape(shape).sum(axis=outside).ravel(), slopes.reshape(*shape, n).sum(axis=outside).reshape(
-            -1, n
-        )
+        of_slopes = summed_over(slopes.reshape(*shape, n), outside)
+        return summed_over(share.reshape(shape), outside).ravel(), of_slopes.reshape(-1, n)
 
     @cached_property
     def _groups(self) -> list[Subset]:
@@ -130,7 +129,7 @@ class FittedLaw:
     def _summed(self, places: Subset) -> tuple[Floats, Floats]:
         """Over all cells."""
         others = tuple(at for at in range(len(self.shape)) if at not in places)
-        share: Floats = self.fit.law.reshape(self.shape).sum(axis=others).ravel()
+        share = summed_over(self.fit.law.reshape(self.shape), others).ravel()
         slopes = self.basis.features.margins(self.fit.law, places, self.basis.n_terms)
         slopes -= share[:, None] * self._means
         return share, slopes

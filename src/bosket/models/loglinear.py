@@ -33,7 +33,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from bosket.checks import check_integer
-from bosket.models.features import Features, Subset, contrasts, products
+from bosket.models.features import Features, Subset, contrasts, products, summed_over
 from bosket.models.room import MOST_TERMS, Room, n_terms, not_settled
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
@@ -114,7 +114,7 @@ class Likelihood:
         """The probability of the cells of every answer to every question, one after the other."""
         table = law.reshape(self.shape)
         found = [
-            np.bincount(one.answers, table.sum(axis=others).ravel(), len(one.shown)).astype(float)
+            np.bincount(one.answers, summed_over(table, others).ravel(), len(one.shown)).astype(float)
             for one, others in zip(self.answered, self.others, strict=True)
         ]
         return _joined(found)
@@ -242,8 +242,7 @@ class FeatureBasis:
 
     def _mass(self, law: Floats, one: Answered) -> Floats:
         others = tuple(at for at in range(len(self.likelihood.shape)) if at not in one.attributes)
-        mass: Floats = law.reshape(self.likelihood.shape).sum(axis=others).ravel()
-        return mass
+        return summed_over(law.reshape(self.likelihood.shape), others).ravel()
 
 
 @dataclass(frozen=True)
@@ -430,7 +429,7 @@ def _moved(basis: FeatureBasis, c: Floats, step: Floats, precision: Floats) -> t
 def _summed_out(table: Floats, attributes: Subset, beside: Subset) -> Floats:
     """Sums of features of the attributes ``beside`` over the cells that agree in ``attributes``."""
     others = tuple(at for at in range(table.ndim) if at not in attributes and at not in beside)
-    margin = table.sum(axis=others)
+    margin = summed_over(table, others)
     kept = [at for at in range(table.ndim) if at in attributes or at in beside]
     margin = margin.transpose([kept.index(at) for at in (*beside, *attributes)])
     for at in beside:

@@ -27,6 +27,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.evidence import EvidenceSource, FittedEvidence, evidence_of, law_of_table
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.designs import Design, Question
+from bosket.models.features import summed_over
 from bosket.models.laws import FittedLaw
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood
 from bosket.reports import Reports
@@ -148,8 +149,7 @@ class _Search:
 
     def _margin(self, places: tuple[int, ...]) -> Floats:
         others = tuple(at for at in range(len(self.law.shape)) if at not in places)
-        share: Floats = self.law.fit.law.reshape(self.law.shape).sum(axis=others).ravel()
-        return share
+        return summed_over(self.law.fit.law.reshape(self.law.shape), others).ravel()
 
     @property
     def has_targets(self) -> bool:

@@ -10,11 +10,11 @@ from bosket.cli.inputs.attributes import add_reading, check_schema, declared_dom
 from bosket.cli.inputs.files import STANDARD_INPUT, check_output, write_text
 from bosket.cli.inputs.options import (
     Commands,
+    above,
     add_command,
     add_max_bytes,
     clash,
     fraction,
-    inside,
     option,
     share,
     whole,
@@ -98,7 +98,7 @@ def _add_goals(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("how it is answered", "--gamma, or --prior and --posterior")
     group.add_argument(
         "--gamma",
-        type=inside("gamma", 1, 2.0**1000),
+        type=above("gamma", 1),
         metavar="G",
         help="how many times as likely the true answer is as any given other",
     )
@@ -133,7 +133,8 @@ def run(options: argparse.Namespace) -> None:
         return
     write_text(design_text(design), options.output)
     say(f"wrote {design} to {options.output}")
-    say(f"next: bosket randomize RAW --table ... --design {options.output} --gamma {gamma:.15g} -o REPORTS")
+    written = repr(gamma).removesuffix(".0")  # the very gamma, so that the plan is the same wherever it is made
+    say(f"next: bosket randomize RAW --table ... --design {options.output} --gamma {written} -o REPORTS")
 
 
 def _check(options: argparse.Namespace) -> None:

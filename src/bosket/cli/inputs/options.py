@@ -12,6 +12,7 @@ from bosket.checks import (
     check_between,
     check_fraction,
     check_integer,
+    check_limits,
     check_not_negative,
     check_positive,
     check_probability,
@@ -71,6 +72,10 @@ def inside(name: str, low: float, high: float) -> Callable[[str], Any]:
     return _checked(name, float, lambda name, value: check_between(name, value, low, high))
 
 
+def above(name: str, least: float) -> Callable[[str], Any]:
+    return _checked(name, float, lambda name, value: check_limits(name, value, above=least, most=2.0**1000))
+
+
 def not_negative(name: str) -> Callable[[str], Any]:
     return _checked(name, float, check_not_negative)
 
@@ -93,7 +98,13 @@ def share(name: str) -> Callable[[str], Any]:
     def convert(text: str) -> float:
         return float(text.strip()[:-1]) / 100 if text.strip().endswith("%") else float(text)
 
-    return _checked(name, convert, lambda name, value: check_between(name, value, 0, 1))
+    def check(name: str, value: float) -> float:
+        try:
+            return check_between(name, value, 0, 1)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(f"{error} A number in percent is written 5%.") from None
+
+    return _checked(name, convert, check)
 
 
 def n_bytes(name: str) -> Callable[[str], int | None]:

@@ -31,7 +31,10 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
         ("questions", str(design)),
         ("pairs of attributes", f"{found.pairs[0]:,} of {found.pairs[1]:,} asked about together"),
         ("largest question", count_text(found.n_answers, "answer")),
-        ("true answers", f"{found.true_mean:.1%} on average, {found.true_least:.1%} to the largest question"),
+        (
+            "true answers",
+            f"{_percent(found.true_mean)} on average, {_percent(found.true_least)} to the largest question",
+        ),
         ("gamma of the whole record", f"{rounded_up(record.gamma)} (epsilon {rounded_up(record.epsilon)})"),
         (
             "guarantee",
@@ -48,6 +51,11 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
             "note: standard errors are of each support by itself, whatever it is; the law that 'bosket mine' fits to "
             "all answers also tells of larger itemsets"
         )
+
+
+def _percent(share: float) -> str:
+    """Three digits: a question about everything is answered truly once in ten thousand times."""
+    return f"{100 * share:.3g}%"
 
 
 def _error_row(size: int, found: Preview, people: int) -> tuple[str, str]:

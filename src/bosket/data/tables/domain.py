@@ -170,6 +170,9 @@ class TableDomain(Domain):
             raise refused("name", "The name must be that of an attribute of the table", name)
         return at
 
+    def _how_items_are_written(self) -> str | None:
+        return f"An item of a table is a text, attribute=value, as in {self.labels[0]!r}."
+
     def select(self, names: Iterable[str]) -> TableDomain:
         """Some of the attributes, in the order given."""
         if isinstance(names, str):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,10 +98,12 @@ class Design:
         shares: Sequence[int] | None = None,
         follows: str | None = None,
     ) -> None:
-        asked = tuple(one if isinstance(one, Question) else Question(tuple(one)) for one in questions)
+        asked = tuple(one if isinstance(one, Question) else Question(_listed(one)) for one in questions)
         if not 1 <= len(asked) <= MOST_QUESTIONS:
             raise _refused("questions", f"at least one question and at most {MOST_QUESTIONS}", len(asked))
         if shares is not None:
+            if not all(isinstance(share, Integral) for share in shares):
+                raise _refused("shares", "whole numbers in proportion, as in [3, 1] for three people in four", shares)
             given = tuple(check_integer("shares", share, least=1, most=1 << 32) for share in shares)
             if len(given) != len(asked):
                 raise _refused("shares", f"as many as there are questions, {len(asked)}", len(given))
@@ -258,13 +261,19 @@ def _too_many(size: int, times: int) -> ParameterError:
     )
 
 
+def _listed(question: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(question, str):
+        raise _refused("questions", "lists of names, as in [['sex', 'age'], ['sex']]", question)
+    return tuple(question)
+
+
 def _names(domain: TableDomain) -> tuple[str, ...]:
     if not isinstance(domain, TableDomain):
         raise ParameterError(
             "The 'domain' parameter of a design must be that of a table: attributes with values.",
             parameter="domain",
             value=domain,
-            hint="Make a Table with bosket.Table.from_frame or bosket.Table.read, and pass its domain.",
+            hint="Of a Table it is table.domain; bosket.Table.from_frame and bosket.Table.read make one.",
         )
     return domain.names
 
