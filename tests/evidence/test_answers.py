@@ -16,7 +16,8 @@ from scipy.stats import binom, hypergeom
 import bosket as bk
 from bosket.evidence import AnswersEvidence, LinearEvidence, provenance_of
 from bosket.mechanisms.payload import Batch
-from bosket.mechanisms.questions.channel import AskChannel, histograms
+from bosket.mechanisms.questions.answer_reports import Shown, shown_by
+from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.foreseen import _bound, influence_of
 from bosket.progress import LevelProgress
 from tests.fuzz.budget import memory_within
@@ -33,8 +34,8 @@ def channel_of(reports: bk.Reports) -> AskChannel:
 def unbiased(reports: bk.Reports, max_counts: int = 10**8) -> AnswersEvidence:
     """The evidence that reads question by question, whatever else is fitted to such reports."""
     channel = channel_of(reports)
-    numbers = histograms(channel.sizes, reports.batch)
-    return AnswersEvidence(channel, numbers, provenance=provenance_of(reports), max_counts=max_counts)
+    shown = shown_by(channel, reports.batch)
+    return AnswersEvidence(channel, shown, provenance=provenance_of(reports), max_counts=max_counts)
 
 
 def yes_or_no(n: int) -> bk.TableDomain:
@@ -120,7 +121,7 @@ def test_sums_are_those_of_the_formulas(design: bk.Design, seed: int) -> None:
     channel = bk.Ask(design, gamma=6.0).channel(DOMAIN)
     rng = np.random.default_rng(seed)
     numbers = [rng.integers(0, 40, size) * int(rng.integers(0, 4) > 0) for size in channel.sizes]
-    evidence = AnswersEvidence(channel, numbers)
+    evidence = AnswersEvidence(channel, Shown.one_each(numbers))
     itemsets = [itemset for k in (1, 2, 3) for itemset in combinations(range(7), k)]
     told = {}
     for itemset in itemsets:
@@ -152,7 +153,7 @@ def test_a_question_of_65536_merged_answers_takes_memory_by_its_answers() -> Non
     domain = bk.TableDomain([bk.Attribute(name, list(range(n))) for name in "ab"])
     question = bk.Question(("a", "b"), tuple(reversed(range(n * n))))
     with memory_within(256 << 20):
-        plan = bk.Plan(domain, bk.Ask(bk.Design([question]), gamma=19))
+        plan = bk.Plan(domain, bk.Ask(bk.Design([question]), 19, "response"))
         assert [part.size for part in plan.guarantee.influence] == [1, 2]
         evidence = unbiased(any_answers(plan, 5))
         every = np.arange(2 * n, dtype=np.int32)[:, None]
@@ -201,7 +202,7 @@ def test_intervals_that_miss_too_often_come_with_caution(gamma: float, questions
     value, error, doubtful = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1, bool)
     for shown in range(n + 1):
         numbers = [np.array([n - shown, shown]), np.array([n, 0])][: len(questions)]
-        family = AnswersEvidence(channel, numbers).family(np.array([[1]], np.int32))
+        family = AnswersEvidence(channel, Shown.one_each(numbers)).family(np.array([[1]], np.int32))
         value[shown], error[shown] = family.whole.value[0], family.whole.stderr[0]
         doubtful[shown] = family.doubtful[0] | family.rare_moves[0]
     assert (error > 0).all(), "no data set has a variance of 0"
@@ -263,14 +264,14 @@ def test_influence_is_that_of_the_worst_weights(design: bk.Design) -> None:
 def test_cards_of_many_questions_leave_out_no_size_that_can_be_estimated() -> None:
     """2775 questions of a hundred answers each; and where itemsets are too many to look at, a bound is stated."""
     domain = bk.TableDomain([bk.Attribute(f"q{at}", list(range(10))) for at in range(75)])
-    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), gamma=19))
+    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), 19, "response"))
     one, two = plan.guarantee.influence
     keep = 18 / 118
     assert two.width == pytest.approx(2775 / keep)
     assert one.width == pytest.approx(2775 / 74 / keep)
     assert "where as many are asked each question as planned" in str(plan.guarantee)
     wide = bk.TableDomain([bk.Attribute(f"q{at}", ["n", "y"]) for at in range(700)])
-    many = bk.Ask(bk.Design([wide.names[at : at + 12] for at in range(689)]), gamma=19).channel(wide)
+    many = bk.Ask(bk.Design([wide.names[at : at + 12] for at in range(689)]), 19, "response").channel(wide)
     found = many.influence(6)
     assert found is not None
     assert found.width >= 689 / many.keep.min()

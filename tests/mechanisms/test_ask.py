@@ -15,6 +15,7 @@ import pytest
 import bosket as bk
 from bosket.evidence import evidence_of
 from bosket.evidence.answers import AnswersEvidence
+from bosket.mechanisms.questions.answer_reports import Shown
 from bosket.mechanisms.questions.channel import AskChannel, Asked
 from tests.fuzz.budget import memory_within
 
@@ -91,7 +92,7 @@ def test_estimates_are_unbiased_over_all_outcomes(design: bk.Design) -> None:
             numbers = [np.zeros(size, np.int64) for size in channel.sizes]
             for _, at, answer in outcome:
                 numbers[at][answer] += 1
-            evidence = AnswersEvidence(channel, numbers)
+            evidence = AnswersEvidence(channel, Shown.one_each(numbers))
             if evidence.covers(itemset)[0]:
                 value = evidence.supports(itemset).value[0]
                 sums = total.setdefault(asked, [0.0, 0.0])

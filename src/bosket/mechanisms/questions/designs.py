@@ -57,6 +57,12 @@ class Question:
                 raise _refused("merged", "answers numbered from 0, none left out", merged)
             object.__setattr__(self, "merged", merged)
 
+    def n_answers(self, domain: TableDomain) -> int:
+        """How many answers the question has, about the attributes of a table that has all of them."""
+        if self.merged is not None:
+            return max(self.merged) + 1
+        return math.prod(int(domain.sizes[domain.names.index(name)]) for name in self.attributes)
+
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"attributes": list(self.attributes)}
         return value if self.merged is None else value | {"merged": list(self.merged)}
