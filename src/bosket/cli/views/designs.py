@@ -31,7 +31,7 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
         ("questions", str(design)),
         ("pairs of attributes", f"{found.pairs[0]:,} of {found.pairs[1]:,} asked about together"),
         ("largest question", count_text(found.n_answers, "answer")),
-        ("true answers", f"{found.true_mean:.1%} on average, {found.true_least:.1%} to the largest question"),
+        ("true answers", _true_answers(found)),
         ("gamma of the whole record", f"{rounded_up(record.gamma)} (epsilon {rounded_up(record.epsilon)})"),
         (
             "guarantee",
@@ -48,6 +48,13 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
             "note: standard errors are of each support by itself, whatever it is; the law that 'bosket mine' fits to "
             "all answers also tells of larger itemsets"
         )
+
+
+def _true_answers(found: Preview) -> str:
+    if not found.n_hashed:
+        return f"{found.true_mean:.1%} on average, {found.true_least:.1%} to the largest question"
+    hashed = f"{found.n_hashed} of {count_text(found.n_questions, 'question')}"
+    return f"{found.true_mean:.1%} on average, {found.true_least:.1%} at least; {hashed} hashed: the bucket is true"
 
 
 def _error_row(size: int, found: Preview, people: int) -> tuple[str, str]:
