@@ -95,8 +95,10 @@ def by_loops(evidence: AnswersEvidence, one: tuple[int, ...], other: tuple[int, 
         for at, asked in enumerate(channel.asked):
             stands = reading(channel, at, itemset)
             if stands is not None and evidence.asked[at]:
-                b = stands.sum() * (1 - asked.keep) / asked.n_answers
-                known[at] = evidence.asked[at] * asked.keep**2 / (b * (1 - b)), b, stands
+                g = asked.told.n_values
+                b = stands.sum() * (1 / g if asked.told.is_hashed else (1 - asked.keep) / g)
+                noise = b * (1 - 1 / g) if asked.told.is_hashed else b * (1 - b)
+                known[at] = evidence.asked[at] * asked.keep**2 / noise, b, stands
         whole = sum(part[0] for part in known.values())
         said.append({at: (part[0] / whole, part[1], part[2]) for at, part in known.items()})
     values, covariance = [], 0.0
@@ -107,21 +109,29 @@ def by_loops(evidence: AnswersEvidence, one: tuple[int, ...], other: tuple[int, 
         ]
         values.append(n * float(sum(parts)))
     for at in set(said[0]) & set(said[1]):
-        (a, _, stands), (a2, _, stands2) = said[0][at], said[1][at]
-        share = evidence.numbers[at] / evidence.asked[at]
+        (a, b, stands), (a2, b2, stands2) = said[0][at], said[1][at]
+        share, keep = evidence.numbers[at] / evidence.asked[at], channel.asked[at].keep
         rates = share[stands & stands2].sum() - share[stands].sum() * share[stands2].sum()
+        if channel.asked[at].told.is_hashed:
+            q = 1 / channel.asked[at].told.n_values
+            rates = (stands & stands2).sum() * q**2 + (1 - 2 * q) * share[stands & stands2].sum()
+            rates -= (share[stands].sum() - b) * (share[stands2].sum() - b2)
+            if one == other:
+                rates = max(rates, min(b * (1 - q), b * (1 - q) + keep * (1 - 2 * q - keep)))
         covariance += n**2 * a * a2 * rates / (channel.asked[at].keep ** 2 * evidence.asked[at])
     return values[0], values[1], covariance
 
 
-@settings(max_examples=12, deadline=None)
-@given(designs(), st.integers(0, 10**6))
-def test_sums_are_those_of_the_formulas(design: bk.Design, seed: int) -> None:
+@settings(max_examples=16, deadline=None)
+@given(designs(), st.integers(0, 10**6), st.sampled_from([(6.0, "response"), (6.0, "hashing"), (1.1, "auto")]))
+def test_sums_are_those_of_the_formulas(design: bk.Design, seed: int, how: tuple[float, str]) -> None:
     """Values, variances and covariances, merged answers and clashing values among them; what is covered, too."""
-    channel = bk.Ask(design, gamma=6.0).channel(DOMAIN)
+    channel = bk.Ask(design, *how).channel(DOMAIN)
     rng = np.random.default_rng(seed)
     numbers = [rng.integers(0, 40, size) * int(rng.integers(0, 4) > 0) for size in channel.sizes]
-    evidence = AnswersEvidence(channel, Shown.one_each(numbers))
+    asked = [max(int(one.max()), int(one.sum() * rng.uniform(0.3, 2))) for one in numbers]
+    people = np.where(channel.hashed, asked, [one.sum() for one in numbers])
+    evidence = AnswersEvidence(channel, Shown(people, numbers))
     itemsets = [itemset for k in (1, 2, 3) for itemset in combinations(range(7), k)]
     told = {}
     for itemset in itemsets:
@@ -257,6 +267,35 @@ def test_influence_is_that_of_the_worst_weights(design: bk.Design) -> None:
                 bound = _bound(channel, k, shares)
                 if exact is not None:
                     assert bound.low <= exact.low * (1 + 1e-9)
+                    assert bound.high >= exact.high * (1 - 1e-9)
+                    assert bound.width >= exact.width * (1 - 1e-9)
+
+
+@settings(max_examples=12, deadline=None)
+@given(designs(), st.sampled_from([(6.0, "hashing"), (1.1, "auto")]))
+def test_influence_of_hashed_answers(design: bk.Design, how: tuple[float, str]) -> None:
+    """From none of the answers that stand for an itemset to all of them; where itemsets are too many, no less."""
+    channel = bk.Ask(design, *how).channel(DOMAIN)
+    for k in (1, 2, 3):
+        low = high = 0.0
+        for itemset in combinations(range(7), k):
+            known = {at: stands for at in range(len(design)) if (stands := reading(channel, at, itemset)) is not None}
+            g = {at: int(stands.sum()) for at, stands in known.items()}
+            chance = {at: channel.by_chance[at] for at in known}
+            noise = {at: g[at] * q * (1 - (q if channel.hashed[at] else g[at] * q)) for at, q in chance.items()}
+            whole = sum(channel.shares[at] * channel.keep[at] ** 2 / noise[at] for at in known)
+            for at, q in chance.items():
+                counts_for = channel.keep[at] / noise[at] / whole
+                most = g[at] if channel.hashed[at] else 1
+                low, high = min(low, -g[at] * q * counts_for), max(high, (most - g[at] * q) * counts_for)
+        found = channel.influence(k)
+        assert (found is not None) == (high > 0)
+        if found is not None:
+            assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
+            for shares in (channel.shares, np.append(channel.shares[:-1], 0.0)):
+                exact, bound = influence_of(channel, k, shares), _bound(channel, k, shares)
+                if exact is not None:
+                    assert bound.low <= exact.low * (1 - 1e-9)
                     assert bound.high >= exact.high * (1 - 1e-9)
                     assert bound.width >= exact.width * (1 - 1e-9)
 

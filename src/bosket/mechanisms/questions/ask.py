@@ -160,8 +160,9 @@ class Ask(Mechanism):
         """By one channel for all questions, where "auto" comes to that."""
         if self.by != AUTO or not isinstance(domain, TableDomain):
             return self
-        known = set(domain.names)
-        numbers = {one.n_answers(domain) for one in self.design.questions if known.issuperset(one.attributes)}
+        sizes = dict(zip(domain.names, domain.sizes.tolist(), strict=True))
+        known = [one for one in self.design.questions if sizes.keys() >= set(one.attributes)]
+        numbers = {one.n_answers(sizes) for one in known}
         hashed = {hashing_is_better(self.gamma, number) for number in numbers}
         return self if len(hashed) != 1 else Ask(self.design, self.gamma, HASHING if hashed.pop() else RESPONSE)
 
