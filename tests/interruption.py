@@ -18,6 +18,7 @@ import bosket as bk
 import bosket.learning
 import bosket.planning
 from bosket.evidence import AnswersEvidence
+from bosket.mechanisms.questions.answer_reports import Shown
 
 Work = Callable[[], object]
 
@@ -167,8 +168,8 @@ def answers() -> tuple[Work, Work]:
 
     def evidence(attributes: int, questions: int) -> AnswersEvidence:
         domain = bk.TableDomain([bk.Attribute(f"q{at}", ["no", "yes"]) for at in range(attributes)])
-        channel = bk.Ask(bk.Design([domain.names] * questions), gamma=19).channel(domain)
-        return AnswersEvidence(channel, [np.ones(size, np.int64) for size in channel.sizes])
+        channel = bk.Ask(bk.Design([domain.names] * questions), 19, "response").channel(domain)
+        return AnswersEvidence(channel, Shown.one_each([np.ones(size, np.int64) for size in channel.sizes]))
 
     def rows(attributes: int) -> npt.NDArray[np.int32]:
         return 2 * np.array(list(combinations(range(attributes), 4)), np.int32)

@@ -179,6 +179,24 @@ def of_table(name: str) -> dict[str, str]:
     }
 
 
+def of_questions() -> dict[str, str]:
+    """Answers, and what they say without a law; the first two as they were before there was another channel."""
+    data = table()
+    merged = bk.Question(("a", "b"), (0, 1, 2, 2, 2, 2))
+    designs = {"pairs": bk.Design.pairs(data.domain), "shares": bk.Design([merged, bk.Question(("c",))], [3, 1])}
+    asks = {name: bk.Ask(design, gamma=19) for name, design in designs.items()}
+    asks["hashed"] = bk.Ask(designs["pairs"], 19, "hashing")
+    asks["some hashed"] = bk.Ask([["a", "b", "c"], ["b"]], gamma=2.5)
+    results = {}
+    for name, mechanism in asks.items():
+        reports = reports_of(data, mechanism)
+        found = bk.estimate(reports, [{"a=0", "b=no"}], model=None)
+        results[f"{name}, plan"] = reports.plan.digest
+        results[f"{name}, answers"] = digest(*(reports.batch[column] for column in sorted(reports.batch.columns)))
+        results[f"{name}, estimate"] = digest(found.value, found.variance, found.least_variance)
+    return results
+
+
 def of_raw() -> dict[str, str]:
     return {
         **{f"baskets, {name}": value for name, value in searching(baskets(), 0.02).items()},
@@ -229,6 +247,7 @@ def of_chance() -> dict[str, str]:
 CASES: dict[str, Callable[[], dict[str, str]]] = {
     **{f"baskets by {name}": lambda name=name: of_baskets(name) for name in MECHANISMS},  # type: ignore[misc]
     **{f"a table by {name}": lambda name=name: of_table(name) for name in TABLES},  # type: ignore[misc]
+    "questions": of_questions,
     "raw data": of_raw,
     "dependent pairs": of_pairs,
     "audits": of_audits,

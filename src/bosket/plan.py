@@ -151,6 +151,7 @@ class Plan:
             raise ParameterError(
                 "The domain of a plan must have at least one item, got none.", parameter="domain", value=0
             )
+        object.__setattr__(self, "mechanism", self.mechanism.settled(self.domain))
         sizes, most = self._of_mechanism.record_sizes, self.unit.max_size  # parameters must fit the domain: fail now
         if sizes is not None and min(sizes) > min(len(self.domain), len(self.domain) if most is None else most):
             raise ParameterError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +17,7 @@ from bosket.audit.poisons import tail_bounds
 from bosket.mechanisms import RecordChannel
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.channel import AskChannel
+from bosket.mechanisms.questions.hash_kernels import bucket_of
 from tests.contracts.cases import CASES, KEPT, Case, cells_shown
 from tests.evidence.test_answers import unbiased
 from tests.mechanisms.test_influence import legal_reports
@@ -40,13 +41,26 @@ QUESTIONS = [
     bk.Plan(ALIKE, bk.Ask(bk.Design([["a", "b"], ["a"], bk.Question(("b", "c"), (0, 0, 1, 2))], [1, 5, 2]), gamma=3)),
 ]
 """The last has questions of different shapes: what is stated is a bound, attained where all that tell are alike."""
+HASHED = [
+    bk.Plan(ALIKE, bk.Ask(bk.Design([["a", "b"], ["a", "c"], ["b", "c"]], [1, 5, 2]), 3, "hashing")),
+    bk.Plan(TABLE, bk.Ask(bk.Design([["a"], ["a", "b"]]), 1.1)),
+]
+"""The second asks one question of two answers by randomized response, one of six by hashing to two buckets."""
 
 
-def legal(plan: bk.Plan) -> list[tuple[int, int]]:
-    """All that a collector takes: bits and stated size, or answer and question."""
-    if isinstance(plan.channel, AskChannel):
-        return [(answer, at) for at, size in enumerate(plan.channel.sizes) for answer in range(size)]
-    return legal_reports(plan)
+def legal(plan: bk.Plan) -> list[tuple[int, ...]]:
+    """What a collector takes: bits and stated size, or answer and question; of seeds, a few."""
+    channel = plan.channel
+    if isinstance(channel, AskChannel):
+        seeds = [range(1, 30) if is_hashed else [0] for is_hashed in channel.hashed]
+        named = channel.hashed.any()
+        return [
+            (answer, at, seed) if named else (answer, at)
+            for at, size in enumerate(channel.n_values.tolist())
+            for answer in range(size)
+            for seed in seeds[at]
+        ]
+    return list(legal_reports(plan))
 
 
 def value_of(reports: bk.Reports, itemset: Iterable[Hashable]) -> float:
@@ -57,11 +71,11 @@ def value_of(reports: bk.Reports, itemset: Iterable[Hashable]) -> float:
         return math.nan
 
 
-def reports_of(plan: bk.Plan, chosen: list[tuple[int, int]]) -> bk.Reports:
-    """Reports by their bits and stated size, or by answer and question."""
+def reports_of(plan: bk.Plan, chosen: Sequence[tuple[int, ...]]) -> bk.Reports:
+    """Reports by their bits and stated size, or by answer, question and perhaps seed."""
     if isinstance(plan.channel, AskChannel):
-        answer, question = np.array(chosen, np.int32).T
-        return bk.Reports(plan, Batch({"question": question, "answer": answer}), randomness="secure")
+        names = ("answer", "question", "seed")[: len(chosen[0])]
+        return bk.Reports(plan, Batch(dict(zip(names, np.array(chosen).T, strict=True))), randomness="secure")
     strata = np.array([size for _, size in chosen], np.int32) if plan.mechanism.sends_sizes else None
     return bk.Reports(plan, np.array([[bits] for bits, _ in chosen], np.uint64), strata=strata, randomness="secure")
 
@@ -91,7 +105,7 @@ class TestBound:
     @given(st.data())
     def test_it_is_never_exceeded(self, data: st.DataObject) -> None:
         """Whatever honest people sent, and whatever the dishonest ones send instead."""
-        plan = data.draw(st.sampled_from(PLANS + 2 * QUESTIONS))
+        plan = data.draw(st.sampled_from(PLANS + 2 * QUESTIONS + 2 * HASHED))
         every = st.sampled_from(legal(plan))
         honest = data.draw(st.lists(every, min_size=2, max_size=12))
         picked = data.draw(st.lists(every, min_size=1, max_size=len(honest)))
@@ -102,7 +116,21 @@ class TestBound:
             found = bk.audit.poisoning(at_hand, fraction=len(picked) / len(honest), sizes=[len(itemset)])
             bound = found["shift"][0] if len(found) else 0.0
             assert math.isnan(moved) or moved <= bound * (1 + 1e-9) + 1e-12
-            assert not len(found) or plan not in QUESTIONS or found["up"][0] == found["down"][0] == bound
+            assert not len(found) or plan not in QUESTIONS + HASHED or found["up"][0] == found["down"][0] == bound
+
+    def test_a_seed_that_puts_all_answers_into_one_bucket_attains_it(self) -> None:
+        """Three answers stand for a=1; who finds such a seed moves its support three times as far as by one of them."""
+        plan = bk.Plan(TABLE, bk.Ask(bk.Design([["a", "b"]]), 7, "hashing"))
+        assert isinstance(plan.channel, AskChannel)
+        g = int(plan.channel.n_values[0])
+        buckets = {seed: [int(bucket_of(np.uint64(seed), y, g)) for y in range(3)] for seed in range(1, 2000)}
+        seed = next(seed for seed, own in buckets.items() if len(set(own)) == 1)
+        own = buckets[seed][0]
+        high, low = (own, 0, seed), ((own + 1) % g, 0, seed)
+        before, after = reports_of(plan, [low] * 20), reports_of(plan, [low] * 18 + [high] * 2)
+        moved = value_of(after, ["a=1"]) - value_of(before, ["a=1"])
+        assert moved == pytest.approx(0.1 * 3 / plan.channel.keep[0], rel=1e-9)
+        assert moved == pytest.approx(bk.audit.poisoning(before, fraction=0.1, sizes=[1])["shift"][0], rel=1e-9)
 
     @pytest.mark.parametrize("case", [case for case in CASES if not case.mechanism.needs_curator], ids=str)
     def test_who_lies_and_then_follows_the_protocol_counts_for_one(self, case: Case) -> None:

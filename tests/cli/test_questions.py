@@ -41,6 +41,22 @@ class TestRandomize:
         assert run("randomize", people, *READING, *long, "--seed", 5, "-o", out).err == short.err
         assert bk.Reports.read(out) == reports
 
+    def test_large_questions_are_hashed_unless_told_otherwise(
+        self, run: Run, people: Path, table: bk.Table, tmp_path: Path, out: Path
+    ) -> None:
+        path, whole = tmp_path / "whole.json", bk.Design([table.domain.names])
+        path.write_text(json.dumps(whole.to_json()))
+        made = run("randomize", people, *READING, "--design", path, "--gamma", 2, "--seed", 5, "-o", out)
+        assert made.code == 0
+        assert "of 1 of 1 questions a bucket of the answer is told" in made.err
+        assert bk.Reports.read(out).plan.mechanism == bk.Ask(whole, 2, "hashing")
+        assert run("mine", out, "--min-support", 0.2).code == 0
+        named = ("--mechanism", "ask", "--set", f"design=@{path}", "--set", "gamma=2", "--set")
+        assert run("randomize", people, *READING, *named, "channel=response", "-o", out).code == 0
+        assert list(bk.Reports.read(out).batch.columns) == ["question", "answer"]
+        wrong = run("randomize", people, *READING, *named, "channel=unary", "-o", out)
+        assert (wrong.code, "auto, response, hashing" in wrong.err) == (2, True)
+
     @pytest.mark.parametrize(
         ("others", "said"),
         [
@@ -299,6 +315,11 @@ class TestAsk:
         assert (low, high) == pytest.approx(item.stderr(21_000), rel=0.01)
         assert shown["pairs of attributes"] == "3 of 3 asked about together"
         assert "nothing was written" in result.err
+
+    def test_hashed_questions_are_told_of(self, run: Run) -> None:
+        result = run("ask", *DECLARED, "--triples", "--gamma", 3)
+        assert "1 of 1 question hashed: the bucket is true" in result.out
+        assert f"{3 / 6:.1%} on average" in result.out
 
     def test_a_table_gives_its_attributes_and_what_occurs_is_said(
         self, run: Run, people: Path, table: bk.Table, tmp_path: Path

@@ -23,6 +23,7 @@ from bosket.mechanisms.cut import StatingChannel
 from bosket.mechanisms.mixing import MixingChannel
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel as QuestionChannel
+from bosket.mechanisms.questions.hash_kernels import siphash
 from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
 from bosket.statistics.estimates import Floats
 from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
@@ -118,13 +119,15 @@ class Case:
         if isinstance(channel, MixingChannel):
             return _mixed(channel, record, population)
         if isinstance(channel, QuestionChannel):
-            return _asked(channel, record)
+            return _hashed(channel, record) if channel.hashed.any() else _asked(channel, record)
         if isinstance(channel, BasketChannel):
             return _of_baskets(channel, record)
         return _of_toys(channel, record)
 
     def shown(self, reports: bk.Reports | bk.Tally) -> dict[tuple[int, int], int]:
-        """Numbers of reports by stratum and pattern shown."""
+        """Numbers of reports by stratum and pattern shown; of hashed answers report by report, not from a counter."""
+        if isinstance(self.channel, QuestionChannel) and self.channel.hashed.any():
+            return _shown_by_hashes(self.channel, reports)
         counter = reports.counter()
         every = np.arange(len(self.domain), dtype=np.int32)[None, :]
         cells = cells_of(count_subsets(counter, every))[:, 0]
@@ -208,6 +211,43 @@ def _asked(channel: QuestionChannel, record: int) -> Law:
     return result
 
 
+def _hashed(channel: QuestionChannel, record: int) -> Law:
+    """Of one attribute each; under every function, alike, the bucket of the true value is gamma times as likely."""
+    domain, weights = channel.domain, channel.design.weights
+    result: Law = {}
+    for at, question in enumerate(channel.design.questions):
+        (one,) = (domain.names.index(name) for name in question.attributes)
+        items = range(int(domain.offsets[one]), int(domain.offsets[one + 1]))
+        g = int(channel.n_values[at])
+        least = 1 / (channel.gamma + g - 1)
+        for function in product(range(g), repeat=len(items)):
+            own = next(bucket for item, bucket in zip(items, function, strict=True) if record >> item & 1)
+            for value in range(g):
+                shown = sum((bucket == value) << item for item, bucket in zip(items, function, strict=True))
+                chance = (channel.gamma if value == own else 1) * least / g ** len(items)
+                result[at, shown] = result.get((at, shown), 0.0) + weights[at] / sum(weights) * chance
+    return result
+
+
+def _shown_by_hashes(channel: QuestionChannel, reports: bk.Reports | bk.Tally) -> dict[tuple[int, int], int]:
+    """By the bucket of every item under the seed of each report."""
+    batch, domain = reports.batch, channel.domain
+    times = reports.counts if isinstance(reports, bk.Tally) else np.ones(len(batch), np.int64)
+    result: dict[tuple[int, int], int] = {}
+    for at, question in enumerate(channel.design.questions):
+        (one,) = (domain.names.index(name) for name in question.attributes)
+        first, size = int(domain.offsets[one]), int(domain.sizes[one])
+        rows = np.flatnonzero(batch["question"] == at)
+        words = np.array([siphash(seed, 0) for seed in batch["seed"][rows]], np.uint64)
+        patterns = np.zeros(len(rows), np.int64)
+        for place in range(size):
+            bucket = words >> np.uint64(16 * place) & np.uint64(channel.n_values[at] - 1)
+            patterns |= (bucket == batch["answer"][rows].astype(np.uint64)).astype(np.int64) << (first + place)
+        for pattern in np.unique(patterns).tolist():
+            result[at, pattern] = int(times[rows][patterns == pattern].sum())
+    return result
+
+
 def _of_baskets(channel: BasketChannel, record: int) -> Law:
     """Under every function from items to buckets, alike: own buckets e^epsilon times as likely as any other if many.
 
@@ -279,6 +319,7 @@ CASES = [
     Case(bk.GammaDiagonal(gamma=19, spread=0.2), TABLE),
     Case(bk.Ask(bk.Design([["a"], ["b"], ["b", "a"]], [1, 2, 3]), gamma=5), TABLE),
     Case(bk.Ask(bk.Design.pairs(WIDE), gamma=19), WIDE),
+    Case(bk.Ask(bk.Design([["a"], ["b"]], [1, 2]), 6, "hashing"), TABLE),
     Case(bk.AskBaskets(epsilon=2.5, length=3, size=4), ITEMS),
     Case(bk.AskBaskets(epsilon=2.0, length=3, by="response"), NESTED),
     Case(bk.AskBaskets(epsilon=2.0, length=3, by="subset", size=2), ITEMS),

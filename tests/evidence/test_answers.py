@@ -16,7 +16,8 @@ from scipy.stats import binom, hypergeom
 import bosket as bk
 from bosket.evidence import AnswersEvidence, LinearEvidence, provenance_of
 from bosket.mechanisms.payload import Batch
-from bosket.mechanisms.questions.channel import AskChannel, histograms
+from bosket.mechanisms.questions.answer_reports import Shown, shown_by
+from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.foreseen import _bound, influence_of
 from bosket.progress import LevelProgress
 from tests.fuzz.budget import memory_within
@@ -33,8 +34,8 @@ def channel_of(reports: bk.Reports) -> AskChannel:
 def unbiased(reports: bk.Reports, max_counts: int = 10**8) -> AnswersEvidence:
     """The evidence that reads question by question, whatever else is fitted to such reports."""
     channel = channel_of(reports)
-    numbers = histograms(channel.sizes, reports.batch)
-    return AnswersEvidence(channel, numbers, provenance=provenance_of(reports), max_counts=max_counts)
+    shown = shown_by(channel, reports.batch)
+    return AnswersEvidence(channel, shown, provenance=provenance_of(reports), max_counts=max_counts)
 
 
 def yes_or_no(n: int) -> bk.TableDomain:
@@ -94,8 +95,10 @@ def by_loops(evidence: AnswersEvidence, one: tuple[int, ...], other: tuple[int, 
         for at, asked in enumerate(channel.asked):
             stands = reading(channel, at, itemset)
             if stands is not None and evidence.asked[at]:
-                b = stands.sum() * (1 - asked.keep) / asked.n_answers
-                known[at] = evidence.asked[at] * asked.keep**2 / (b * (1 - b)), b, stands
+                g = asked.told.n_values
+                b = stands.sum() * (1 / g if asked.told.is_hashed else (1 - asked.keep) / g)
+                noise = b * (1 - 1 / g) if asked.told.is_hashed else b * (1 - b)
+                known[at] = evidence.asked[at] * asked.keep**2 / noise, b, stands
         whole = sum(part[0] for part in known.values())
         said.append({at: (part[0] / whole, part[1], part[2]) for at, part in known.items()})
     values, covariance = [], 0.0
@@ -106,21 +109,29 @@ def by_loops(evidence: AnswersEvidence, one: tuple[int, ...], other: tuple[int, 
         ]
         values.append(n * float(sum(parts)))
     for at in set(said[0]) & set(said[1]):
-        (a, _, stands), (a2, _, stands2) = said[0][at], said[1][at]
-        share = evidence.numbers[at] / evidence.asked[at]
+        (a, b, stands), (a2, b2, stands2) = said[0][at], said[1][at]
+        share, keep = evidence.numbers[at] / evidence.asked[at], channel.asked[at].keep
         rates = share[stands & stands2].sum() - share[stands].sum() * share[stands2].sum()
+        if channel.asked[at].told.is_hashed:
+            q = 1 / channel.asked[at].told.n_values
+            rates = (stands & stands2).sum() * q**2 + (1 - 2 * q) * share[stands & stands2].sum()
+            rates -= (share[stands].sum() - b) * (share[stands2].sum() - b2)
+            if one == other:
+                rates = max(rates, min(b * (1 - q), b * (1 - q) + keep * (1 - 2 * q - keep)))
         covariance += n**2 * a * a2 * rates / (channel.asked[at].keep ** 2 * evidence.asked[at])
     return values[0], values[1], covariance
 
 
-@settings(max_examples=12, deadline=None)
-@given(designs(), st.integers(0, 10**6))
-def test_sums_are_those_of_the_formulas(design: bk.Design, seed: int) -> None:
+@settings(max_examples=16, deadline=None)
+@given(designs(), st.integers(0, 10**6), st.sampled_from([(6.0, "response"), (6.0, "hashing"), (1.1, "auto")]))
+def test_sums_are_those_of_the_formulas(design: bk.Design, seed: int, how: tuple[float, str]) -> None:
     """Values, variances and covariances, merged answers and clashing values among them; what is covered, too."""
-    channel = bk.Ask(design, gamma=6.0).channel(DOMAIN)
+    channel = bk.Ask(design, *how).channel(DOMAIN)
     rng = np.random.default_rng(seed)
     numbers = [rng.integers(0, 40, size) * int(rng.integers(0, 4) > 0) for size in channel.sizes]
-    evidence = AnswersEvidence(channel, numbers)
+    asked = [max(int(one.max()), int(one.sum() * rng.uniform(0.3, 2))) for one in numbers]
+    people = np.where(channel.hashed, asked, [one.sum() for one in numbers])
+    evidence = AnswersEvidence(channel, Shown(people, numbers))
     itemsets = [itemset for k in (1, 2, 3) for itemset in combinations(range(7), k)]
     told = {}
     for itemset in itemsets:
@@ -152,7 +163,7 @@ def test_a_question_of_65536_merged_answers_takes_memory_by_its_answers() -> Non
     domain = bk.TableDomain([bk.Attribute(name, list(range(n))) for name in "ab"])
     question = bk.Question(("a", "b"), tuple(reversed(range(n * n))))
     with memory_within(256 << 20):
-        plan = bk.Plan(domain, bk.Ask(bk.Design([question]), gamma=19))
+        plan = bk.Plan(domain, bk.Ask(bk.Design([question]), 19, "response"))
         assert [part.size for part in plan.guarantee.influence] == [1, 2]
         evidence = unbiased(any_answers(plan, 5))
         every = np.arange(2 * n, dtype=np.int32)[:, None]
@@ -201,7 +212,7 @@ def test_intervals_that_miss_too_often_come_with_caution(gamma: float, questions
     value, error, doubtful = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1, bool)
     for shown in range(n + 1):
         numbers = [np.array([n - shown, shown]), np.array([n, 0])][: len(questions)]
-        family = AnswersEvidence(channel, numbers).family(np.array([[1]], np.int32))
+        family = AnswersEvidence(channel, Shown.one_each(numbers)).family(np.array([[1]], np.int32))
         value[shown], error[shown] = family.whole.value[0], family.whole.stderr[0]
         doubtful[shown] = family.doubtful[0] | family.rare_moves[0]
     assert (error > 0).all(), "no data set has a variance of 0"
@@ -260,17 +271,46 @@ def test_influence_is_that_of_the_worst_weights(design: bk.Design) -> None:
                     assert bound.width >= exact.width * (1 - 1e-9)
 
 
+@settings(max_examples=12, deadline=None)
+@given(designs(), st.sampled_from([(6.0, "hashing"), (1.1, "auto")]))
+def test_influence_of_hashed_answers(design: bk.Design, how: tuple[float, str]) -> None:
+    """From none of the answers that stand for an itemset to all of them; where itemsets are too many, no less."""
+    channel = bk.Ask(design, *how).channel(DOMAIN)
+    for k in (1, 2, 3):
+        low = high = 0.0
+        for itemset in combinations(range(7), k):
+            known = {at: stands for at in range(len(design)) if (stands := reading(channel, at, itemset)) is not None}
+            g = {at: int(stands.sum()) for at, stands in known.items()}
+            chance = {at: channel.by_chance[at] for at in known}
+            noise = {at: g[at] * q * (1 - (q if channel.hashed[at] else g[at] * q)) for at, q in chance.items()}
+            whole = sum(channel.shares[at] * channel.keep[at] ** 2 / noise[at] for at in known)
+            for at, q in chance.items():
+                counts_for = channel.keep[at] / noise[at] / whole
+                most = g[at] if channel.hashed[at] else 1
+                low, high = min(low, -g[at] * q * counts_for), max(high, (most - g[at] * q) * counts_for)
+        found = channel.influence(k)
+        assert (found is not None) == (high > 0)
+        if found is not None:
+            assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
+            for shares in (channel.shares, np.append(channel.shares[:-1], 0.0)):
+                exact, bound = influence_of(channel, k, shares), _bound(channel, k, shares)
+                if exact is not None:
+                    assert bound.low <= exact.low * (1 - 1e-9)
+                    assert bound.high >= exact.high * (1 - 1e-9)
+                    assert bound.width >= exact.width * (1 - 1e-9)
+
+
 def test_cards_of_many_questions_leave_out_no_size_that_can_be_estimated() -> None:
     """2775 questions of a hundred answers each; and where itemsets are too many to look at, a bound is stated."""
     domain = bk.TableDomain([bk.Attribute(f"q{at}", list(range(10))) for at in range(75)])
-    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), gamma=19))
+    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), 19, "response"))
     one, two = plan.guarantee.influence
     keep = 18 / 118
     assert two.width == pytest.approx(2775 / keep)
     assert one.width == pytest.approx(2775 / 74 / keep)
     assert "where as many are asked each question as planned" in str(plan.guarantee)
     wide = bk.TableDomain([bk.Attribute(f"q{at}", ["n", "y"]) for at in range(700)])
-    many = bk.Ask(bk.Design([wide.names[at : at + 12] for at in range(689)]), gamma=19).channel(wide)
+    many = bk.Ask(bk.Design([wide.names[at : at + 12] for at in range(689)]), 19, "response").channel(wide)
     found = many.influence(6)
     assert found is not None
     assert found.width >= 689 / many.keep.min()

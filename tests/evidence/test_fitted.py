@@ -28,8 +28,10 @@ def a_table(n: int = 20_000, *, third: float = 0.0, seed: int = 1, domain: bk.Ta
     return bk.Table.from_cells(rng.choice(len(law), n, p=law / law.sum()), domain)
 
 
-def reports_of(table: bk.Table, design: bk.Design, seed: int = 1, gamma: float = 19) -> bk.Reports:
-    return bk.Ask(design, gamma=gamma).randomize(table, rng=bk.Seeded(seed))
+def reports_of(
+    table: bk.Table, design: bk.Design, seed: int = 1, gamma: float = 19, channel: str = "auto"
+) -> bk.Reports:
+    return bk.Ask(design, gamma, channel).randomize(table, rng=bk.Seeded(seed))
 
 
 def test_supports_are_margins_of_one_law() -> None:
@@ -93,9 +95,10 @@ def test_a_planted_effect_of_three_is_marked() -> None:
     assert not found.caution.any()
 
 
-def test_one_more_answer_moves_the_law_as_it_is_said_to() -> None:
+@pytest.mark.parametrize("channel", ["response", "hashing"])
+def test_one_more_answer_moves_the_law_as_it_is_said_to(channel: str) -> None:
     """Three answers more of one kind: the posterior is highest at what is said, of all steps that way."""
-    reports = reports_of(a_table(), bk.Design.pairs(SIX))
+    reports = reports_of(a_table(), bk.Design.pairs(SIX), channel=channel)
     evidence = evidence_of(reports)
     assert isinstance(evidence, FittedEvidence)
     fitted = evidence.law(evidence.asked).fit
@@ -103,7 +106,7 @@ def test_one_more_answer_moves_the_law_as_it_is_said_to() -> None:
     at = int(likelihood.shown.argmin())
     moved = fitted.coefficients + 3 * fitted.pulls[:, at]
     shown = likelihood.shown.copy()
-    shown[at] += 3
+    shown[at] += 3 / likelihood.scale[at]  # as many in the likelihood
     precision = np.repeat(1 / fitted.scales, fitted.basis.dims)
 
     def posterior(c: np.ndarray) -> float:
@@ -227,6 +230,45 @@ def test_intervals_cover(order: int, third: float, size: int) -> None:
         low, high = bk.estimate(reports, itemsets, model=bk.LogLinear(order)).interval().T
         covered.append(((low <= truth) & (truth <= high)).mean())
     assert np.mean(covered) >= 0.93
+
+
+def errors_of(table: bk.Table, design: bk.Design, channel: str, seeds: range, gamma: float) -> list[float]:
+    """The mean relative error of all frequent itemsets of a law, study by study."""
+    itemsets = [set(itemset) for itemset, _ in bk.mine(table, min_support=0.05)]
+    truth = bk.estimate(table, itemsets).value
+    studies = (reports_of(table, design, seed, gamma, channel) for seed in seeds)
+    return [float(np.mean(np.abs(bk.estimate(each, itemsets).value - truth) / truth)) for each in studies]
+
+
+def test_large_questions_see_more_when_they_are_hashed() -> None:
+    """Of five attributes together, 72 answers and 108, at gamma 4, where hashing is better from 15 on."""
+    table, design = a_table(40_000), bk.Design.of_size(SIX, 5)
+    errors = {word: np.mean(errors_of(table, design, word, range(3), 4.0)) for word in ("auto", "response")}
+    assert errors["auto"] < 0.75 * errors["response"]
+    plan = reports_of(table, design, gamma=4.0).plan
+    assert set(plan.channel.sizes) == {72, 108}  # type: ignore[attr-defined]  # it is an AskChannel
+    assert plan.mechanism == bk.Ask(design, 4.0, "hashing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize(("size", "gamma", "third"), [(3, 8.14, 0.0), (4, 4.0, 0.0), (4, 19.0, 0.25)])
+def test_intervals_of_hashed_answers_cover(order: int, size: int, gamma: float, third: float) -> None:
+    """All itemsets that are truly frequent; of the answers alone, and through a law."""
+    table = a_table(40_000, third=third)
+    itemsets = [set(itemset) for itemset, _ in bk.mine(table, min_support=0.02)]
+    truth = bk.estimate(table, itemsets).value
+    short = [itemset for itemset in itemsets if len(itemset) <= size]
+    held, alone = [], []
+    for seed in range(20):
+        reports = reports_of(table, bk.Design.of_size(SIX, size), seed, gamma, "hashing")
+        low, high = bk.estimate(reports, itemsets, model=bk.LogLinear(order)).interval().T
+        held.append(((low <= truth) & (truth <= high)).mean())
+        low, high = bk.estimate(reports, short, model=None).interval().T
+        exact = np.array([value for value, itemset in zip(truth, itemsets, strict=True) if len(itemset) <= size])
+        alone.append(((low <= exact) & (exact <= high)).mean())
+    assert np.mean(held) >= 0.93
+    assert 0.93 <= np.mean(alone) <= 0.97
 
 
 def test_what_answers_do_not_tell_is_left_out_and_named() -> None:

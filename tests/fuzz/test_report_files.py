@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +24,7 @@ from tests.parquet_footers import joined, places, split, varint, with_count
 from tests.test_report_files import N, by_class, flipped, sized
 
 MAX_BYTES = 64 << 20
-KINDS = ("flip", "sizes", "by class", "tally", "answers")
+KINDS = ("flip", "sizes", "by class", "tally", "answers", "hashed")
 COUNTS = [0, 1, N - 1, N + 1, 10**6, 2**31, 2**32 + N, 2**62, -1, -(2**63)]
 
 
@@ -37,10 +38,24 @@ def answers() -> bk.Reports:
     return AskItems(size=2, keep=0.9).randomize(baskets, rng=bk.Seeded(2))
 
 
+def hashed() -> bk.Reports:
+    """Answers with the seeds under which they are told."""
+    domain = bk.TableDomain([bk.Attribute("a", ["1", "2"]), bk.Attribute("b", list(range(9)))])
+    table = bk.Table.from_cells(np.arange(N) % 18, domain)
+    return bk.Ask(bk.Design([["a"], ["a", "b"]]), 2.5).randomize(table, rng=bk.Seeded(2))
+
+
 @cache
 def whole(kind: str, codec: str = "zstd") -> bytes:
     """The bytes of a sound file."""
-    kinds = {"flip": flipped, "sizes": sized, "by class": by_class, "tally": tally, "answers": answers}
+    kinds = {
+        "flip": flipped,
+        "sizes": sized,
+        "by class": by_class,
+        "tally": tally,
+        "answers": answers,
+        "hashed": hashed,
+    }
     reports: Any = kinds[kind]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
@@ -195,7 +210,7 @@ def test_report_files(examples: int) -> None:
 
 def test_sound_files_are_read() -> None:
     """Else the target would test nothing."""
-    readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, bk.Reports.read)
+    readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, *[bk.Reports.read] * 2)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         for kind, reader in zip(KINDS, readers, strict=True):

@@ -15,6 +15,7 @@ import pytest
 import bosket as bk
 from bosket.evidence import evidence_of
 from bosket.evidence.answers import AnswersEvidence
+from bosket.mechanisms.questions.answer_reports import Shown
 from bosket.mechanisms.questions.channel import AskChannel, Asked
 from tests.fuzz.budget import memory_within
 
@@ -91,7 +92,7 @@ def test_estimates_are_unbiased_over_all_outcomes(design: bk.Design) -> None:
             numbers = [np.zeros(size, np.int64) for size in channel.sizes]
             for _, at, answer in outcome:
                 numbers[at][answer] += 1
-            evidence = AnswersEvidence(channel, numbers)
+            evidence = AnswersEvidence(channel, Shown.one_each(numbers))
             if evidence.covers(itemset)[0]:
                 value = evidence.supports(itemset).value[0]
                 sums = total.setdefault(asked, [0.0, 0.0])
@@ -125,11 +126,12 @@ def test_one_question_about_everything_is_the_gamma_diagonal_matrix() -> None:
 
 
 @pytest.mark.slow
-def test_stated_errors_are_the_spread_over_repetitions() -> None:
+@pytest.mark.parametrize(("size", "channel"), [(2, "response"), (3, "hashing")])
+def test_stated_errors_are_the_spread_over_repetitions(size: int, channel: str) -> None:
     rng = np.random.default_rng(5)
     codes = (rng.random((3000, 7)) < np.linspace(0.2, 0.9, 7)).astype(int)
     table = bk.Table.from_codes(codes, WIDE)
-    mechanism = bk.Ask(bk.Design.pairs(WIDE), gamma=19)
+    mechanism = bk.Ask(bk.Design.of_size(WIDE, size), 19, channel)
     itemsets = [{"a=yes"}, {"g=yes"}, {"a=yes", "b=no"}, {"f=yes", "g=yes"}]
     runs = [bk.estimate(mechanism.randomize(table, rng=bk.Seeded(seed)), itemsets, model=None) for seed in range(300)]
     values, errors = np.array([run.value for run in runs]), np.array([run.stderr for run in runs])

@@ -42,7 +42,7 @@ def law(channel: AskChannel, record: Record) -> dict[Report, Fraction]:
     """Of a report, from the definition, with what is drawn in the place of kappa."""
     result = {}
     for at, (question, asked) in enumerate(zip(DESIGN.questions, channel.asked, strict=True)):
-        kappa, d = Fraction(asked.threshold, ONE), asked.n_answers
+        kappa, d = Fraction(asked.told.threshold, ONE), asked.n_answers
         for answer in range(d):
             chance = kappa * (answer == truth(question, record)) + (1 - kappa) / d
             result[at, answer] = Fraction(DESIGN.weights[at], sum(DESIGN.weights)) * chance
@@ -72,7 +72,7 @@ def drawn(channel: AskChannel, record: Record) -> dict[Report, Fraction]:
     asked_by = [at for at, share in enumerate(DESIGN.weights) for _ in range(share)]
     result: dict[Report, Fraction] = {}
     for number, at in enumerate(asked_by):
-        d, threshold = channel.asked[at].n_answers, channel.asked[at].threshold
+        d, threshold = channel.asked[at].n_answers, channel.asked[at].told.threshold
         coins = [((0, threshold - 1), Fraction(threshold, ONE)), ((threshold, ONE - 1), 1 - Fraction(threshold, ONE))]
         for (ends, chance), other in product(coins, range(d)):
             reports = set()
@@ -105,7 +105,7 @@ def test_no_rounding_is_above_gamma(n_answers: int) -> None:
     for gamma in np.exp(np.random.default_rng(1).uniform(1e-6, 20, 200)).tolist():
         mechanism = bk.Ask(bk.Design([["a"]]), gamma=gamma)
         (asked,) = mechanism.channel(domain).asked
-        kappa = Fraction(asked.threshold, ONE)
+        kappa = Fraction(asked.told.threshold, ONE)
         ratio = (kappa + (1 - kappa) / n_answers) / ((1 - kappa) / n_answers)
         assert ratio <= Fraction(gamma)
         assert math.log(ratio) <= mechanism.guarantee(domain).record.epsilon

@@ -1,13 +1,16 @@
 """Unbiased evidence from answers to questions.
 
-Of the n_q people who were asked question q, C answered within the answers that stand for an itemset A.  With the
-channel's kappa and b (:mod:`bosket.mechanisms.questions.channel`) the share of A among all is estimated by
+The reports of the n_q people who were asked question q show the answers that stand for an itemset A C times in all.
+With the channel's kappa, b and e (:mod:`bosket.mechanisms.questions.channel`) the share of A among all is estimated by
 
-    f_q = (C / n_q - b_q) / kappa_q,    Var f_q = r_q (1 - r_q) / (kappa_q^2 n_q),  r_q = Pr(an answer within them)
+    f_q = (C / n_q - b_q) / kappa_q,    Var f_q = v_q / (kappa_q^2 n_q)
+    v_q = b_q (1 - e_q) + (1 - 2 e_q) kappa_q f - kappa_q^2 f^2
 
 for people drawn from a population, and f = sum of a_q f_q over the questions that tell A, a_q in proportion to the
-information n_q kappa_q^2 / (b_q (1 - b_q)), which is public.  Those who were asked q are n_q of the N people, drawn
-without replacement; so the coins alone, those that draw questions among them, leave
+information n_q kappa_q^2 / (b_q (1 - e_q)), which is public.  The variance is that of kappa_q f = C / n_q - b_q: by
+randomized response C / n_q (1 - C / n_q), by hashing no less than where nobody has A or everybody.  Those who were
+asked q are n_q of the N people, drawn without replacement; so the coins alone, those that draw questions among them,
+leave
 
     Var(N f) = N^2 sum of a_q^2 Var f_q - N f (1 - f)
 
@@ -25,18 +28,19 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import Counts, ItemsetRows
+from bosket.counting.base import ItemsetRows
 from bosket.counting.table import members
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.carried import NONE_LOOKED_AT, Carried
-from bosket.evidence.concentration import carried_in_lists
+from bosket.evidence.concentration import Few, carried_in_lists
 from bosket.evidence.counts import MAX_COUNTS, too_many_answers
 from bosket.evidence.kept import Kept, Level, Truths
 from bosket.evidence.of import evidence_by, provenance_of
 from bosket.evidence.provenance import Provenance
 from bosket.evidence.sums import FEW_MOVES
-from bosket.mechanisms.questions.channel import AskChannel, histograms
-from bosket.mechanisms.questions.telling import Ints, Tellers, pieces
+from bosket.mechanisms.questions.answer_reports import Shown, shown_by
+from bosket.mechanisms.questions.channel import AskChannel, Information
+from bosket.mechanisms.questions.telling import Among, Ints, Tellers, Within, pieces
 from bosket.privacy import Accuracy
 from bosket.progress import Meter, Progress
 from bosket.reports import Reports
@@ -62,9 +66,11 @@ class Sums:
     total: Floats
     """The information of all questions."""
     within: Floats
-    """Answers within those that stand for the itemset."""
+    """How often the answers that stand for the itemset are shown."""
     beside: Floats
-    """Other answers to the same questions."""
+    """How often they are not: other answers to the same questions, where reports show one answer each."""
+    heard: Floats
+    """People who were asked these questions."""
     lost: Floats
     """Answers that coins would turn to others, if everybody had the itemset."""
     put_in: Floats
@@ -88,7 +94,7 @@ class AnswersEvidence(Evidence):
     def __init__(
         self,
         channel: AskChannel,
-        numbers: list[Counts],
+        shown: Shown,
         *,
         provenance: Provenance | None = None,
         max_counts: int = MAX_COUNTS,
@@ -96,12 +102,12 @@ class AnswersEvidence(Evidence):
         """``max_counts`` bounds the counts that one look takes: one of each itemset in each question about it."""
         self.channel = channel
         self.domain = channel.domain
-        self.numbers = numbers
+        self.numbers = shown.numbers
         self.max_counts = max_counts
-        self.asked = np.array([float(one.sum()) for one in numbers])
+        self.asked = shown.asked.astype(float)
         """The number of people who were asked each question."""
         self.n_records = int(self.asked.sum())
-        self._flat: Ints = np.concatenate(numbers).astype(np.int64)
+        self._flat: Ints = np.concatenate(shown.numbers).astype(np.int64)
         self._among = self.asked > 0
         if provenance is not None:
             self.provenance = provenance
@@ -154,32 +160,44 @@ class AnswersEvidence(Evidence):
         channel, people = self.channel, self.n_records
         within = channel.questionnaire.within(rows, tellers, self._flat)
         known = channel.information(tellers, within, self.asked)
-        asked, keep, b, share = (
-            self.asked[tellers.question],
-            channel.keep[tellers.question],
-            known.by_chance,
-            known.share,
-        )
+        asked, keep = self.asked[tellers.question], channel.keep[tellers.question]
+        b, e, share = known.by_chance, known.beside, known.share
+        hashed = channel.hashed[tellers.question]
         rate = within.shown / asked
         value = tellers.total(share * (rate - b) / keep)
         spread = (people * share / keep) ** 2 / asked
-        nobody, everybody = (tellers.total(spread * np.maximum(r * (1 - r), 0.0)) for r in (b, b + keep))
+        ends = [np.maximum(b * (1 - e) + has * keep * (1 - 2 * e - keep), 0.0) for has in (0, 1)]
+        nobody, everybody = (tellers.total(spread * end) for end in ends)
+        by_hashing = np.maximum(b * (1 - e) + (rate - b) * (1 - 2 * e - rate + b), np.minimum(*ends))
+        each = np.where(hashed, by_hashing, rate * (1 - rate))
         told = within.n_answers > 0
-        counts = np.stack([within.shown * told, (asked - within.shown) * told], axis=1)
+        trials = asked * channel.most_shown(tellers, within)
         counts_for = people * share / (asked * keep)
-        weights = np.stack([(1 - b) * counts_for, b * counts_for], axis=1)
-        few = carried_in_lists(tellers.firsts, weights, counts, people)
+        few = self._carried(tellers, within, known, counts_for, told)
         return Sums(
             value=people * value,
-            variance=tellers.total(spread * rate * (1 - rate)) - people * value * (1 - value),
+            variance=tellers.total(spread * each) - people * value * (1 - value),
             least=np.minimum(nobody, everybody),
             total=known.total,
-            within=tellers.total(counts[:, 0]),
-            beside=tellers.total(counts[:, 1]),
-            lost=tellers.total(np.maximum(1 - keep - b, 0.0) * asked * told),
+            within=tellers.total(within.shown * told),
+            beside=tellers.total((trials - within.shown) * told),
+            heard=tellers.total(asked * told),
+            lost=tellers.total(np.maximum(1 - keep - e, 0.0) * asked * told),
             put_in=tellers.total(b * asked * told),
             carried=few.summary(rows, people, lambda _: None),
         )
+
+    def _carried(self, tellers: Tellers, within: Within, known: Information, counts_for: Floats, told: Among) -> Few:
+        """The few reports that carry each itemset; of hashed questions the mean square alone is known."""
+        asked, b, e = self.asked[tellers.question], known.by_chance, known.beside
+        counts = np.stack([within.shown * told, (asked - within.shown) * told], axis=1)
+        weights = np.stack([(1 - b) * counts_for, b * counts_for], axis=1)
+        at = np.flatnonzero(self.channel.hashed[tellers.question])
+        if len(at):
+            square = b * (1 - e) + (within.shown / asked - b) * (1 - 2 * e)
+            counts[at] = np.stack([asked * told, np.zeros(len(asked))], axis=1)[at]
+            weights[at, 0] = (counts_for * np.sqrt(np.maximum(square, 0.0)))[at]
+        return carried_in_lists(tellers.firsts, weights, counts, self.n_records)
 
     def covariance_of(self, one: _Subsets, other: _Subsets, both: ItemsetRows) -> Floats:
         """N^2 times the sum over questions of a_A a_B Cov(f_A, f_B), of subsets A and B of these itemsets."""
@@ -191,18 +209,24 @@ class AnswersEvidence(Evidence):
             at = slice(*part)
             tellers = questions.tellers(both[at], self._among, number[at])
             asked, keep = self.asked[tellers.question], channel.keep[tellers.question]
-            product, rates = np.ones(len(asked)), []
+            product, rates, chances = np.ones(len(asked)), [], []
             for subsets in (one, other):
                 within = questions.within(subsets.rows[at], tellers, self._flat)
-                b = channel.by_chance[tellers.question] * within.n_answers
+                b, e = channel.chances(tellers, within)
                 total = tellers.of_row(subsets.total[at])
                 known = np.divide(
-                    asked * keep**2, b * (1 - b) * total, out=np.zeros(len(b)), where=(b > 0) & (total > 0)
+                    asked * keep**2, b * (1 - e) * total, out=np.zeros(len(b)), where=(b > 0) & (total > 0)
                 )
                 product *= known
                 rates.append(within.shown / asked)
-            together = questions.within(both[at], tellers, self._flat).shown / asked
-            each = product * (together - rates[0] * rates[1]) / (asked * keep**2)
+                chances.append(b)
+            within = questions.within(both[at], tellers, self._flat)
+            together, hashed = within.shown / asked, channel.hashed[tellers.question]
+            q = channel.by_chance[tellers.question]
+            by_hashing = within.n_answers * q**2 + (1 - 2 * q) * together
+            by_hashing -= (rates[0] - chances[0]) * (rates[1] - chances[1])
+            each = np.where(hashed, by_hashing, together - rates[0] * rates[1])
+            each *= product / (asked * keep**2)
             result[at] = self.n_records**2 * tellers.total(each)
 
         parallel_map(piece, list(pieces(number, work)))
@@ -284,7 +308,7 @@ class AnswersFamily(Family):
         share = np.clip(sums.value / self.n_records, 0.0, 1.0)
         moves = np.stack([share * sums.lost, (1 - share) * sums.put_in])
         possible = np.stack([sums.lost, sums.put_in]) > 0
-        everybody = sums.within + sums.beside > NEARLY_ALL * self.n_records
+        everybody = sums.heard > NEARLY_ALL * self.n_records
         return np.asarray(everybody & (possible & (moves < FEW_MOVES)).any(axis=0))
 
     @cached_property
@@ -299,5 +323,5 @@ def _of_answers(
     channel: AskChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
 ) -> AnswersEvidence:
     counts = reports.counts if isinstance(reports, Tally) else None
-    numbers = histograms(channel.sizes, reports.batch, counts)
-    return AnswersEvidence(channel, numbers, provenance=provenance_of(reports), max_counts=max_counts)
+    shown = shown_by(channel, reports.batch, counts)
+    return AnswersEvidence(channel, shown, provenance=provenance_of(reports), max_counts=max_counts)

@@ -62,7 +62,7 @@ class FittedEvidence(Evidence):
 
     def __init__(self, domain: TableDomain, heard: Sequence[Heard], unbiased: Evidence, model: LogLinear) -> None:
         self.domain = domain
-        self.heard = [one for one in heard if one.shown.any()]
+        self.heard = [one for one in heard if one.people or one.shown.any()]
         self.unbiased = unbiased
         self.model = model
         self.n_records = unbiased.n_records
@@ -261,7 +261,11 @@ class FittedFamily(Family):
 
     @cached_property
     def whole(self) -> Level:
-        """With what a few answers carry: how far one more of each moves the law, question by question."""
+        """With what a few answers carry: how far one more of each moves the law, question by question.
+
+        A report of a hashed question shows several answers: each is counted as that part of a report, with as much
+        more weight that the squares add up.
+        """
         if not self.rows.shape[1]:
             return super().whole
         n_looks = sum(alike.n_listed * len(alike.rows) for alike in self._alike)
@@ -280,11 +284,13 @@ class FittedFamily(Family):
         sizes = np.array([len(one.shown) for one in answered])
         places = np.arange(sizes.max()) + np.append(0, np.cumsum(sizes)[:-1])[:, None]
         places[np.arange(sizes.max()) >= sizes[:, None]] = sizes.sum()
-        shown = np.append(fitted.basis.likelihood.shown, 0.0)[places].astype(np.int64)
+        reports = [one.shown * one.per_shown for one in answered]
+        shown = np.rint(np.append(np.concatenate(reports), 0.0)[places]).astype(np.int64)
+        each_shows = np.repeat([one.per_shown for one in answered], sizes) ** -0.5
         step = max(1, _AT_ONCE // places.size)
         for start in range(0, len(alike.rows), step):
             slopes = alike.slopes(self.full, slice(start, start + step))[:, : fitted.basis.n_terms]
-            weights = self.n_records * np.abs(slopes @ fitted.pulls)
+            weights = self.n_records * np.abs(slopes @ fitted.pulls) * each_shows
             each = np.hstack([weights, np.zeros((len(weights), 1))])[:, places].reshape(-1, places.shape[1])
             firsts = np.arange(len(weights) + 1) * len(answered)
             few = carried_in_lists(firsts, each, np.tile(shown, (len(weights), 1)), self.n_records)

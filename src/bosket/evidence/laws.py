@@ -24,8 +24,17 @@ from bosket.tally import Tally
 def law_of_answers(unbiased: AnswersEvidence, model: LogLinear) -> FittedEvidence:
     """A law fitted to answers."""
     heard = [
-        Heard(one.attributes, one.shape, one.answers, shown, one.keep, one.by_chance)
-        for one, shown in zip(unbiased.channel.asked, unbiased.numbers, strict=True)
+        Heard(
+            one.attributes,
+            one.shape,
+            one.answers,
+            shown,
+            one.keep,
+            one.by_chance,
+            int(n) if one.told.is_hashed else None,
+        )
+        for one, shown, n in zip(unbiased.channel.asked, unbiased.numbers, unbiased.asked, strict=True)
+        if n
     ]
     return FittedEvidence(unbiased.channel.domain, heard, unbiased, model)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from bosket.errors import DataError, PlanMismatchError
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
@@ -11,10 +13,12 @@ from bosket.evidence.laws import law_of_answers
 from bosket.evidence.of import Model, checked_model, provenance_of, without_if_too_large
 from bosket.evidence.provenance import Provenance, together
 from bosket.evidence.sampled import SampledEvidence
+from bosket.mechanisms.questions.answer_reports import Shown, shown_by
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.basket_channel import BasketChannel
-from bosket.mechanisms.questions.channel import AskChannel, histograms
+from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import Design
+from bosket.mechanisms.questions.table_channels import HASHING, RESPONSE
 from bosket.reports import Reports
 from bosket.tally import Tally
 
@@ -33,17 +37,18 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
         raise DataError("There are no answers to pool.")
     _refuse_strangers(phases, asked)
     questions = tuple(question for one in asked for question in one.design.questions)
-    numbers = []
+    parts, words = [], []
     for phase in phases:
         assert isinstance(phase.channel, AskChannel)
         counts = phase.counts if isinstance(phase, Tally) else None
-        numbers += histograms(phase.channel.sizes, phase.batch, counts)
+        parts.append(shown_by(phase.channel, phase.batch, counts))
+        words += [HASHING if is_hashed else RESPONSE for is_hashed in phase.channel.hashed]
+    shown = Shown.together(parts)
     assert isinstance(phases[0].channel, AskChannel)
-    asked_of = [int(one.sum()) for one in numbers]
-    shift = max(0, max(asked_of).bit_length() - 32)  # tallies may count more people than a share has bits
-    shares = [max(1, number >> shift) for number in asked_of]
-    channel = AskChannel(phases[0].channel.domain, Design(questions, shares), asked[0].gamma)
-    unbiased = AnswersEvidence(channel, numbers, provenance=_provenance(phases))
+    shift = max(0, int(shown.asked.max()).bit_length() - 32)  # tallies may count more people than a share has bits
+    design = Design(questions, np.maximum(shown.asked >> shift, 1).tolist())
+    channel = AskChannel(phases[0].channel.domain, design, asked[0].gamma, words)
+    unbiased = AnswersEvidence(channel, shown, provenance=_provenance(phases))
     law = checked_model(model)
     if law is None:
         return unbiased

@@ -18,7 +18,7 @@ S_(A u B) - S_A S_B / N.  That is exact where no basket is cut; where some are, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np

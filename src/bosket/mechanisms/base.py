@@ -333,6 +333,10 @@ class Mechanism(ABC):
         """
         return self.sends_sizes and self.record_sizes is None and domain.groups is None
 
+    def settled(self, domain: Domain) -> Mechanism:
+        """This mechanism as a plan for the domain writes it: what it leaves open is settled by public numbers."""
+        return self
+
     @abstractmethod
     def channel(self, domain: Domain) -> Channel:
         """This mechanism on a domain; checks that the parameters fit it."""
@@ -376,7 +380,7 @@ class Mechanism(ABC):
 
     def __post_init__(self) -> None:
         for one in parameters_of(type(self)):
-            object.__setattr__(self, one.name, one.check(getattr(self, one.name), of=type(self).__name__))
+            object.__setattr__(self, one.attribute, one.check(getattr(self, one.attribute), of=type(self).__name__))
         self.check_together()
 
     def check_together(self) -> None:  # noqa: B027  # most mechanisms take any parameters that are right by themselves
@@ -384,7 +388,7 @@ class Mechanism(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """The parameters as plain JSON values, without the name."""
-        return {one.name: one.to_json(getattr(self, one.name)) for one in declared_by(type(self))}
+        return {one.name: one.to_json(getattr(self, one.attribute)) for one in declared_by(type(self))}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -394,7 +398,7 @@ class Mechanism(ABC):
         return cls(**{one.name: one.from_json(known[one.name], of=cls.name) for one in declared})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = {one.name: getattr(self, one.name) for one in parameters_of(type(self))}
+        values = {one.name: getattr(self, one.attribute) for one in parameters_of(type(self))}
         plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
         return _make, (type(self), plain)
 
@@ -409,7 +413,7 @@ class Mechanism(ABC):
 
     def __str__(self) -> str:
         """The name with the parameters that are not as by default, in a few characters."""
-        shown = (one.shown(getattr(self, one.name)) for one in parameters_of(type(self)))
+        shown = (one.shown(getattr(self, one.attribute)) for one in parameters_of(type(self)))
         return f"{type(self).__name__}({', '.join(part for part in shown if part is not None)})"
 
     def randomize(

@@ -177,13 +177,14 @@ class FileOption:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A declared field of a mechanism."""
+    """A declared field of a mechanism; ``attribute`` is the field, where that has another name than the parameter."""
 
     name: str
     kind: Kind
     help: str
     option: Option | None = None
     default: Any = REQUIRED
+    attribute: str = ""
 
     @property
     def is_required(self) -> bool:
@@ -207,9 +208,12 @@ class Parameter:
         return None if is_default else self.kind.shown(self.name, value)
 
 
-def parameter(kind: Kind, help: str, option: Option | None = None) -> Mapping[str, Any]:
-    """The metadata of a field of a mechanism: ``field(metadata=parameter(Probability(), "what it is for"))``."""
-    return {_PARAMETER: Parameter("", kind, help, option)}
+def parameter(kind: Kind, help: str, option: Option | None = None, *, name: str = "") -> Mapping[str, Any]:
+    """The metadata of a field of a mechanism: ``field(metadata=parameter(Probability(), "what it is for"))``.
+
+    ``name`` is that of the parameter where the field cannot have it; then the mechanism writes its own ``__init__``.
+    """
+    return {_PARAMETER: Parameter(name, kind, help, option)}
 
 
 @cache
@@ -218,10 +222,10 @@ def parameters_of(mechanism: type[Any]) -> tuple[Parameter, ...]:
     if not is_dataclass(mechanism):
         return ()
     undeclared = Parameter("", _Undeclared(), "")
+    declared = ((one, one.metadata.get(_PARAMETER, undeclared)) for one in fields(mechanism) if one.init)
     return tuple(
-        replace(one.metadata.get(_PARAMETER, undeclared), name=one.name, default=_default(one))
-        for one in fields(mechanism)
-        if one.init
+        replace(known, name=known.name or one.name, default=_default(one), attribute=one.name)
+        for one, known in declared
     )
 
 

@@ -7,10 +7,10 @@ theta(cells of y) answers y, so that the answers have the likelihood of multinom
 
     log p(answers | c) = sum over q and y of n_q(y) log r_q(y)
 
-exactly.  Before, c_S is normal with mean 0 and variance s_S^2.  The mode is found by Fisher's scoring; the covariance V
-of c about it is the inverse of J' diag(n_q kappa_q^2 / r_q) J + diag(1 / s^2), J the derivatives of theta(cells of y).
-The scales have a prior in proportion to s^-rho and are those that the answers make most probable, by MacKay's fixed
-point
+exactly; where answers are hashed it is a quasi-likelihood of that form (:mod:`bosket.models.answered`).  Before,
+c_S is normal with mean 0 and variance s_S^2.  The mode is found by Fisher's scoring; the covariance V of c about it is
+the inverse of J' diag(n_q kappa_q^2 / r_q) J + diag(1 / s^2), J the derivatives of theta(cells of y).  The scales have
+a prior in proportion to s^-rho and are those that the answers make most probable, by MacKay's fixed point
 
     s_S^2 = |c_S|^2 / (g_S + rho),    g_S = dim S - tr V_SS / s_S^2   (how many coefficients the answers decide)
 
@@ -23,7 +23,7 @@ errors from 0, at rho = 1/2.  Orders are compared by Laplace's approximation of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -33,8 +33,10 @@ import numpy.typing as npt
 from scipy import linalg
 
 from bosket.checks import check_integer
+from bosket.models.answered import Answered as Answered
+from bosket.models.answered import Likelihood as Likelihood
 from bosket.models.features import Features, Subset, contrasts, products, summed_over
-from bosket.models.room import MOST_TERMS, Room, n_terms, not_settled
+from bosket.models.room import MOST_TERMS, n_terms, not_settled
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
 
@@ -60,71 +62,6 @@ class LogLinear:
     def __post_init__(self) -> None:
         if self.order is not None:
             check_integer("order", self.order, least=1, most=3)
-
-
-@dataclass(frozen=True)
-class Answered:
-    """What people said to one question, of a table of a few attributes.
-
-    attributes  the question's, by their places in the table, rising
-    answers     the answer of each combination of their values, the last attribute's running fastest
-    shown       how many people gave each answer
-    keep        kappa: how much more likely an answer is where it is the true one
-    by_chance   b: how likely each answer is where it is not
-    """
-
-    attributes: Subset
-    answers: npt.NDArray[np.int64]
-    shown: Floats
-    keep: float
-    by_chance: Floats
-
-    @cached_property
-    def n(self) -> float:
-        return float(self.shown.sum())
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether every combination is an answer of its own, in their order."""
-        return len(self.answers) == len(self.shown) and np.array_equal(self.answers, np.arange(len(self.shown)))
-
-
-class Likelihood:
-    """Answers to all questions, as functions of the law of a table's cells."""
-
-    def __init__(self, shape: tuple[int, ...], answered: Sequence[Answered]) -> None:
-        self.shape = shape
-        self.answered = tuple(one for one in answered if one.n)
-        self.shown = _joined([one.shown for one in self.answered])
-        self.keep = _joined([np.full(len(one.shown), one.keep) for one in self.answered])
-        self.by_chance = _joined([one.by_chance for one in self.answered])
-        self.n_asked = _joined([np.full(len(one.shown), one.n) for one in self.answered])
-        self.others = [tuple(at for at in range(len(shape)) if at not in one.attributes) for one in self.answered]
-
-    def room(self, order: int) -> Room:
-        """What a law of this order takes."""
-        return Room(self.shape, [one.attributes for one in self.answered], len(self.shown), order)
-
-    @cached_property
-    def widest(self) -> int:
-        """The attributes of the largest question."""
-        return max((len(one.attributes) for one in self.answered), default=0)
-
-    def margins(self, law: Floats) -> Floats:
-        """The probability of the cells of every answer to every question, one after the other."""
-        table = law.reshape(self.shape)
-        found = [
-            np.bincount(one.answers, summed_over(table, others).ravel(), len(one.shown)).astype(float)
-            for one, others in zip(self.answered, self.others, strict=True)
-        ]
-        return _joined(found)
-
-    def given(self, law: Floats) -> Floats:
-        """The probability that each answer is given."""
-        return self.by_chance + self.keep * self.margins(law)
-
-    def log(self, law: Floats) -> float:
-        return float(self.shown @ np.log(self.given(law)))
 
 
 class FeatureBasis:
@@ -274,10 +211,10 @@ class Fit:
     @cached_property
     @one_thread_of_blas()
     def pulls(self) -> Floats:
-        """How far one more of each answer moves the coefficients: V J' diag(kappa / r); shape (n_terms, answers)."""
+        """How far one more of each answer moves the coefficients: V J' diag(kappa / m r); shape (n_terms, answers)."""
         likelihood = self.basis.likelihood
         root = _Around(self.basis, self.coefficients).posterior(self.scales).root
-        weight = likelihood.keep / likelihood.given(self.law)
+        weight = likelihood.keep / (likelihood.scale * likelihood.given(self.law))
         result: Floats = root @ (root.T @ (self.basis.slopes(self.law).T * weight))
         return result
 
@@ -436,7 +373,3 @@ def _summed_out(table: Floats, attributes: Subset, beside: Subset) -> Floats:
         margin = np.tensordot(margin, contrasts(table.shape[at]), axes=(0, 0))
     result: Floats = margin.reshape(math.prod(table.shape[at] for at in attributes), -1)
     return result
-
-
-def _joined(parts: Sequence[Floats]) -> Floats:
-    return np.concatenate(parts) if parts else np.empty(0)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from bosket.models.answered import Answered
 from bosket.models.features import Subset
-from bosket.models.loglinear import Answered
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Heard:
     answers    the answer of each combination of values, the last attribute's running fastest
     keep       kappa: how much more likely an answer is where it is the true one
     by_chance  how likely each answer is where it is not
+    people     how many were asked, where answers are hashed, so that a report may show several; else None
     """
 
     attributes: Subset
@@ -28,6 +29,7 @@ class Heard:
     shown: npt.NDArray[np.int64]
     keep: float
     by_chance: float
+    people: int | None = None
 
     def seen_from(self, block: Subset) -> Answered | None:
         """The question as one about those of its attributes that are in the block; None where it tells nothing of them.
@@ -38,8 +40,9 @@ class Heard:
         kept = [place for place, at in enumerate(self.attributes) if at in block]
         local = tuple(block.index(self.attributes[place]) for place in kept)
         shown = self.shown.astype(float)
+        hashed = (None, None) if self.people is None else (float(self.people), self.by_chance)
         if len(kept) == len(self.attributes):
-            return Answered(local, self.answers, shown, self.keep, np.full(len(shown), self.by_chance))
+            return Answered(local, self.answers, shown, self.keep, np.full(len(shown), self.by_chance), *hashed)
         if not kept:
             return None
         values = np.unravel_index(np.arange(math.prod(self.shape)), self.shape)
@@ -50,18 +53,22 @@ class Heard:
             return None
         of_cells, of_answers = joined
         number = np.bincount(of_answers).astype(float)
-        return Answered(
-            local, of_cells, np.bincount(of_answers, shown).astype(float), self.keep, self.by_chance * number
-        )
+        together = np.bincount(of_answers, shown).astype(float)
+        return Answered(local, of_cells, together, self.keep, self.by_chance * number, *hashed)
 
 
 def alike_together(parts: Iterable[Answered]) -> list[Answered]:
     """Questions that look the same from where they are seen, as one: their answers add."""
-    found: dict[tuple[Subset, bytes, float, bytes], Answered] = {}
+    found: dict[tuple[Subset, bytes, float, bytes, float | None], Answered] = {}
     for one in parts:
-        key = (one.attributes, one.answers.tobytes(), one.keep, one.by_chance.tobytes())
-        found[key] = replace(found[key], shown=found[key].shown + one.shown) if key in found else one
+        key = (one.attributes, one.answers.tobytes(), one.keep, one.by_chance.tobytes(), one.single)
+        found[key] = _added(found[key], one) if key in found else one
     return list(found.values())
+
+
+def _added(one: Answered, other: Answered) -> Answered:
+    people = None if one.people is None or other.people is None else one.people + other.people
+    return replace(one, shown=one.shown + other.shown, people=people)
 
 
 def _joined(

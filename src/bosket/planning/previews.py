@@ -21,13 +21,16 @@ class Preview:
     n_questions: int
     n_answers: int
     """Of the question that has most."""
+    n_hashed: int
+    """Questions that are answered through a hash function."""
     widest: int
     """Attributes of one question, at most."""
     pairs: tuple[int, int]
     """Pairs of attributes that some question is about, and all there are."""
     true_least: float
     true_mean: float
-    """The probability that an answer is the true one: to the question with most answers, and over all people."""
+    """The probability that an answer is the true one, or in its bucket where answers are hashed: the smallest of any
+    question, and over all people."""
     guarantee: LocalGuarantee
     """What is promised, with the errors of supports to expect; ``guarantee.among(people)`` states these on its card."""
 
@@ -50,6 +53,7 @@ def preview(design: Design, domain: TableDomain, *, gamma: float) -> Preview:
     return Preview(
         n_questions=len(design),
         n_answers=max(channel.sizes),
+        n_hashed=int(channel.hashed.sum()),
         widest=max(len(one.attributes) for one in channel.asked),
         pairs=(len(together), math.comb(len(domain.attributes), 2)),
         true_least=float(true.min()),

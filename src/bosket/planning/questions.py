@@ -1,8 +1,9 @@
 """Which questions to ask, and of how many people, given a first idea of the answers: A-optimal designs.
 
 A question q asked of n w_q people brings the information n w_q F_q, F_q = J_q' diag(kappa_q^2 / r_q) J_q, about the
-coefficients of a log-linear law.  With A what is known before (the answers of the first people, and the prior), the
-shares w minimise the mean relative variance of the supports that are predicted to be near the limit or above it:
+coefficients of a log-linear law; of many answers, which :class:`~bosket.Ask` hashes, with the variances of
+:mod:`bosket.models.answered` for r_q.  With A what is known before (the answers of the first people, and the prior),
+the shares w minimise the mean relative variance of the supports that are predicted to be near the limit or above it:
 
     mean over itemsets of  g' V g / f^2,    V = (A + n sum of w_q F_q)^-1
 
@@ -27,6 +28,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.evidence import EvidenceSource, FittedEvidence, evidence_of, law_of_table
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.designs import Design, Question
+from bosket.mechanisms.questions.table_channels import HASHING, hashing_is_better, told
 from bosket.models.features import summed_over
 from bosket.models.laws import FittedLaw
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood
@@ -171,17 +173,21 @@ class _Search:
                     number += len(wanted)
         return total / max(number, 1)
 
+    def _answered(self, one: _Candidate) -> Answered:
+        """The question, asked of one person as Ask would by itself: through a hash function, if it has many answers."""
+        n, shown = one.n_answers, np.full(one.n_answers, 1 / one.n_answers)
+        if hashing_is_better(self.gamma, n):
+            by = told(HASHING, self.gamma, n)
+            return Answered(one.places, one.answers, shown, by.keep, np.full(n, by.by_chance), 1.0, by.by_chance)
+        keep = (self.gamma - 1) / (self.gamma + n - 1)
+        return Answered(one.places, one.answers, shown, keep, np.full(n, (1 - keep) / n), 1.0)
+
     def best(self) -> tuple[list[_Candidate], list[int]]:
-        asked = [
-            Answered(one.places, one.answers, np.ones(one.n_answers), 1.0, np.zeros(one.n_answers))
-            for one in self.candidates
-        ]
-        likelihood = Likelihood(self.law.shape, asked)
+        likelihood = Likelihood(self.law.shape, [self._answered(one) for one in self.candidates])
         slopes = FeatureBasis(likelihood, self.basis.order).slopes(self.law.fit.law)
         sizes = np.array([one.n_answers for one in self.candidates])
         of = np.repeat(np.arange(len(sizes)), sizes)
-        keep = (self.gamma - 1) / (self.gamma + sizes[of] - 1)
-        weight = keep**2 / ((1 - keep) / sizes[of] + keep * likelihood.margins(self.law.fit.law))
+        weight = likelihood.n_asked * likelihood.keep**2 / likelihood.given(self.law.fit.law)
         targets = self._targets()
         shares = np.full(len(sizes), 1 / len(sizes))
         for _ in range(_STEPS):

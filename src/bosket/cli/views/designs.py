@@ -31,10 +31,7 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
         ("questions", str(design)),
         ("pairs of attributes", f"{found.pairs[0]:,} of {found.pairs[1]:,} asked about together"),
         ("largest question", count_text(found.n_answers, "answer")),
-        (
-            "true answers",
-            f"{_percent(found.true_mean)} on average, {_percent(found.true_least)} to the largest question",
-        ),
+        ("true answers", _true_answers(found)),
         ("gamma of the whole record", f"{rounded_up(record.gamma)} (epsilon {rounded_up(record.epsilon)})"),
         (
             "guarantee",
@@ -51,6 +48,14 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
             "note: standard errors are of each support by itself, whatever it is; the law that 'bosket mine' fits to "
             "all answers also tells of larger itemsets"
         )
+
+
+def _true_answers(found: Preview) -> str:
+    if not found.n_hashed:
+        return f"{_percent(found.true_mean)} on average, {_percent(found.true_least)} to the largest question"
+    hashed = f"{found.n_hashed} of {count_text(found.n_questions, 'question')}"
+    shares = f"{_percent(found.true_mean)} on average, {_percent(found.true_least)} at least"
+    return f"{shares}; {hashed} hashed: the bucket is true"
 
 
 def _percent(share: float) -> str:

@@ -5,6 +5,10 @@ attributes.  A question about two attributes has few answers, so that far more o
 yes/no questions are answered truly with probability 0.86, a record of sixteen with 0.0003.
 
 How many questions there are costs people, not privacy: each person answers one.
+
+A question of many answers is better told through a hash function than by randomized response
+(:mod:`bosket.mechanisms.questions.table_channels`).  The JSON of a plan says so: where it does not name a channel, all
+questions are answered by randomized response, as they were before there was another.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from bosket import strict_json
 from bosket.checks import shown
-from bosket.data import Domain
+from bosket.data import Domain, TableDomain
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Mechanism, Records, as_domain
 from bosket.mechanisms.foreseen import foreseen_accuracy
@@ -23,6 +28,8 @@ from bosket.mechanisms.questions import phases
 from bosket.mechanisms.questions.baskets import AskBaskets, ask_baskets
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import Design
+from bosket.mechanisms.questions.kinds import Word
+from bosket.mechanisms.questions.table_channels import AUTO, HASHING, RESPONSE, TABLE_CHANNELS, hashing_is_better
 from bosket.mechanisms.records import table_domain
 from bosket.privacy import Amplification, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
@@ -67,12 +74,15 @@ class Designs(Kind):
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Ask(Mechanism):
     """Ask each person one question of a design, and let the answer be true gamma times as likely as any other.
 
     design   a :class:`~bosket.Design`, or a list of questions, each a list of names of attributes
     gamma    the amplification between any two records, above 1; 19 keeps a property of prior 5% below 50%
+    channel  how answers are told: "response", by randomized response; "hashing", through a hash function that the
+             report names; or "auto", each question by the one with the smaller variance, which is hashing for
+             questions of more than about 3 gamma + 2 answers
     """
 
     name = "ask"
@@ -89,6 +99,19 @@ class Ask(Mechanism):
             "amplification: how many times as likely the true answer is as any given other",
         )
     )
+    by: str = field(
+        default=AUTO,
+        metadata=parameter(
+            Word(TABLE_CHANNELS),
+            "how answers are told: by randomized response, by hashing, or each by what has the smaller variance",
+            name="channel",
+        ),
+    )
+
+    def __init__(self, design: Design | Iterable[Any], gamma: float, channel: str = AUTO) -> None:
+        for name, value in (("design", design), ("gamma", gamma), ("by", channel)):
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     @staticmethod
     def baskets(
@@ -131,7 +154,32 @@ class Ask(Mechanism):
         return phases.split(n_people, n_items, epsilon=epsilon, expected_size=expected_size, top=top, max_size=max_size)
 
     def channel(self, domain: Domain) -> AskChannel:
-        return AskChannel(table_domain(domain, of="Ask"), self.design, self.gamma)
+        return AskChannel(table_domain(domain, of="Ask"), self.design, self.gamma, self.by)
+
+    def settled(self, domain: Domain) -> Ask:
+        """By one channel for all questions, where "auto" comes to that."""
+        if self.by != AUTO or not isinstance(domain, TableDomain):
+            return self
+        sizes = dict(zip(domain.names, domain.sizes.tolist(), strict=True))
+        known = [one for one in self.design.questions if sizes.keys() >= set(one.attributes)]
+        numbers = {one.n_answers(sizes) for one in known}
+        hashed = {hashing_is_better(self.gamma, number) for number in numbers}
+        return self if len(hashed) != 1 else Ask(self.design, self.gamma, HASHING if hashed.pop() else RESPONSE)
+
+    def to_json(self) -> dict[str, Any]:
+        value = Mechanism.to_json(self)
+        if self.by == RESPONSE:
+            del value["channel"]
+        return value
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Ask:
+        strict_json.fields(value, of=cls.name, required=("design", "gamma"), optional=("channel",))
+        return super(Ask, cls).from_json({"channel": RESPONSE} | value)
+
+    def __str__(self) -> str:
+        shown = f"design={self.design}, gamma={self.gamma:g}"
+        return f"Ask({shown}, channel={HASHING})" if self.by == HASHING else f"Ask({shown})"
 
     def guarantee(
         self, domain: Domain | Records | Iterable[Hashable], *, max_size: int | None = None, reports: int = 1
@@ -142,6 +190,11 @@ class Ask(Mechanism):
         over = f"any two records over {len(channel.domain.attributes)} attributes"
         record = Amplification(channel.epsilon, over)
         sends = "one report" if reports == 1 else f"{reports} reports, drawn afresh, known to be theirs: epsilons add"
+        n_hashed = int(channel.hashed.sum())
+        hashing = (
+            f"of {n_hashed} of {len(channel.asked)} questions a bucket of the answer is told, under a hash function "
+            "that the report names; what is promised holds whatever the function is",
+        )
         return LocalGuarantee(
             mechanism=str(self),
             item=Amplification(channel.epsilon, "two records that differ in one attribute and nothing else"),
@@ -151,6 +204,7 @@ class Ask(Mechanism):
             assumptions=(
                 "which question a person is asked is drawn without a look at the record, and is not hidden; nor are "
                 "the domain, the number of reports and who sends one; the coins are as good as AES-256",
+                *(hashing if n_hashed else ()),
             ),
             about_an_item="the value of one attribute that had 5%, knowing all the others,",
             influence=tuple(part for k in CARD_SIZES if (part := channel.influence(k)) is not None),

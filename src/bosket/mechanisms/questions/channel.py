@@ -1,138 +1,63 @@
-"""Questions on the domain of a table, each answered through randomized response.
+"""Questions on the domain of a table, each answered with ratio gamma.
 
-With d answers and ratio gamma, the true answer is given with probability kappa, and any of the d, all alike, otherwise:
+A report of question q shows the true answer with probability kappa + q, any other with q
+(:mod:`bosket.mechanisms.questions.table_channels`), so that two records are told apart by a factor of gamma at most,
+whatever is asked: the question does not depend on the record, and given the question what is told has the ratio gamma.
+Let S be the number of the g answers standing for an itemset A that a report shows: 0 or 1 by randomized response, up to
+g by hashing.  If a share f of those who are asked have A,
 
-    Pr(y | x) = kappa [y = x] + (1 - kappa) / d,    kappa = (gamma - 1) / (gamma + d - 1)
+    E S = b + kappa f,    Var S = b (1 - e) + (1 - 2 e) kappa f - kappa^2 f^2,    b = g q
 
-so that two records are told apart by a factor of gamma at most, whatever is asked: the question does not depend on the
-record, and given the question the answer has the ratio gamma.  Of the people asked question q, who answer within the
-set G of g answers that stand for an itemset A with probability r, the share with A is (r - b) / kappa, b = (1 - kappa)
-g / d.
+with e = b for randomized response, where Var S = E S (1 - E S), and e = q for hashing.  There two answers y and y' are
+shown together with probability q^2 + q kappa (f_y + f_y'), since the bucket of one of them at least is drawn on its
+own; likewise, for the answers that stand for A, for B and for both,
+
+    Cov(S_A, S_B) = g_AB q (1 - q) + (1 - 2 q) kappa f_AB - kappa^2 f_A f_B    by hashing.
 
 As weights of single reports, which cards and bounds are made of, a person asked q with probability pi counts for
-a / pi people, a being the share of q in what is known of A: in proportion to pi kappa^2 / (b (1 - b)), the inverse of
+a / pi people, a being the share of q in what is known of A: in proportion to pi kappa^2 / (b (1 - e)), the inverse of
 the variance where nobody has A.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
-from operator import mul
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bosket.checks import shown
-from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.counting.base import ItemsetRows, Words
 from bosket.data import TableDomain
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Cells, Channel, Floats
-from bosket.mechanisms.columns import Numbers, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
-from bosket.mechanisms.questions.designs import MOST_ANSWERS, Design, Question
+from bosket.mechanisms.questions.answer_reports import Answers
+from bosket.mechanisms.questions.asked import Asked as Asked
+from bosket.mechanisms.questions.designs import Design
 from bosket.mechanisms.questions.foreseen import Attributes as Attributes
 from bosket.mechanisms.questions.foreseen import accuracy_of, influence_of
+from bosket.mechanisms.questions.hashed_kernels import hashed_block
 from bosket.mechanisms.questions.kernels import answer_block
-from bosket.mechanisms.questions.telling import Questionnaire, Tellers, Within, pieces
+from bosket.mechanisms.questions.table_channels import AUTO, told
+from bosket.mechanisms.questions.telling import Questionnaire, Tellers, Within
 from bosket.privacy import Accuracy, Influence
 from bosket.privacy.product import outward
 from bosket.randomness import Randomness
-from bosket.randomness.kernels import PRECISION
 
-_ONE = 1 << PRECISION
 _MOST_CELLS = 1 << 24  # of all questions together
 
 
-@lru_cache(maxsize=1024)
-def _kept(gamma: float, n_answers: int) -> tuple[int, Fraction]:
-    """kappa of a question with this number of answers, as a multiple of 2**-53."""
-    exact = Fraction(gamma)
-    threshold = min(math.floor((exact - 1) / (exact + n_answers - 1) * _ONE), _ONE - 1)
-    return threshold, Fraction(threshold, _ONE)
-
-
-class Asked:
-    """A question on a domain: its attributes by number, and the answer of each combination of their values."""
-
-    def __init__(self, question: Question, domain: TableDomain, places: dict[str, int], gamma: float) -> None:
-        unknown = [name for name in question.attributes if name not in places]
-        if unknown:
-            raise ParameterError(
-                f"The 'design' parameter of Ask must ask about attributes of the table, got {shown(unknown[0])}.",
-                parameter="design",
-                value=unknown[0],
-                hint=f"The attributes are {_listed(domain.names, 12)}.",
-            )
-        numbers = [places[name] for name in question.attributes]
-        shape = tuple(int(domain.sizes[at]) for at in numbers)
-        n_cells = next((cells for cells in accumulate(shape, mul) if cells > MOST_ANSWERS), None)
-        if n_cells is not None:  # and not all of them: thousands of attributes have numbers of thousands of digits
-            raise ParameterError(
-                f"The 'design' parameter of Ask must have questions of at most {MOST_ANSWERS} combinations of values, "
-                f"got {n_cells} or more of {_listed(question.attributes)}.",
-                parameter="design",
-                value=n_cells,
-            )
-        n_cells = math.prod(shape)
-        answers = np.arange(n_cells) if question.merged is None else np.array(question.merged)
-        if len(answers) != n_cells:
-            raise ParameterError(
-                f"The 'design' parameter of Ask must give an answer to each of the {n_cells} combinations of "
-                f"{_listed(question.attributes)}, got {len(answers)}.",
-                parameter="design",
-                value=len(answers),
-            )
-        order = sorted(range(len(numbers)), key=numbers.__getitem__)
-        self.attributes: Attributes = tuple(numbers[at] for at in order)
-        self.shape = tuple(shape[at] for at in order)
-        self.answers: npt.NDArray[np.int64] = np.ascontiguousarray(answers.reshape(shape).transpose(order)).ravel()
-        """By combination, the last attribute's values running fastest."""
-        self.n_answers = int(self.answers.max()) + 1
-        if self.n_answers < 2:
-            raise ParameterError(
-                f"The 'design' parameter of Ask must have questions of two answers or more, got one of one answer, "
-                f"about {_listed(question.attributes)}.",
-                parameter="design",
-                value=1,
-            )
-        self.threshold, self.exact_keep = _kept(gamma, self.n_answers)
-        self.keep = float(self.exact_keep)
-        self.by_chance = (1.0 - self.keep) / self.n_answers  # 1 - keep is exact: a multiple of 2**-53
-        """The probability of each answer beside the true one."""
-
-    @property
-    def excess(self) -> Fraction:
-        """The realised ratio, less 1."""
-        return self.exact_keep * self.n_answers / (1 - self.exact_keep)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether every combination is an answer of its own."""
-        return self.n_answers == len(self.answers) and np.array_equal(self.answers, np.arange(self.n_answers))
-
-    @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """What a value of each attribute counts for in the number of a combination."""
-        return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
-
-
-def _listed(names: Sequence[str], most: int = 4) -> str:
-    """The first few names, in messages."""
-    return ", ".join(map(shown, names[:most])) + (", ..." if len(names) > most else "")
-
-
-def _asked_one_by_one(design: Design, domain: TableDomain, gamma: float) -> Iterator[Asked]:
+def _asked_one_by_one(design: Design, domain: TableDomain, gamma: float, by: str | Sequence[str]) -> Iterator[Asked]:
     """The questions of a design; refused as soon as they have too many combinations, before the rest are made."""
     places = {name: at for at, name in enumerate(domain.names)}
+    words = [by] * len(design.questions) if isinstance(by, str) else by
     n_cells = 0
-    for number, question in enumerate(design.questions, 1):
-        one = Asked(question, domain, places, gamma)
+    for number, (question, word) in enumerate(zip(design.questions, words, strict=True), 1):
+        one = Asked(question, domain, places, partial(told, word, gamma))
         n_cells += len(one.answers)
         if n_cells > _MOST_CELLS:
             raise ParameterError(
@@ -144,80 +69,14 @@ def _asked_one_by_one(design: Design, domain: TableDomain, gamma: float) -> Iter
         yield one
 
 
-@dataclass(frozen=True)
-class Answers(Payload):
-    """(question, answer): a question by its number, and one of its answers."""
-
-    sizes: tuple[int, ...]
-    channel: AskChannel
-
-    @property
-    def columns(self) -> tuple[PayloadColumn, ...]:
-        return (
-            Numbers("question", len(self.sizes) - 1, "one of the questions of its design as its question"),
-            Numbers("answer", max(self.sizes) - 1, "one of the answers to its question as its answer"),
-        )
-
-    def strata(self, batch: Batch) -> npt.NDArray[np.integer[Any]] | None:
-        return batch["question"]
-
-    def checked(self, batch: Batch) -> Batch:
-        found = Payload.checked(self, batch)
-        if len(found) and (found["answer"] >= np.array(self.sizes)[found["question"]]).any():
-            raise DataError("A report must have one of the answers to its question as its answer.")
-        return found
-
-    def counter(self, batch: Batch, items: npt.NDArray[np.int32] | None = None) -> AnswerCounter:
-        return AnswerCounter(self.channel, histograms(self.sizes, batch))
-
-
-def histograms(sizes: tuple[int, ...], batch: Batch, counts: npt.NDArray[np.int64] | None = None) -> list[Counts]:
-    """Numbers of reports by answer, for each question; they add over batches."""
-    starts = np.append(0, np.cumsum(sizes))
-    place = starts[batch["question"]] + batch["answer"]
-    every = np.bincount(place, minlength=int(starts[-1])) if counts is None else _added(place, counts, int(starts[-1]))
-    return [every[start:stop] for start, stop in pairwise(starts.tolist())]
-
-
-def _added(place: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], n: int) -> Counts:
-    every = np.zeros(n, np.int64)
-    np.add.at(every, place, counts)
-    return every
-
-
-class AnswerCounter:
-    """Numbers of reports that show an itemset, by question; none where a question does not tell it."""
-
-    def __init__(self, channel: AskChannel, numbers: list[Counts]) -> None:
-        self.channel = channel
-        self.numbers = numbers
-        self.strata = tuple(at for at, one in enumerate(numbers) if one.sum()) or (0,)
-        self.n_records = int(sum(int(one.sum()) for one in numbers))
-
-    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
-        found = np.zeros((len(self.strata), len(itemsets)), np.int64)
-        if itemsets.shape[1] == 0:
-            found[:] = np.array([self.numbers[at].sum() for at in self.strata])[:, None]
-            return found
-        questions, numbers = self.channel.questionnaire, np.concatenate(self.numbers)
-        places = np.full(len(self.numbers), -1)
-        places[list(self.strata)] = np.arange(len(self.strata))
-        number, work = questions.count(itemsets, places >= 0)
-        for start, stop in pieces(number, work):
-            rows = itemsets[start:stop]
-            tellers = questions.tellers(rows, places >= 0, number[start:stop])
-            found[places[tellers.question], start + tellers.row] = questions.within(rows, tellers, numbers).shown
-            if on_progress is not None:
-                on_progress(stop)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class Information:
-    """What questions know of itemsets, in proportion to n kappa^2 / (b (1 - b))."""
+    """What questions know of itemsets, in proportion to n kappa^2 / (b (1 - e))."""
 
     by_chance: Floats
-    """b: the probability that somebody without the itemset answers as if they had it."""
+    """b: the answers of the itemset that a report of somebody without it shows, in the mean."""
+    beside: Floats
+    """e: b by randomized response, the chance of a single answer by hashing."""
     share: Floats
     """a: the share of the question in all that is known of the itemset; 0 where it does not tell."""
     total: Floats
@@ -230,15 +89,16 @@ class AskChannel(Channel):
     domain: TableDomain
     read_together = True
 
-    def __init__(self, domain: TableDomain, design: Design, gamma: float) -> None:
+    def __init__(self, domain: TableDomain, design: Design, gamma: float, by: str | Sequence[str] = AUTO) -> None:
+        """``by`` says how questions are answered: one word for all of them, or one for each."""
         self.domain = domain
         self.design = design
-        self.asked = tuple(_asked_one_by_one(design, domain, gamma))
+        self.asked = tuple(_asked_one_by_one(design, domain, gamma, by))
         weights = design.weights
         self.shares = np.array(weights, float) / sum(weights)
-        kinds = {one.n_answers: one for one in self.asked}.values()
+        kinds = {one.told for one in self.asked}
         excess = max(one.excess for one in kinds)
-        if min(one.threshold for one in kinds) <= 0:
+        if min(one.exact_keep for one in kinds) <= 0:
             raise ParameterError(
                 f"The 'gamma' parameter of Ask must be larger: at {gamma:g} an answer is true with less than 2**-53.",
                 parameter="gamma",
@@ -252,9 +112,19 @@ class AskChannel(Channel):
         """The numbers of answers."""
         return tuple(one.n_answers for one in self.asked)
 
+    @cached_property
+    def n_values(self) -> npt.NDArray[np.int64]:
+        """What may be told, question by question: the answers, or the buckets of a hash."""
+        return np.array([one.told.n_values for one in self.asked], np.int64)
+
+    @cached_property
+    def hashed(self) -> npt.NDArray[np.bool_]:
+        """Which questions are answered through a hash function."""
+        return np.array([one.told.is_hashed for one in self.asked])
+
     @property
     def payload(self) -> Payload:
-        return Answers(self.sizes, self)
+        return Answers(self)
 
     def randomize(self, bits: Words, rng: Randomness) -> Batch:
         widest = max(len(one.attributes) for one in self.asked)
@@ -266,18 +136,27 @@ class AskChannel(Channel):
             asked[at, : len(one.attributes)] = one.attributes
             strides[at, : len(one.shape)] = one.strides
         lanes = np.asarray(self.domain.offsets, np.int64)
-        sizes = np.array(self.sizes, np.int64)
-        thresholds = np.array([one.threshold for one in self.asked], np.int64)
+        thresholds = np.array([one.told.threshold for one in self.asked], np.int64)
         drawn = np.cumsum(np.array(self.design.weights, np.int64))
         question, answer = np.empty(len(bits), np.int32), np.empty(len(bits), np.int32)
+        if not self.hashed.any():
+            rng.by_rows(
+                bits,
+                lambda start, stop, done, buffer: answer_block(
+                    bits[:stop], lanes, asked, strides, answers, starts, self.n_values, thresholds, drawn,
+                    start + done, buffer, question, answer,
+                ),
+            )  # fmt: skip
+            return Batch({"question": question, "answer": answer})
+        seed = np.zeros(len(bits), np.uint64)
         rng.by_rows(
             bits,
-            lambda start, stop, done, buffer: answer_block(
-                bits[:stop], lanes, asked, strides, answers, starts, sizes, thresholds, drawn, start + done, buffer,
-                question, answer,
+            lambda start, stop, done, buffer: hashed_block(
+                bits[:stop], lanes, asked, strides, answers, starts, self.n_values, self.hashed, thresholds, drawn,
+                start + done, buffer, question, answer, seed,
             ),
         )  # fmt: skip
-        return Batch({"question": question, "answer": answer})
+        return Batch({"question": question, "answer": answer, "seed": seed})
 
     def by_attributes(self, itemsets: ItemsetRows) -> Iterable[tuple[Attributes, Any, tuple[Any, ...]]]:
         """Itemsets by the attributes that they are about: these, the rows, and the places of the values.
@@ -317,8 +196,19 @@ class AskChannel(Channel):
 
     @cached_property
     def by_chance(self) -> Floats:
-        """The probability of each answer to a question beside the true one."""
+        """q of each question: the probability that an answer is shown which is not the true one."""
         return np.array([one.by_chance for one in self.asked])
+
+    def chances(self, tellers: Tellers, within: Within) -> tuple[Floats, Floats]:
+        """b and e of itemsets in questions."""
+        chance = self.by_chance[tellers.question]
+        b = chance * within.n_answers
+        return b, np.where(self.hashed[tellers.question], chance, b)
+
+    def most_shown(self, tellers: Tellers, within: Within) -> npt.NDArray[np.int64]:
+        """How many of the answers that stand for an itemset one report may show."""
+        most: npt.NDArray[np.int64] = np.where(self.hashed[tellers.question], within.n_answers, 1)
+        return most
 
     def covers(self, itemsets: ItemsetRows) -> npt.NDArray[np.bool_]:
         return self.questionnaire.covers(itemsets, self.every) | self.clashes(itemsets)
@@ -326,25 +216,31 @@ class AskChannel(Channel):
     def information(self, tellers: Tellers, within: Within, asked: Floats) -> Information:
         """What questions know of itemsets; ``asked`` is the number of people, or their share, for each question."""
         question = tellers.question
-        b = self.by_chance[question] * within.n_answers
+        b, e = self.chances(tellers, within)
         known = np.divide(
-            asked[question] * self.keep[question] ** 2, b * (1 - b), out=np.zeros(len(b)), where=within.n_answers > 0
+            asked[question] * self.keep[question] ** 2, b * (1 - e), out=np.zeros(len(b)), where=within.n_answers > 0
         )
         total = tellers.total(known)
         whole = tellers.of_row(total)
-        return Information(b, np.divide(known, whole, out=np.zeros(len(b)), where=whole > 0), total)
+        return Information(b, e, np.divide(known, whole, out=np.zeros(len(b)), where=whole > 0), total)
 
-    def _counting_for(self, itemsets: ItemsetRows) -> tuple[Tellers, Floats, Floats]:
-        """The questions of itemsets, the chance b of each, and how many people a report of it counts for, kappa."""
+    def _counting_for(self, itemsets: ItemsetRows) -> tuple[Tellers, Within, Information, Floats]:
+        """The questions of itemsets, and how many people a report of each counts for, over kappa."""
         tellers = self.questionnaire.tellers(itemsets, self.every)
-        known = self.information(tellers, self.questionnaire.within(itemsets, tellers), self.shares)
-        question = tellers.question
-        return tellers, known.by_chance, known.share / (self.shares * self.keep)[question]
+        within = self.questionnaire.within(itemsets, tellers)
+        known = self.information(tellers, within, self.shares)
+        return tellers, within, known, known.share / (self.shares * self.keep)[tellers.question]
 
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
+        """Refused where a report may show several answers that stand for an itemset: then there is no one weight."""
         assert stratum is not None
-        tellers, b, counts_for = self._counting_for(itemsets)
-        own = tellers.question == stratum
+        tellers, within, known, counts_for = self._counting_for(itemsets)
+        own, b = tellers.question == stratum, known.by_chance
+        if self.most_shown(tellers, within)[own].max(initial=0) > 1:
+            raise DataError(
+                "A report of a hashed question may show an itemset several times, and has no weight of its own.",
+                hint="bosket.estimate and bosket.mine read such reports question by question.",
+            )
         rows = tellers.row[own]
         weights = np.zeros((len(itemsets), 1 << itemsets.shape[1]))
         weights[rows] = (-b * counts_for)[own, None]
@@ -353,11 +249,11 @@ class AskChannel(Channel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """Of a record whatever it will be asked: the question is drawn with the coins."""
-        tellers, b, counts_for = self._counting_for(itemsets)
+        tellers, _, known, counts_for = self._counting_for(itemsets)
+        b, e = known.by_chance, known.beside
         least = np.full(len(itemsets), np.inf)
         for has in (0, 1):
-            shown = b + has * self.keep[tellers.question]
-            squares = counts_for**2 * (shown * (1 - b) ** 2 + (1 - shown) * b**2)
+            squares = counts_for**2 * (b * (1 - e) + has * self.keep[tellers.question] * (1 - 2 * e))
             least = np.minimum(least, tellers.total(self.shares[tellers.question] * squares) - has)
         return np.where(self.clashes(itemsets), 0.0, least)
 

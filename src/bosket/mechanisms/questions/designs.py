@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
@@ -60,6 +60,10 @@ class Question:
             if max(merged, default=0) >= len(merged) or set(merged) != set(range(len(set(merged)))):
                 raise _refused("merged", "answers numbered from 0, none left out", merged)
             object.__setattr__(self, "merged", merged)
+
+    def n_answers(self, sizes: Mapping[str, int]) -> int:
+        """How many answers the question has, about attributes of these numbers of values."""
+        return math.prod(sizes[name] for name in self.attributes) if self.merged is None else max(self.merged) + 1
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"attributes": list(self.attributes)}

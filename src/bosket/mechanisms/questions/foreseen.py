@@ -1,10 +1,11 @@
 """What is known of questions before there are answers: what one report can weigh, and how large errors will be.
 
-A support is a mean over those who were asked, weighed by I_q = kappa^2 / (b (1 - b)), of h_q = (1 - b) / kappa for an
-answer within those of the itemset and l_q = -b / kappa for any other.  So a report counts for I_q h_q / T people, or
-I_q l_q / T, T the mean of I over all people.  Who leaves one question for another changes T too: of N people
-m that pick their reports move the support from U / T to U' / T', and with s, r, p the means of those who stay, of the
-reports that are replaced and of those put in their place,
+A support is a mean over those who were asked, weighed by I_q = kappa^2 / (b (1 - e)), of (S - b) / kappa, S how many of
+the g answers that stand for the itemset a report shows: from l_q = -b / kappa to h_q = (1 - b) / kappa by randomized
+response.  By hashing to h_q = (g - b) / kappa: who picks the seed may find one that puts all of them into one bucket.
+So a report counts for I_q l_q / T to I_q h_q / T people, T the mean of I over all people.  Who leaves one question for
+another changes T too: of N people m that pick their reports move the support from U / T to U' / T', and with s, r, p
+the means of those who stay, of the reports that are replaced and of those put in their place,
 
     U' / T' - U / T = alpha' (p - s) - alpha (r - s),    alpha, alpha' the shares of I that these reports have
 
@@ -55,7 +56,7 @@ def accuracy_of(channel: AskChannel, k: int) -> Accuracy | None:
 
     With c = a^2 / (kappa^2 pi), N people of whom a share f has A, and N pi of them asked each question,
 
-        Var / N = sum of c (b + kappa f) (1 - b - kappa f) - f (1 - f)
+        Var / N = sum of c (b (1 - e) + (1 - 2 e) kappa f - kappa^2 f^2) - f (1 - f)
 
     of which nobody has A at f = 0 and everybody at f = 1.  It is concave in f, since the sum of a^2 / pi is 1 or more:
     least at one of the ends, and largest there or between them.
@@ -63,9 +64,10 @@ def accuracy_of(channel: AskChannel, k: int) -> Accuracy | None:
     found = []
     for tellers, within in _told(channel, k) or ():
         known = channel.information(tellers, within, channel.shares)
-        b, keep, shares = known.by_chance, channel.keep[tellers.question], channel.shares[tellers.question]
+        b, e = known.by_chance, known.beside
+        keep, shares = channel.keep[tellers.question], channel.shares[tellers.question]
         c = known.share**2 / (keep**2 * shares)
-        sums = (c * b * (1 - b), c * (b + keep) * (1 - b - keep), c * keep**2)
+        sums = (c * b * (1 - e), c * (b * (1 - e) + keep * (1 - 2 * e - keep)), c * keep**2)
         nobody, everybody, square = (tellers.total(each)[known.total > 0] for each in sums)
         if not len(nobody):
             continue
@@ -104,11 +106,11 @@ def _looked_up(
 def _extremes(channel: AskChannel, tellers: Tellers, within: Within, asked: Floats) -> tuple[float, float, float]:
     """The smallest weight of a report, the largest, and the largest that one moves a support, of these itemsets."""
     told, keep = within.n_answers > 0, channel.keep[tellers.question]
-    b = channel.by_chance[tellers.question] * within.n_answers
-    information = np.divide(keep**2, b * (1 - b), out=np.zeros(len(b)), where=told)
+    b, e = channel.chances(tellers, within)
+    information = np.divide(keep**2, b * (1 - e), out=np.zeros(len(b)), where=told)
     total = tellers.total(information * asked[tellers.question])
     counts_for = np.divide(information, tellers.of_row(total), out=np.zeros(len(b)), where=tellers.of_row(total) > 0)
-    low, high = np.where(told, -b / keep, 0.0), np.where(told, (1 - b) / keep, 0.0)
+    low, high = np.where(told, -b / keep, 0.0), np.where(told, (channel.most_shown(tellers, within) - b) / keep, 0.0)
     firsts = tellers.firsts[:-1]
     reach = np.maximum.reduceat(high, firsts) - np.minimum.reduceat(low, firsts)
     width = np.maximum.reduceat(counts_for, firsts) * reach
@@ -137,11 +139,15 @@ def _representatives(channel: AskChannel, k: int) -> ItemsetRows | None:
 def _bound(channel: AskChannel, k: int, asked: Floats) -> Influence:
     """What no itemset exceeds, without a look at any."""
     about = np.array([len(one.attributes) >= k for one in channel.asked])
-    keep, chance, shares = channel.keep[about], channel.by_chance[about], asked[about]
+    keep, chance, shares, hashed = channel.keep[about], channel.by_chance[about], asked[about], channel.hashed[about]
+    answers = np.array(channel.sizes)[about]
     if (shares > 0).all():
         most = 1 / shares.min()  # T is the I of a question times its share, at least
     else:
-        largest = (keep**2 / np.minimum(chance * (1 - chance), (1 - keep) * keep)).max()
-        most = largest / (4 * keep.min() ** 2 * shares[shares > 0].min(initial=1.0))
-    low, high = -((1 - keep) / keep).max() * most, (1 / keep).max() * most
+        single = chance * (1 - chance)
+        largest = (keep**2 / np.where(hashed, single, np.minimum(single, (1 - keep) * keep))).max()
+        least = np.where(hashed, keep**2 / (answers * single), 4 * keep.min() ** 2).min()
+        most = largest / (least * shares[shares > 0].min(initial=1.0))
+    low = -(np.where(hashed, answers * chance, 1 - keep) / keep).max() * most
+    high = (np.where(hashed, answers * (1 - chance), 1.0) / keep).max() * most
     return Influence(k, low=float(low), high=float(high), width=float(high - low), is_ratio=True)

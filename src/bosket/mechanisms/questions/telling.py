@@ -22,7 +22,7 @@ from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
     from bosket.data import TableDomain
-    from bosket.mechanisms.questions.channel import Asked
+    from bosket.mechanisms.questions.asked import Asked
 
 Ints = npt.NDArray[np.int64]
 Among = npt.NDArray[np.bool_]
