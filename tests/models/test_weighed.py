@@ -12,22 +12,22 @@ from scipy import optimize
 import bosket as bk
 from bosket.evidence import FittedEvidence, evidence_of
 from bosket.models.loglinear import FeatureBasis, Likelihood, fit
-from bosket.models.weighed import MOST_CHANCES, Bits, weighed
+from bosket.models.weighed import MOST_CHANCES, FlippedBits, weighed_by
 from tests.evidence.test_fitted import a_table
 
 SIZES = (2, 3, 2)
 N_BITS = sum(SIZES)
 
 
-def all_bits(seed: int = 1) -> Bits:
+def all_bits(seed: int = 1) -> FlippedBits:
     """Every report of seven bits once or a few times, each bit with coins of its own."""
     rng = np.random.default_rng(seed)
     words = np.arange(1 << N_BITS, dtype=np.uint64)[:, None]
     present, absent = rng.uniform(0.6, 0.9, N_BITS), rng.uniform(0.1, 0.4, N_BITS)
-    return Bits(SIZES, words, rng.integers(1, 9, 1 << N_BITS), present, absent)
+    return FlippedBits(SIZES, words, rng.integers(1, 9, 1 << N_BITS), present, absent)
 
 
-def chance(bits: Bits, report: int, values: tuple[int, ...], attributes: tuple[int, ...]) -> float:
+def chance(bits: FlippedBits, report: int, values: tuple[int, ...], attributes: tuple[int, ...]) -> float:
     """Of the bits of some attributes where a record has these values, bit by bit."""
     found, offsets = 1.0, np.append(0, np.cumsum(SIZES))
     for at, value in zip(attributes, values, strict=True):
@@ -91,7 +91,7 @@ def test_information_at_hand_is_that_expected_where_reports_come_as_expected() -
     chances = np.array([[chance(bits, r, values, (0, 1, 2)) for values in cells] for r in range(1 << N_BITS)])
     np.testing.assert_allclose(chances.sum(axis=0), 1)
     shown = 1e6 * chances @ law
-    likelihood = Likelihood(SIZES, [weighed(SIZES, shown, chances)])
+    likelihood = Likelihood(SIZES, [weighed_by(SIZES, shown, chances)])
     slopes = FeatureBasis(likelihood, 2).slopes(law)
     given = likelihood.given(law)
     np.testing.assert_allclose(likelihood.information(given), 1e6 / given)
@@ -101,7 +101,7 @@ def test_information_at_hand_is_that_expected_where_reports_come_as_expected() -
 
 def test_flipped_tables_through_a_law() -> None:
     """With smaller errors than by weights from the same reports, and intervals that hold the truth."""
-    table = a_table(8000)
+    table = a_table(20_000)
     reports = bk.Flip(keep=0.75).randomize(table, rng=bk.Seeded(1))
     itemsets = [set(itemset) for itemset, _ in bk.mine(table, min_support=0.05)]
     truth = bk.estimate(table, itemsets).value
@@ -130,7 +130,7 @@ def test_flipped_tables_of_many_cells_have_blocks(monkeypatch: pytest.MonkeyPatc
 
 def test_too_many_chances_are_refused() -> None:
     words = np.arange(MOST_CHANCES // 2**12 + 1, dtype=np.uint64)[:, None]
-    many = Bits((2,) * 12, words, np.ones(len(words), np.int64), np.full(24, 0.9), np.full(24, 0.1))
+    many = FlippedBits((2,) * 12, words, np.ones(len(words), np.int64), np.full(24, 0.9), np.full(24, 0.1))
     with pytest.raises(bk.ParameterError, match="different reports"):
         many.seen_from(tuple(range(12)))
 

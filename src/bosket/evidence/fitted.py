@@ -29,7 +29,7 @@ from bosket.models.features import Subset as Attributes
 from bosket.models.laws import FittedLaw, Margins
 from bosket.models.loglinear import MOST_TERMS, Fit, Likelihood, LogLinear, fit, n_terms
 from bosket.models.projection import Heard, alike_together
-from bosket.models.weighed import Bits
+from bosket.models.weighed import FlippedBits
 from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas, parallel_map
@@ -53,7 +53,7 @@ class FittedEvidence(Evidence):
     def __init__(
         self,
         domain: TableDomain,
-        heard: Sequence[Heard] | Sequence[Bits],
+        heard: Sequence[Heard] | Sequence[FlippedBits],
         unbiased: Evidence,
         model: LogLinear,
         *,

@@ -18,7 +18,7 @@ from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.models.loglinear import LogLinear
 from bosket.models.projection import Heard
-from bosket.models.weighed import Bits
+from bosket.models.weighed import FlippedBits
 from bosket.reports import Reports
 from bosket.tally import Tally
 
@@ -91,14 +91,14 @@ def _of_cells(
 
 @fitted_by.register(FlipChannel)
 def _of_bits(channel: FlipChannel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear) -> FittedEvidence:
-    """Bits of a table, whose coins are apart; reports of baskets have no cells."""
+    """FlippedBits of a table, whose coins are apart; reports of baskets have no cells."""
     if not isinstance(channel.domain, TableDomain):
         raise no_law(reports, model)
     words, place = np.unique(reports.batch["report"], axis=0, return_inverse=True)
     shown: Counts = np.zeros(len(words), np.int64)
     np.add.at(shown, place.ravel(), reports.counts if isinstance(reports, Tally) else 1)
     sizes = tuple(int(size) for size in channel.domain.sizes)
-    bits = Bits(sizes, words, shown, channel.present, channel.absent)
+    bits = FlippedBits(sizes, words, shown, channel.present, channel.absent)
     most_cells = max(1, FEW_CHANCES // len(words))
     return FittedEvidence(channel.domain, [bits], unbiased, model, most_cells=most_cells)
 

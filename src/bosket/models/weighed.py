@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from bosket.counting.base import Counts, Words
 from bosket.errors import ParameterError
 from bosket.models.answered import Answered
 from bosket.models.features import Subset
@@ -46,7 +46,7 @@ class Weighed(Answered):
         return result
 
 
-def weighed(shape: tuple[int, ...], shown: Counts, chances: Floats) -> Weighed:
+def weighed_by(shape: tuple[int, ...], shown: npt.NDArray[np.int64], chances: Floats) -> Weighed:
     """From how often each report came, and its chances by cell: shape (reports, cells)."""
     attributes = tuple(range(len(shape)))
     cells = np.arange(math.prod(shape))
@@ -54,7 +54,7 @@ def weighed(shape: tuple[int, ...], shown: Counts, chances: Floats) -> Weighed:
 
 
 @dataclass(frozen=True)
-class Bits:
+class FlippedBits:
     """Reports of bits, one for each value of each attribute, whose coins are apart.
 
     sizes    of all attributes, by their numbers
@@ -65,8 +65,8 @@ class Bits:
     """
 
     sizes: tuple[int, ...]
-    words: Words
-    shown: Counts
+    words: npt.NDArray[np.uint64]
+    shown: npt.NDArray[np.int64]
     present: Floats
     absent: Floats
 
@@ -84,13 +84,13 @@ class Bits:
         items = np.concatenate([np.arange(offsets[at], offsets[at + 1]) for at in block])
         bits = (self.words[:, items // 64] >> (items % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
         different, place = np.unique(bits, axis=0, return_inverse=True)
-        shown: Counts = np.zeros(len(different), np.int64)
+        shown: npt.NDArray[np.int64] = np.zeros(len(different), np.int64)
         np.add.at(shown, place.ravel(), self.shown)
         shape = tuple(self.sizes[at] for at in block)
         _refuse_many(len(different), math.prod(shape))
         given = np.where(different, self.present[items], 1 - self.present[items])
         not_given = np.where(different, self.absent[items], 1 - self.absent[items])
-        return weighed(shape, shown, _products(given, not_given, shape))
+        return weighed_by(shape, shown, _products(given, not_given, shape))
 
 
 def _products(given: Floats, not_given: Floats, shape: Sequence[int]) -> Floats:
