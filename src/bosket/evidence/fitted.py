@@ -33,6 +33,7 @@ from bosket.models.laws import FittedLaw, Margins
 from bosket.models.loglinear import Fit, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard, alike_together
 from bosket.models.room import MOST_TERMS, n_terms, not_settled, too_large
+from bosket.models.weighed import FlippedBits
 from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
 from bosket.threads import apart, one_thread_of_blas, parallel_map
@@ -60,9 +61,19 @@ class FittedEvidence(Evidence):
 
     domain: TableDomain
 
-    def __init__(self, domain: TableDomain, heard: Sequence[Heard], unbiased: Evidence, model: LogLinear) -> None:
+    def __init__(
+        self,
+        domain: TableDomain,
+        heard: Sequence[Heard] | Sequence[FlippedBits],
+        unbiased: Evidence,
+        model: LogLinear,
+        *,
+        most_cells: int = MOST_CELLS,
+    ) -> None:
+        """``most_cells`` bounds the cells of one law of everything; beyond, there are blocks."""
         self.domain = domain
-        self.heard = [one for one in heard if one.people or one.shown.any()]
+        self.most_cells = min(most_cells, MOST_CELLS)
+        self.heard = [one for one in heard if one.n_people]
         self.unbiased = unbiased
         self.model = model
         self.n_records = unbiased.n_records
@@ -80,9 +91,9 @@ class FittedEvidence(Evidence):
     @cached_property
     def blocks(self) -> list[Attributes]:
         """The attributes of each law."""
-        if math.prod(self.sizes[at] for at in self.asked) <= MOST_CELLS:
+        if math.prod(self.sizes[at] for at in self.asked) <= self.most_cells:
             return [self.asked]
-        return covering_blocks(self.asked, self.sizes, BLOCK_CELLS)
+        return covering_blocks(self.asked, self.sizes, min(BLOCK_CELLS, self.most_cells))
 
     def _refuse_too_much(self) -> None:
         """Questions that come from others may be many, and have many answers."""
@@ -176,7 +187,7 @@ class FittedEvidence(Evidence):
             about = set(kind)
             if len(about) < len(kind):
                 covered[rows] = True
-            elif len(self.blocks) > 1 and math.prod(self.sizes[at] for at in about) > MOST_CELLS:
+            elif len(self.blocks) > 1 and math.prod(self.sizes[at] for at in about) > self.most_cells:
                 covered[rows] = False
         return covered
 

@@ -7,18 +7,23 @@ import math
 import numpy as np
 
 from bosket.counting.base import Counts
-from bosket.data import Table
+from bosket.data import Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
 from bosket.evidence.fitted import MOST_CELLS, FittedEvidence
-from bosket.evidence.of import evidence_of, fitted_by
+from bosket.evidence.of import evidence_of, fitted_by, no_law
+from bosket.mechanisms.flip import FlipChannel
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.models.loglinear import LogLinear
 from bosket.models.projection import Heard
+from bosket.models.weighed import FlippedBits
 from bosket.reports import Reports
 from bosket.tally import Tally
+
+FEW_CHANCES = 1 << 25
+"""Different reports times cells, up to which reports of bits have one law."""
 
 
 def law_of_answers(unbiased: AnswersEvidence, model: LogLinear) -> FittedEvidence:
@@ -82,6 +87,20 @@ def _of_cells(
     attributes = tuple(range(len(sizes)))
     heard = Heard(attributes, sizes, np.arange(n_cells), shown, channel.keep, (1 - channel.keep) / n_cells)
     return FittedEvidence(channel.domain, [heard], unbiased, model)
+
+
+@fitted_by.register(FlipChannel)
+def _of_bits(channel: FlipChannel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear) -> FittedEvidence:
+    """FlippedBits of a table, whose coins are apart; reports of baskets have no cells."""
+    if not isinstance(channel.domain, TableDomain):
+        raise no_law(reports, model)
+    words, place = np.unique(reports.batch["report"], axis=0, return_inverse=True)
+    shown: Counts = np.zeros(len(words), np.int64)
+    np.add.at(shown, place.ravel(), reports.counts if isinstance(reports, Tally) else 1)
+    sizes = tuple(int(size) for size in channel.domain.sizes)
+    bits = FlippedBits(sizes, words, shown, channel.present, channel.absent)
+    most_cells = max(1, FEW_CHANCES // len(words))
+    return FittedEvidence(channel.domain, [bits], unbiased, model, most_cells=most_cells)
 
 
 def _cells(reports: Reports | Tally, channel: GammaDiagonalChannel, sizes: tuple[int, ...]) -> Counts:

@@ -115,12 +115,21 @@ def evidence_by(
 
 @singledispatch
 def fitted_by(channel: Channel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear) -> Evidence:
-    """A law fitted to reports of a channel, for those that have a likelihood in terms of the cells of a table."""
-    raise ParameterError(
+    """A law fitted to reports of a channel, for those that have a likelihood in terms of the cells of a table.
+
+    A channel of one's own registers what its reports have to do with the cells, such as
+    :class:`~bosket.models.weighed.Weighed`, the chance of each report for each cell.
+    """
+    raise no_law(reports, model)
+
+
+def no_law(reports: Reports | Tally, model: LogLinear) -> ParameterError:
+    """For reports that no law can be fitted to."""
+    return ParameterError(
         f"The 'model' parameter must be None for reports of {reports.plan.mechanism}: no law can be fitted to them.",
         parameter="model",
         value=model,
-        hint="Reports of Ask and of GammaDiagonal can be read through a law.",
+        hint="Reports of Ask, of GammaDiagonal and, of a table, of Flip can be read through a law.",
     )
 
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,19 @@ class Answered:
     by_chance: Floats
     people: float | None = None
     single: float | None = None
+
+    is_observed: ClassVar[bool] = False
+    """Whether information is that of the reports at hand, in place of the expected."""
+
+    def gathered(self, of_cells: Floats) -> Floats:
+        """What answers have of what combinations of values have: sums over the combinations of each."""
+        if of_cells.ndim == 1:
+            return np.bincount(self.answers, of_cells, len(self.shown)).astype(float)
+        if self.is_plain:
+            return of_cells
+        summed = np.zeros((len(self.shown), of_cells.shape[1]))
+        np.add.at(summed, self.answers, of_cells)
+        return summed
 
     @cached_property
     def n(self) -> float:
@@ -107,6 +121,7 @@ class Likelihood:
         self.by_chance = _joined([one.floor for one in self.answered])
         self.scale = _joined([np.full(len(one.shown), one.scale) for one in self.answered])
         self.n_asked = _joined([np.full(len(one.shown), one.n / one.scale) for one in self.answered])
+        self.is_observed = _joined([np.full(len(one.shown), one.is_observed) for one in self.answered]).astype(bool)
         self.others = [tuple(at for at in range(len(shape)) if at not in one.attributes) for one in self.answered]
 
     def room(self, order: int) -> Room:
@@ -122,7 +137,7 @@ class Likelihood:
         """The probability of the cells of every answer to every question, one after the other."""
         table = law.reshape(self.shape)
         found = [
-            np.bincount(one.answers, summed_over(table, others).ravel(), len(one.shown)).astype(float)
+            one.gathered(summed_over(table, others).ravel())
             for one, others in zip(self.answered, self.others, strict=True)
         ]
         return _joined(found)
@@ -130,6 +145,11 @@ class Likelihood:
     def given(self, law: Floats) -> Floats:
         """The probability that each answer is given; where answers are hashed, r'."""
         return self.by_chance + self.keep * self.margins(law)
+
+    def information(self, given: Floats) -> Floats:
+        """Of each answer, that its slopes are weighed by: expected, or observed where answers say so."""
+        expected = self.n_asked * self.keep**2 / given
+        return np.where(self.is_observed, self.shown * self.keep**2 / given**2, expected)
 
     def log(self, law: Floats) -> float:
         return float(self.shown @ np.log(self.given(law)))

@@ -127,15 +127,8 @@ class FeatureBasis:
     def slopes(self, law: Floats) -> Floats:
         """Derivatives of ``likelihood.margins`` by the coefficients: shape (answers, n_terms)."""
         of_cells = self._by_margins(law) if self.has_few_parts else self._by_moments(law)
-        found = []
-        for one, slopes in zip(self.likelihood.answered, of_cells, strict=True):
-            if one.is_plain:
-                found.append(slopes)
-            else:
-                summed = np.zeros((len(one.shown), self.n_terms))
-                np.add.at(summed, one.answers, slopes)
-                found.append(summed)
-        return np.vstack(found)
+        every = zip(self.likelihood.answered, of_cells, strict=True)
+        return np.vstack([one.gathered(slopes) for one, slopes in every])
 
     def _by_moments(self, law: Floats) -> Iterator[Floats]:
         """By means of products of features, over all cells at once: for many questions."""
@@ -269,7 +262,7 @@ class _Around:
         law = basis.law(c)
         given = likelihood.given(law)
         slopes = basis.slopes(law)
-        weight = likelihood.n_asked * likelihood.keep**2 / given
+        weight = likelihood.information(given)
         self.information = (slopes.T * weight) @ slopes
         self.pull = self.information @ c + slopes.T @ (likelihood.shown * likelihood.keep / given)
 

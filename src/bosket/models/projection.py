@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,10 @@ class Heard:
     keep: float
     by_chance: float
     people: int | None = None
+
+    @property
+    def n_people(self) -> int:
+        return int(self.shown.sum()) if self.people is None else self.people
 
     def seen_from(self, block: Subset) -> Answered | None:
         """The question as one about those of its attributes that are in the block; None where it tells nothing of them.
@@ -59,8 +63,11 @@ class Heard:
 
 def alike_together(parts: Iterable[Answered]) -> list[Answered]:
     """Questions that look the same from where they are seen, as one: their answers add."""
-    found: dict[tuple[Subset, bytes, float, bytes, float | None], Answered] = {}
+    found: dict[Hashable, Answered] = {}
     for one in parts:
+        if one.is_observed:
+            found[id(one)] = one
+            continue
         key = (one.attributes, one.answers.tobytes(), one.keep, one.by_chance.tobytes(), one.single)
         found[key] = _added(found[key], one) if key in found else one
     return list(found.values())

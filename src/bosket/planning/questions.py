@@ -125,7 +125,7 @@ class _Search:
 
     def _information(self, likelihood: Likelihood) -> Floats:
         slopes = FeatureBasis(likelihood, self.basis.order).slopes(self.law.fit.law)
-        weight = likelihood.n_asked * likelihood.keep**2 / likelihood.given(self.law.fit.law)
+        weight = likelihood.information(likelihood.given(self.law.fit.law))
         result: Floats = (slopes.T * weight) @ slopes
         return result
 
@@ -187,7 +187,7 @@ class _Search:
         slopes = FeatureBasis(likelihood, self.basis.order).slopes(self.law.fit.law)
         sizes = np.array([one.n_answers for one in self.candidates])
         of = np.repeat(np.arange(len(sizes)), sizes)
-        weight = likelihood.n_asked * likelihood.keep**2 / likelihood.given(self.law.fit.law)
+        weight = likelihood.information(likelihood.given(self.law.fit.law))
         targets = self._targets()
         shares = np.full(len(sizes), 1 / len(sizes))
         for _ in range(_STEPS):
