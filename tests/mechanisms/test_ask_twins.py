@@ -92,21 +92,23 @@ def word(bound: int, number: int) -> int:
 @pytest.mark.parametrize("gamma", [1.5, 19.0, 1e12])
 def test_what_is_drawn_is_the_law_and_never_above_gamma(gamma: float) -> None:
     """In fractions: every record, merged answers and unequal shares among the questions."""
-    channel = bk.Ask(DESIGN, gamma=gamma).channel(DOMAIN)
+    channel = bk.Ask(DESIGN, gamma=gamma, channel="response").channel(DOMAIN)
     laws = [drawn(channel, record) for record in RECORDS]
     assert laws == [law(channel, record) for record in RECORDS]
     worst = max(one[report] / other[report] for one, other in product(laws, laws) for report in one)
     assert Fraction(gamma) * (1 - Fraction(gamma) / ONE * 24) < worst <= Fraction(gamma)  # 12 answers at most
 
 
+@pytest.mark.parametrize("by", ["response", "hashing"])
 @pytest.mark.parametrize("n_answers", [2, 3, 9, 1000])
-def test_no_rounding_is_above_gamma(n_answers: int) -> None:
+def test_no_rounding_is_above_gamma(n_answers: int, by: str) -> None:
     domain = bk.TableDomain([bk.Attribute("a", range(n_answers))])
     for gamma in np.exp(np.random.default_rng(1).uniform(1e-6, 20, 200)).tolist():
-        mechanism = bk.Ask(bk.Design([["a"]]), gamma=gamma)
+        mechanism = bk.Ask(bk.Design([["a"]]), gamma=gamma, channel=by)
         (asked,) = mechanism.channel(domain).asked
-        kappa = Fraction(asked.told.threshold, ONE)
-        ratio = (kappa + (1 - kappa) / n_answers) / ((1 - kappa) / n_answers)
+        true = Fraction(asked.told.threshold, ONE)  # the coin tells the truth; else any answer, or another bucket
+        d = asked.told.n_values
+        ratio = true * (d - 1) / (1 - true) if by == "hashing" else (true + (1 - true) / d) / ((1 - true) / d)
         assert ratio <= Fraction(gamma)
         assert math.log(ratio) <= mechanism.guarantee(domain).record.epsilon
 
@@ -131,7 +133,7 @@ def scores(of: Callable[[Record, np.random.Generator], tuple[npt.NDArray[np.int6
 
 def sound(record: Record, rng: np.random.Generator) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     people = bk.Table.from_codes(np.array([record] * N), DOMAIN)
-    batch = bk.Ask(DESIGN, gamma=GAMMA).randomize(people, rng=bk.Seeded(int(rng.integers(1 << 30)))).batch
+    batch = bk.Ask(DESIGN, gamma=GAMMA, channel="response").randomize(people, rng=bk.Seeded(int(rng.integers(1 << 30)))).batch
     return batch["question"].astype(np.int64), batch["answer"].astype(np.int64)
 
 

@@ -45,7 +45,7 @@ def test_chances_are_those_of_the_bits(block: tuple[int, ...]) -> None:
     assert seen.n == bits.shown.sum()
     cells = list(product(*(range(SIZES[at]) for at in block)))
     law = np.random.default_rng(2).dirichlet(np.ones(len(cells)))
-    by_definition = {}
+    by_definition: dict[tuple[int, ...], tuple[int, np.ndarray]] = {}
     for report, number in enumerate(bits.shown.tolist()):
         likely = np.array([chance(bits, report, values, block) for values in cells])
         kept = tuple(report >> item & 1 for at in block for item in _items(at))

@@ -126,7 +126,8 @@ class Likelihood:
 
     def room(self, order: int) -> Room:
         """What a law of this order takes."""
-        return Room(self.shape, [one.attributes for one in self.answered], len(self.shown), order)
+        n_chances = sum(len(one.shown) * len(one.answers) for one in self.answered if one.is_observed)
+        return Room(self.shape, [one.attributes for one in self.answered], len(self.shown), order, n_chances)
 
     @cached_property
     def widest(self) -> int:

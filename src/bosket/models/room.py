@@ -43,12 +43,14 @@ class Room:
     asked      the attributes of each question
     n_answers  of all questions
     order      attributes of an interaction, at most
+    n_chances  reports times cells, where reports may come from any cell
     """
 
     shape: tuple[int, ...]
     asked: Sequence[Subset]
     n_answers: int
     order: int
+    n_chances: int = 0
 
     @property
     def _n_cells(self) -> int:
@@ -95,7 +97,7 @@ class Room:
         route = self._of_margins if self.by_margins else self._of_moments
         looks = 3 * _SUMMED * len(self.asked) * self._n_cells
         errors = self._n_cells * terms**2 // 16  # once, after a dozen steps and more
-        return self.n_answers * terms**2 + terms**3 + route + looks + errors
+        return (self.n_answers * terms + self.n_chances + terms**2) * terms + route + looks + errors
 
     @property
     def is_enough(self) -> bool:

@@ -46,7 +46,7 @@ class Weighed(Answered):
         return result
 
 
-def weighed_by(shape: tuple[int, ...], shown: npt.NDArray[np.int64], chances: Floats) -> Weighed:
+def weighed_by(shape: tuple[int, ...], shown: npt.NDArray[np.int64] | Floats, chances: Floats) -> Weighed:
     """From how often each report came, and its chances by cell: shape (reports, cells)."""
     attributes = tuple(range(len(shape)))
     cells = np.arange(math.prod(shape))
