@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -71,7 +71,7 @@ def value_of(reports: bk.Reports, itemset: Iterable[Hashable]) -> float:
         return math.nan
 
 
-def reports_of(plan: bk.Plan, chosen: list[tuple[int, ...]]) -> bk.Reports:
+def reports_of(plan: bk.Plan, chosen: Sequence[tuple[int, ...]]) -> bk.Reports:
     """Reports by their bits and stated size, or by answer, question and perhaps seed."""
     if isinstance(plan.channel, AskChannel):
         names = ("answer", "question", "seed")[: len(chosen[0])]
