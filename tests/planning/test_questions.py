@@ -10,6 +10,8 @@ import pytest
 
 import bosket as bk
 from bosket.evidence import FittedEvidence, law_of_table
+from bosket.mechanisms.questions.table_channels import told
+from bosket.models.answered import Likelihood
 from bosket.planning.questions import _Search
 from tests.evidence.test_fitted import SIX, a_table, reports_of
 
@@ -82,7 +84,7 @@ def test_an_optimal_design_is_one() -> None:
     assert len(search.candidates) == 3
 
     def value(shares: np.ndarray) -> float:
-        from bosket.models.loglinear import Answered, FeatureBasis, Likelihood
+        from bosket.models.loglinear import Answered, FeatureBasis
 
         inverse = search.known.copy()
         for share, one in zip(shares, search.candidates, strict=True):
@@ -105,6 +107,22 @@ def test_an_optimal_design_is_one() -> None:
             moved[j] -= step
             assert value(moved) > least - 1e-4 * least
     assert value(np.full(3, 1 / 3)) > least
+
+
+def test_large_questions_are_judged_as_they_will_be_answered() -> None:
+    """At gamma 1.5 nine answers are hashed to two buckets: what each question would tell, by its own channel."""
+    domain = bk.TableDomain([bk.Attribute(name, ["1", "2", "3"]) for name in "abc"])
+    search = _Search(law_of_table(a_table(30_000, domain=domain)), is_known=False, gamma=1.5, people=5000, limit=0.05)
+    law = search.law.fit.law
+    for one in search.candidates:
+        by = told("auto", 1.5, one.n_answers)
+        assert by.is_hashed == (one.n_answers >= 7)
+        likelihood = Likelihood((3, 3, 3), [search._answered(one)])
+        theta, q = likelihood.margins(law), by.by_chance
+        noise = q * (1 - q) + max(1 - 2 * q, 0.5) * by.keep * theta if by.is_hashed else q + by.keep * theta
+        found = likelihood.n_asked * likelihood.keep**2 / likelihood.given(law)
+        np.testing.assert_allclose(found, by.keep**2 / noise, rtol=1e-9)
+    assert {one.n_answers >= 7 for one in search.candidates} == {True, False}
 
 
 def test_a_pilot_of_other_people() -> None:
