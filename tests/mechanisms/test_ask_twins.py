@@ -133,7 +133,11 @@ def scores(of: Callable[[Record, np.random.Generator], tuple[npt.NDArray[np.int6
 
 def sound(record: Record, rng: np.random.Generator) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     people = bk.Table.from_codes(np.array([record] * N), DOMAIN)
-    batch = bk.Ask(DESIGN, gamma=GAMMA, channel="response").randomize(people, rng=bk.Seeded(int(rng.integers(1 << 30)))).batch
+    batch = (
+        bk.Ask(DESIGN, gamma=GAMMA, channel="response")
+        .randomize(people, rng=bk.Seeded(int(rng.integers(1 << 30))))
+        .batch
+    )
     return batch["question"].astype(np.int64), batch["answer"].astype(np.int64)
 
 

@@ -52,6 +52,12 @@ _MOST_ANSWERS = 1 << 18  # of all questions
 _MOST_SEEN = 1 << 19  # questions, seen from blocks
 _MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
 _MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
+_ORDERS = (
+    "no effects, since the answers hardly tell of any: all combinations alike",
+    "no interactions, so that every lift is 1",
+    "interactions of at most 2 attributes",
+    "interactions of at most 3 attributes",
+)
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
 
@@ -154,6 +160,8 @@ class FittedEvidence(Evidence):
         if not found:
             terms, n = n_terms(likelihood.shape, few[0]), len(likelihood.shown)
             raise too_large(f"a law of {terms} coefficients and {n} answers to {len(widths)} questions takes too much")
+        if self.model.order is None:
+            found.insert(0, _told(likelihood, 0))
         if not all(np.isfinite(one.law).all() and math.isfinite(one.score) for one in found):
             raise not_settled()
         best = max(found, key=lambda one: one.score)
@@ -168,13 +176,9 @@ class FittedEvidence(Evidence):
         if len(self.blocks) > 1:
             return f"{what}; one for each of {len(self.blocks)} blocks of attributes"
         law = self.law(self.asked)
-        order = (
-            "no interactions, so that every lift is 1"
-            if law.fit.order == 1
-            else f"interactions of at most {law.fit.order} attributes"
-        )
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
-        return f"{what}; {order}" + (f": log evidence {law.fit.score:.1f}, {', '.join(others)}" if others else "")
+        compared = f": log evidence less prices {law.fit.score:.1f}, {', '.join(others)}" if others else ""
+        return f"{what}; {_ORDERS[law.fit.order]}{compared}"
 
     def covers(self, itemsets: ItemsetRows) -> Truths:
         """Itemsets of which any two items are told of without a law: of others it would tell what it assumes."""

@@ -15,9 +15,14 @@ a prior in proportion to s^-rho and are those that the answers make most probabl
     s_S^2 = |c_S|^2 / (g_S + rho),    g_S = dim S - tr V_SS / s_S^2   (how many coefficients the answers decide)
 
 by which interactions that the answers do not show vanish: a single coefficient that is less than two of its standard
-errors from 0, at rho = 1/2.  Orders are compared by Laplace's approximation of the evidence
+errors from 0, at rho = 1/2.  Single attributes have one scale in common, which little signal finds better than many.
+Orders are compared by Laplace's approximation of the evidence
 
-    log p(answers) = log p(answers | c) - |c / s|^2 / 2 - sum of log s - log det(V^-1) / 2.
+    log p(answers) = log p(answers | c) - |c / s|^2 / 2 - sum of log s - log det(V^-1) / 2
+
+less 2 for each scale of single attributes and of two, and 4 for each of three, times g_S where fewer than one of its
+coefficients is decided by the answers: scales that were learned fit noise too.  Order 0 is the law by which all
+records are alike, which is best where answers hardly tell of single attributes.
 """
 
 from __future__ import annotations
@@ -50,6 +55,7 @@ _SPARSE = 0.5  # rho: how far scales near 0 are more probable, before
 _RENEWALS = 4  # of the scales, in one step of scoring
 _NEAR = 10.0  # gain of a step below which the mode is near, and the scales are learned
 _MANY_TERMS = 300  # beyond, scales are renewed once in a step: a factor of the matrix takes longer than its making
+_PRICES = (2.0, 2.0, 4.0)  # of a scale that was learned, by the number of attributes, in nats
 _SETTLED = 0.1  # change of the log evidence, when the fit is done
 
 
@@ -87,6 +93,7 @@ class FeatureBasis:
         self.dims = np.array([math.prod(likelihood.shape[at] - 1 for at in subset) for subset in self.subsets])
         self.is_interaction = np.array([len(subset) > 1 for subset in self.subsets])
         self.n_terms = int(self.dims.sum())
+        self.starts = np.append(0, np.cumsum(self.dims))[:-1]
         self._parts = [
             None if whole or self.has_few_parts else self._part(one)
             for one, whole in zip(asked, self.at_once, strict=True)
@@ -186,16 +193,20 @@ class Fit:
     """Of each subset of attributes, squared."""
     log_evidence: float
     steps: int
-
-    @property
-    def order(self) -> int:
-        return self.basis.order
+    order: int
+    decided: Floats
+    """Of each subset, how many of its coefficients the answers decide."""
 
     @property
     def score(self) -> float:
-        """The log evidence with the prior of the scales in it, by which orders are compared."""
-        learned = self.scales[self.basis.is_interaction]
-        return self.log_evidence - 0.5 * _SPARSE * float(np.log(learned / _LEAST).sum())
+        """What orders are compared by: the log evidence, less a price for what was learned."""
+        if self.order == 0:
+            return self.log_evidence
+        sizes = np.array([len(subset) for subset in self.basis.subsets])
+        found = np.minimum(self.decided, 1.0)
+        mains = float(found[sizes == 1].max(initial=0.0))  # they share a scale
+        price = np.array(_PRICES)[sizes - 1] * found * (sizes > 1)
+        return self.log_evidence - _PRICES[0] * mains - float(price.sum())
 
     @cached_property
     def errors(self) -> CoefficientErrors:
@@ -231,8 +242,10 @@ class CoefficientErrors:
 
 @one_thread_of_blas()
 def fit(likelihood: Likelihood, order: int, *, tick: Callable[[], None] | None = None) -> Fit:
-    """The mode of the coefficients at the scales that the answers make most probable."""
-    basis = FeatureBasis(likelihood, order)
+    """The mode of the coefficients at the scales that the answers make most probable; order 0 learns none."""
+    basis = FeatureBasis(likelihood, max(order, 1))
+    if order == 0:
+        return _all_alike(basis)
     scales = np.array([_FIRST[len(subset) - 1] for subset in basis.subsets])
     c = basis.main_effects()
     log_evidence, is_near, steps = -math.inf, False, 0
@@ -250,7 +263,16 @@ def fit(likelihood: Likelihood, order: int, *, tick: Callable[[], None] | None =
         if is_near and abs(log_evidence - before) < _SETTLED:
             break
         is_near = moved < _NEAR
-    return Fit(basis, c, basis.law(c), scales, log_evidence, steps)
+    variance = np.add.reduceat(np.einsum("ij,ij->i", posterior.root, posterior.root), basis.starts)
+    decided = np.maximum(basis.dims - variance / scales, 0.0)
+    return Fit(basis, c, basis.law(c), scales, log_evidence, steps, order, decided)
+
+
+def _all_alike(basis: FeatureBasis) -> Fit:
+    """The law by which all records are alike."""
+    nothing, c = np.zeros(len(basis.dims)), np.zeros(basis.n_terms)
+    law = basis.law(c)
+    return Fit(basis, c, law, np.full(len(basis.dims), _LEAST), basis.likelihood.log(law), 0, 0, nothing)
 
 
 class _Around:
@@ -278,13 +300,14 @@ class _Around:
 
     def best(self, scales: Floats) -> tuple[_Normal, Floats]:
         """The posterior, scales renewed a few times."""
-        dims = self.basis.dims
-        starts = np.append(0, np.cumsum(dims))[:-1]
+        dims, starts, is_single = self.basis.dims, self.basis.starts, ~self.basis.is_interaction
         for _ in range(_RENEWALS if len(self.pull) <= _MANY_TERMS else 1):
             posterior = self.posterior(scales)
             variance = np.einsum("ij,ij->i", posterior.root, posterior.root)
             decided = np.maximum(dims - np.add.reduceat(variance, starts) / scales, 1e-3)
-            renewed = np.add.reduceat(posterior.mode**2, starts) / (decided + _SPARSE * self.basis.is_interaction)
+            squares = np.add.reduceat(posterior.mode**2, starts)
+            renewed = squares / (decided + _SPARSE * self.basis.is_interaction)
+            renewed[is_single] = squares[is_single].sum() / decided[is_single].sum()
             renewed = np.clip(renewed, np.where(self.basis.is_interaction, _LEAST, _LEAST_MAIN), _MOST)
             scales = np.sqrt(scales * renewed)  # half the way, since whole steps may go round in a circle
         return self.posterior(scales), scales
@@ -316,7 +339,7 @@ def _errors(fitted: Fit) -> CoefficientErrors:
     scales = np.full(len(sizes), _LEAST)
     scales[: len(fitted.scales)] = fitted.scales
     common = np.zeros(4)
-    starts = np.append(0, np.cumsum(basis.dims))[:-1]
+    starts = basis.starts
     told = [size for size in range(1, basis.order + 1) if size <= inner.likelihood.widest]
     learned = (sizes > inner.order) & np.isin(sizes, told)
     common[1:] = _AT_MOST

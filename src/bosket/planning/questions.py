@@ -44,8 +44,13 @@ _MOST_ATTRIBUTES = 4  # of a question
 _MOST_ANSWERS = 200  # of a question
 _MOST_NUMBERS = 1 << 25  # derivatives of all answers to choose from
 _STEPS = 60
+_ROUNDS = 12  # of leaving rare questions out, and letting the others make up for them
+_MORE_STEPS = 15
+_LEFT_OUT = 0.15  # share of all people whose questions are left out in one round, at most
 _LEAST_SHARE = 1e-3
 _UNITS = 100_000  # that shares are whole numbers of
+
+Places = npt.NDArray[np.int64]
 
 
 def refined_design(design: Design, reports: Reports | Tally, *, people: int, min_support: float) -> Design:
@@ -190,16 +195,30 @@ class _Search:
         weight = likelihood.information(likelihood.given(self.law.fit.law))
         targets = self._targets()
         shares = np.full(len(sizes), 1 / len(sizes))
-        for _ in range(_STEPS):
-            inverse = self.known + (slopes.T * (self.people * shares[of] * weight)) @ slopes
-            covariance = np.linalg.inv(inverse)
-            pull = covariance @ targets @ covariance
-            gain = np.bincount(of, weight * np.einsum("ij,ij->i", slopes @ pull, slopes), len(sizes))
-            shares *= np.sqrt(np.maximum(gain, 0))
-            shares /= shares.sum()
-        kept = np.flatnonzero(shares >= min(_LEAST_SHARE, shares.max()))
+        for round_ in range(_ROUNDS):
+            asked = np.flatnonzero(shares)
+            rows = np.isin(of, asked)
+            places = np.searchsorted(asked, of[rows])
+            for _ in range(_STEPS if round_ == 0 else _MORE_STEPS):
+                gain = self._gain(slopes[rows], weight[rows], places, shares[asked], targets)
+                shares[asked] *= np.sqrt(np.maximum(gain, 0))
+                shares /= shares.sum()
+            if shares[asked].min() >= _LEAST_SHARE:
+                break
+            rarest = asked[np.argsort(shares[asked], kind="stable")]
+            few = shares[rarest].cumsum() <= _LEFT_OUT  # others make up for these in the next round
+            shares[rarest[few & (shares[rarest] < _LEAST_SHARE)]] = 0.0
+        kept = np.flatnonzero(shares)
         units = np.maximum(np.rint(shares[kept] / shares[kept].sum() * _UNITS), 1).astype(int)
         return [self.candidates[at] for at in kept], units.tolist()
+
+    def _gain(self, slopes: Floats, weight: Floats, of: Places, shares: Floats, targets: Floats) -> Floats:
+        """How fast the criterion falls with the share of each question: tr(F_q V B V)."""
+        inverse = self.known + (slopes.T * (self.people * shares[of] * weight)) @ slopes
+        covariance = np.linalg.inv(inverse)
+        pull = covariance @ targets @ covariance
+        gain = np.bincount(of, weight * np.einsum("ij,ij->i", slopes @ pull, slopes), len(shares))
+        return gain.astype(float)
 
 
 def _question(one: _Candidate, evidence: FittedEvidence) -> Question:

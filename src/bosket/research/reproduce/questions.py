@@ -129,9 +129,9 @@ def studies(
     pairs = Plan(domain, Ask(Design.pairs(domain), gamma)).randomize(table, rng=Seeded(seed + 1))
     yield "pairs", evidence_of(pairs, model=None)
     yield "pairs-law", evidence_of(pairs)
-    triples = Design.triples(domain)
-    yield "triples-law", evidence_of(Plan(domain, Ask(triples, gamma)).randomize(table, rng=Seeded(seed + 2)))
-    yield "phases-law", pool(*two_phases(table, triples, gamma, seed + 3, min_support=min_support))
+    triples = Plan(domain, Ask(Design.triples(domain), gamma))
+    yield "triples-law", evidence_of(triples.randomize(table, rng=Seeded(seed + 2)))
+    yield "phases-law", pool(*two_phases(table, Design.pairs(domain), gamma, seed + 3, min_support=min_support))
 
 
 def two_phases(table: Table, design: Design, gamma: float, seed: int, *, min_support: float) -> tuple[Reports, Reports]:
