@@ -196,8 +196,8 @@ def test_hardly_any_signal_takes_all_records_for_alike() -> None:
 def test_interactions_are_worth_their_price_where_they_are_there() -> None:
     """Three kinds of people, ten questions: ties of all pairs, each of which little is known of; or none at all.
 
-    The price of one is 2 nats; noise gains 1.3 to 2.5 by each that it makes, and these ties 2 to 4.6, so that either may
-    be missed now and then.  At the price of 2.7 that every scale had before, ties were seen in none of the four.
+    The price of one is 2 nats; noise gains 1.3 to 2.5 by each that it makes, and these ties 2 to 4.6, so that either
+    may be missed now and then.  At the price of 2.7 that every scale had before, ties were seen in none of the four.
     """
     domain = bk.TableDomain([bk.Attribute(f"q{at}", ["n", "y"]) for at in range(10)])
     seen = {"tied": 0, "apart": 0}
