@@ -85,7 +85,7 @@ def test_without_interactions_every_lift_is_one(reports: bk.Reports) -> None:
 def test_the_log_tells_of_every_law_that_is_fitted(reports: bk.Reports, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "bosket.evidence"), pytest.warns(bk.BosketWarning):
         bk.mine(reports, min_support=0.1, max_size=1)
-    assert [record.getMessage()[:14] for record in caplog.records] == ["law of order 1", "law of order 2"]
+    assert [record.getMessage()[:14] for record in caplog.records] == [f"law of order {order}" for order in (1, 2, 0)]
 
 
 def test_itemsets_of_thirteen_answers_are_no_way_out() -> None:
@@ -120,9 +120,10 @@ def test_the_next_step_has_the_very_gamma(run: Run, tmp_path: Path) -> None:
     assert f"--gamma {bk.planning.gamma_from(0.05, 0.3)!r} " in result.err
 
 
-def test_a_question_about_everything_is_seldom_answered_truly(run: Run) -> None:
+def test_shares_of_true_answers_have_three_digits(run: Run) -> None:
     many = [word for at in range(16) for word in ("--values", f"q{at}=no,yes")]
-    assert "0.0122%" in run("ask", *many, "--size", 16, "--gamma", 8).out  # 8 / (8 + 65535)
+    hashed = run("ask", *many, "--size", 16, "--gamma", 8).out
+    assert "53.3% on average" in hashed  # 8 / (8 + 7), of buckets
 
 
 def test_an_empty_first_phase(run: Run, table: bk.Table, tmp_path: Path) -> None:

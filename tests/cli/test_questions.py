@@ -319,7 +319,7 @@ class TestAsk:
     def test_hashed_questions_are_told_of(self, run: Run) -> None:
         result = run("ask", *DECLARED, "--triples", "--gamma", 3)
         assert "1 of 1 question hashed: the bucket is true" in result.out
-        assert f"{3 / 6:.1%} on average" in result.out
+        assert "50% on average" in result.out  # 3 / (3 + 4 - 1)
 
     def test_a_table_gives_its_attributes_and_what_occurs_is_said(
         self, run: Run, people: Path, table: bk.Table, tmp_path: Path

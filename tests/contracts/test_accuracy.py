@@ -192,7 +192,7 @@ def test_no_support_is_as_large_as_its_error_where_a_plan_is_hopeless() -> None:
 
 def test_no_support_of_questions_is_as_large_as_its_error_where_they_are_hopeless() -> None:
     """Of any share of people who have a value, by the law of answers; one report more in a hundred, and one is."""
-    case = Case(bk.Ask(bk.Design([["a"], ["a", "b"], ["b", "c"]], [1, 2, 4]), gamma=1.3), WIDE)
+    case = Case(bk.Ask(bk.Design([["a"], ["a", "b"], ["b", "c"]], [1, 2, 4]), gamma=1.3, channel="response"), WIDE)
     found = case.channel.accuracy(1)
     assert found is not None
     blind, seeing = 0.99 * found.full, 1.01 * found.full

@@ -73,7 +73,7 @@ def test_bytes_are_the_reports(case: Case) -> None:
         again = bk.Reports.from_bytes(reports.plan, form)
         assert again == reports
         assert again.randomness == reports.randomness
-    secure = case.mechanism.randomize(case.records(case.population, 4))
+    secure = case.plan.randomize(case.records(case.population, 4))
     assert bk.Reports.from_bytes(secure.plan, secure.to_bytes()) == secure
     assert not bk.Reports.from_bytes(secure.plan, secure.to_bytes()).is_simulation
 

@@ -50,8 +50,6 @@ _LEFT_OUT = 0.15  # share of all people whose questions are left out in one roun
 _LEAST_SHARE = 1e-3
 _UNITS = 100_000  # that shares are whole numbers of
 
-Places = npt.NDArray[np.int64]
-
 
 def refined_design(design: Design, reports: Reports | Tally, *, people: int, min_support: float) -> Design:
     """The design for the people who come after those who sent these reports; it names their plan by its digest."""
@@ -212,7 +210,9 @@ class _Search:
         units = np.maximum(np.rint(shares[kept] / shares[kept].sum() * _UNITS), 1).astype(int)
         return [self.candidates[at] for at in kept], units.tolist()
 
-    def _gain(self, slopes: Floats, weight: Floats, of: Places, shares: Floats, targets: Floats) -> Floats:
+    def _gain(
+        self, slopes: Floats, weight: Floats, of: npt.NDArray[np.int64], shares: Floats, targets: Floats
+    ) -> Floats:
         """How fast the criterion falls with the share of each question: tr(F_q V B V)."""
         inverse = self.known + (slopes.T * (self.people * shares[of] * weight)) @ slopes
         covariance = np.linalg.inv(inverse)
