@@ -22,6 +22,12 @@ BY_WEIGHTS = [case for case in FORESEEN if not isinstance(case.channel, AskChann
 ASKING = [case for case in FORESEEN if isinstance(case.channel, AskChannel)]
 
 
+def slow_if_hashed(case: Case) -> list[pytest.MarkDecorator]:
+    """All hash functions of a table are gone through."""
+    assert isinstance(case.channel, AskChannel)
+    return [pytest.mark.slow] if any(one.told.is_hashed for one in case.channel.asked) else []
+
+
 def held(case: Case, k: int) -> list[tuple[int, ...]]:
     """The itemsets of k items that can be estimated and that a record can hold."""
     rows = next((rows for rows in case.itemsets if rows.shape[1] == k), np.empty((0, k), np.int32))
@@ -99,7 +105,7 @@ def share_variance(case: Case, itemset: tuple[int, ...], share: float) -> float:
 
 
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("case", ASKING, ids=str)
+@pytest.mark.parametrize("case", [pytest.param(one, marks=slow_if_hashed(one)) for one in ASKING], ids=str)
 def test_foreseen_errors_of_questions_are_those_of_the_law(case: Case, k: int) -> None:
     found = case.channel.accuracy(k)
     if not held(case, k):

@@ -118,6 +118,7 @@ def test_one_more_answer_moves_the_law_as_it_is_said_to(channel: str) -> None:
         assert posterior(fitted.coefficients + factor * (moved - fitted.coefficients)) < posterior(moved)
 
 
+@pytest.mark.slow
 def test_a_few_forged_answers_are_told_of() -> None:
     """Nobody has q0=y, but for sixty who pick the last answer to the first of 190 questions."""
     domain = bk.TableDomain([bk.Attribute(f"q{at}", ["n", "y"]) for at in range(20)])
@@ -193,6 +194,7 @@ def test_hardly_any_signal_takes_all_records_for_alike() -> None:
     assert errors[None] < errors[1]
 
 
+@pytest.mark.slow
 def test_interactions_are_worth_their_price_where_they_are_there() -> None:
     """Three kinds of people, ten questions: ties of all pairs, each of which little is known of; or none at all.
 
@@ -277,6 +279,7 @@ def errors_of(table: bk.Table, design: bk.Design, channel: str, seeds: range, ga
     return [float(np.mean(np.abs(bk.estimate(each, itemsets).value - truth) / truth)) for each in studies]
 
 
+@pytest.mark.slow
 def test_large_questions_see_more_when_they_are_hashed() -> None:
     """Of five attributes together, 72 answers and 108, at gamma 4, where hashing is better from 15 on."""
     table, design = a_table(40_000), bk.Design.of_size(SIX, 5)

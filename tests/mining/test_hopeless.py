@@ -115,6 +115,7 @@ class TestRefusing:
         assert better is not None
         assert better.best(500) <= 0.05
 
+    @pytest.mark.slow
     def test_where_no_question_sees_it_is_said(self) -> None:
         with pytest.warns(bk.HopelessPlanWarning):
             reports = bk.Ask(bk.Design.pairs(SIXTEEN), gamma=1.05).randomize(survey(300), rng=bk.Seeded(1))

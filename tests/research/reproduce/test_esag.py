@@ -63,6 +63,7 @@ class TestFigures:
             steps = np.array(curve, float) * np.sqrt(x)
             assert steps.max() / steps.min() < 1.1
 
+    @pytest.mark.slow
     def test_long_records_are_hard(self, drawn: dict[int, Figure]) -> None:
         """Section 5.1: records of ten items tell little; a record too small for the itemset tells nothing."""
         threes = drawn[3].curves["3-itemsets"]
