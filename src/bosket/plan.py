@@ -195,10 +195,10 @@ class Plan:
         if longest is None:
             return self._of_mechanism
         assert limit is not None
-        if not limit < min(longest, n_items):
+        if not 1 <= limit < min(longest, n_items):
             raise ParameterError(
                 f"The 'state_sizes_to' parameter of PrivacyUnit, and the number of items, must exceed the {limit} "
-                f"items that records are sampled down to, got {longest} and {n_items}.",
+                f"items that records are sampled down to, at least 1, got {longest} and {n_items}.",
                 parameter="state_sizes_to",
                 value=longest,
             )
