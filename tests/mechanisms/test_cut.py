@@ -346,5 +346,5 @@ def test_records_that_would_be_cut_to_nothing_state_no_size() -> None:
     """The mechanism takes records of no item and of two; of at most one item, that leaves those of none."""
     mechanism = bk.SelectASize(kept={0: [1.0], 2: [0.2, 0.3, 0.5]}, insert=0.3)
     with pytest.raises(bk.ParameterError) as caught:
-        bk.Plan(bk.Domain("abcdef"), mechanism, bk.PrivacyUnit(1, longer="sample", state_sizes_to=3))
+        bk.Plan(bk.Domain(list("abcdef")), mechanism, bk.PrivacyUnit(1, longer="sample", state_sizes_to=3))
     assert caught.value.parameter == "state_sizes_to"
