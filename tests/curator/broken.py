@@ -66,14 +66,14 @@ def lengths_with_total(
 class Once(Uncounted):
     """For a composition: as if one record could move one count only."""
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
         return super().noisy(counts, epsilon=epsilon, sensitivity=1)
 
 
 class Unpaid(Uncounted):
     """For a composition: the counts as they are."""
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
         return np.asarray(counts, np.int64)
 
 
