@@ -45,8 +45,8 @@ def test_parts_add_up_to_rho_and_nothing_goes_beyond() -> None:
 
 @pytest.mark.parametrize(("rho", "sensitivity"), [(0.01, 1.0), (0.5, 20.0), (2.0, math.sqrt(2))])
 def test_noise_has_the_variance_that_its_cost_asks_for(rho: float, sensitivity: float) -> None:
-    """sensitivity^2 / (2 rho), by chi-square on 12 000 draws: false alarm 1e-9, as often is a scale that is smaller by a
-    tenth not rejected (ten standard errors).
+    """sensitivity^2 / (2 rho), by chi-square on 12 000 draws: false alarm 1e-9, and as often a scale smaller by a
+    tenth passes (it lies ten standard errors off).
     """
     n = 12_000
     drawn = Composition(rho * 1.0001, GAUSSIAN).noisy(np.zeros(n, np.int64), epsilon=rho, sensitivity=sensitivity)

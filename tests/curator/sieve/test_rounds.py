@@ -128,7 +128,8 @@ def test_it_finds_what_noise_leaves(baskets: Baskets) -> None:
 
 
 def test_records_of_no_items_and_one_item_alone() -> None:
-    for records in ([[]] * 50, [[0]] * 50):
+    some: list[list[list[int]]] = [[[]] * 50, [[0]] * 50]
+    for records in some:
         result = sieved(Baskets(records, items=[0]), PURE, Composition(50.0), 0.5)
         assert (len(frequent(result)) == 1) == (records[0] == [0])
 
