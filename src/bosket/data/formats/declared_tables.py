@@ -9,7 +9,6 @@ with its line.  Every record has one value of each attribute.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,17 +18,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
 from bosket.data.baskets.rows import taken
 from bosket.data.formats.categories import check_declared
 from bosket.data.formats.columns import Columns
-from bosket.data.formats.declared_frames import NOT_IN_ARROW, cells_of, kind_of
+from bosket.data.formats.declared_columns import arrow_column, arrow_type, cells_of, kind_of
 from bosket.data.formats.declared_layouts import check_names
 from bosket.data.formats.declared_lines import cells_of_lines, header_of
 from bosket.data.formats.declared_values import DeclaredCells
-from bosket.data.formats.frames import FRAME, arrow_of, collected
+from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.lines import whole_lines
 from bosket.data.formats.lookup import Ways, place_of, places_of
 from bosket.data.formats.parquet_opening import opened, sound
@@ -108,13 +106,11 @@ def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
 
 def _cells_of(series: nw.Series[Any]) -> DeclaredCells:
     """The cells of a column of a frame; those of types that cannot be declared are told from missing ones alone."""
-    kind, native = kind_of(series), series.to_native()
-    is_arrow = isinstance(native, pa.ChunkedArray) or isinstance(getattr(native, "dtype", None), pd.ArrowDtype)
-    if kind in ("lists", "other") and not is_arrow and not isinstance(series.dtype, nw.Decimal):
+    kind = kind_of(series)
+    if kind not in ("objects", "categories") and arrow_type(series) is not None:
+        return DeclaredCells.of_arrow(arrow_column(series))
+    if kind in ("lists", "other"):
         return DeclaredCells.of_nothing(series.is_null().to_numpy())
-    if kind in ("values", "other") or is_arrow:
-        with contextlib.suppress(*NOT_IN_ARROW):
-            return DeclaredCells.of_arrow(arrow_of(series))
     return DeclaredCells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
 
 
