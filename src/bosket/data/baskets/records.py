@@ -229,7 +229,8 @@ class Baskets:
         cells out, and then nothing in a record makes an error, or changes how another one is read, whatever its bytes.
         After the header, changing a line changes one record, and adding a line adds one record (list and one-hot) or
         at most one item to one record (long).  A row with cells too few or too many, or a sign other than 1 or true
-        in a one-hot column, says nothing.
+        in a one-hot column, says nothing; of a list in Parquet as many cells are read as a line of 16 MiB has room for.
+        A Parquet file that is packed once more (``.parquet.gz``) is refused then.
 
         ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
         """
