@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,3 +201,67 @@ def test_whole_numbers_of_128_bits() -> None:
     frame = pl.DataFrame({"record": [1, 2, 3], "item": pl.Series([1, 2**100, 1], dtype=pl.Int128)})
     assert counts(frame) == [0, 0, 2]
     assert counts(pl.DataFrame({"items": pl.Series([[1], [2**100]], dtype=pl.List(pl.Int128))}), "list") == [0, 0, 1]
+
+
+def scanned(folder: Path, last: str = "") -> pl.LazyFrame:
+    """Numbers, and perhaps a row far below that are none."""
+    path = folder / "x.csv"
+    path.write_text("record,item\n" + "".join(f"{at},1\n" for at in range(2000)) + last)
+    return pl.scan_csv(path)
+
+
+@pytest.mark.parametrize("last", ["", "x,SECRET\n"])
+def test_a_lazy_frame_is_refused_by_its_type(tmp_path: Path, last: str) -> None:
+    """One row of the file would decide whether it can be collected."""
+    frame = scanned(tmp_path, last)
+    for read in (
+        lambda: counts(frame),
+        lambda: bk.Table.from_frame(frame, columns=["item"], values={"item": [1, 2]}, unknown="other"),
+    ):
+        with pytest.raises(DataError, match="must be collected before"):
+            read()
+
+
+@pytest.mark.parametrize("options", [{}, {"items": [1, 2]}], ids=["seen", "declared"])
+def test_an_error_of_a_lazy_frame_quotes_no_cell(tmp_path: Path, options: dict[str, Any]) -> None:
+    assert bk.Baskets.from_frame(scanned(tmp_path), **options).n_records == 2000
+    with pytest.raises(DataError, match="cannot be collected") as refused:
+        bk.Baskets.from_frame(scanned(tmp_path, "x,SECRET\n"), **options)
+    assert refused.value.__context__ is None
+    assert "SECRET" not in str(refused.value)
+
+
+def test_names_that_were_chosen_to_crowd_take_no_time_for_each_other() -> None:
+    """Whole numbers of one hash value; 20 000 of them took two seconds, and twice as many four times that."""
+    names = pd.Series([at * (2**61 - 1) for at in range(1, 40_001)], dtype=object)
+    frame = pd.DataFrame({"record": names, "item": ["milk"] * names.size})
+    start = time.process_time()
+    assert counts(frame) == [40_000, 0, 0]
+    assert time.process_time() - start < 4
+
+
+def test_equal_numbers_name_one_record_whatever_their_type() -> None:
+    names = pd.Series([1, 1.0, True, np.int8(1), 2**70, 2.0**70, 0.5, np.float32(0.5), "1", -0.0, 0], dtype=object)
+    read = bk.Baskets.from_frame(pd.DataFrame({"record": names, "item": ["milk"] * names.size}), layout="long", **DROP)
+    assert read.n_records == 5
+
+
+def test_tuples_of_many_paths_take_time_by_their_limit() -> None:
+    """Ten references at each of fifteen levels: a thousand million million paths, and sixteen tuples."""
+    label: Any = ()
+    for _ in range(15):
+        label = (label,) * 10
+    start = time.process_time()
+    read = bk.Baskets([["milk", label], ["tea", ("milk",)]], **DROP)
+    assert [list(record) for record in read] == [["milk"], ["tea"]]
+    frame = pd.DataFrame({"record": pd.Series([label, "r"], dtype=object), "item": ["milk", "tea"]})
+    assert counts(frame) == [0, 1, 0]
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("cells", [[1, 2**100], [[1], [2**100]]], ids=["long", "list"])
+def test_whole_numbers_of_128_bits_are_labels(cells: list[Any]) -> None:
+    kind: Any = pl.List(pl.Int128) if isinstance(cells[0], list) else pl.Int128
+    frame = pl.DataFrame({"record": [1, 2], "item": pl.Series(cells, dtype=kind)})
+    read = bk.Baskets.from_frame(frame.select("item") if isinstance(cells[0], list) else frame)
+    assert set(read.domain.labels) == {1, 2**100}

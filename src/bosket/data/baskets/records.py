@@ -140,7 +140,8 @@ class Baskets:
         ``unknown="refuse"``: a cell that stands for no declared item is an error with its row.  ``unknown="drop"``
         leaves such cells out, and columns of items that are not declared; then nothing in a row makes an error, or
         changes how another one is read.  A row more is one record more (list and one-hot), or at most one item of one
-        record (long).  In a column of numbers no cell is "007": have such items read as text, ``dtype=str``.
+        record (long).  In a column of numbers no cell is "007": have such items read as text, ``dtype=str``.  A lazy
+        frame is refused then, since one cell may decide whether it can be collected.
         """
         domain = _declared(items, unknown)
         if domain is not None:

@@ -66,7 +66,7 @@ def read(
     item: Hashable | None,
 ) -> Csr:
     """The records of a frame over the declared domain; ``record`` and ``item`` name columns, as without one."""
-    known = collected(frame)
+    known = collected(frame, is_strict=unknown == "refuse")
     series = tuple(known.iter_columns())
     data = _Frame(tuple(known.columns), series, tuple(map(kind_of, series)), lookup, unknown == "refuse")
     if layout is None:

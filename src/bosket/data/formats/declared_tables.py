@@ -95,7 +95,7 @@ class _Attribute:
 @telling_no_sizes("read these records")
 def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
     """The codes of a frame, and their domain."""
-    known = collected(frame)
+    known = collected(frame, is_strict=False)
     attributes = _attributes(Columns(tuple(known.columns), (), FRAME), choices)
     series = list(known.iter_columns())
     for one in attributes:
