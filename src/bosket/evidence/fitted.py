@@ -53,7 +53,7 @@ _MOST_SEEN = 1 << 19  # questions, seen from blocks
 _MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
 _MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
 _ORDERS = (
-    "no effects, since the answers hardly tell of any: all combinations alike",
+    "no effects, since the answers hardly tell of any: all combinations alike, and intervals may fall short",
     "no interactions, so that every lift is 1",
     "interactions of at most 2 attributes",
     "interactions of at most 3 attributes",
@@ -313,12 +313,18 @@ class FittedFamily(Family):
 
     @cached_property
     def doubtful(self) -> Truths:
-        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does."""
+        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does.
+
+        And all of a law without effects: its errors are those about equal shares, from which a large support may be
+        any number of them away.
+        """
         marked = np.zeros(len(self.rows), bool)
+        for alike in self._alike:
+            marked[alike.rows] = alike.law.fit.order == 0
         covered, unbiased = self._unbiased
         if unbiased is not None:
             apart = np.abs(unbiased.value - self.value(self.full)[covered])
-            marked[covered] = apart > MISFIT * unbiased.stderr
+            marked[covered] |= apart > MISFIT * unbiased.stderr
         return marked
 
 
