@@ -61,6 +61,10 @@ _ORDERS = (
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
 
+FAINT = 0.25
+"""Standard error of the support of an item without a law, as a fraction, above which itemsets with it are marked: four
+of them are all that a support can be."""
+
 
 class FittedEvidence(Evidence):
     """A law of a table fitted to what people answered; ``unbiased`` is what they say without one."""
@@ -93,6 +97,17 @@ class FittedEvidence(Evidence):
     def asked(self) -> Attributes:
         """The attributes that somebody was asked about."""
         return tuple(sorted({at for one in self.heard for at in one.attributes}))
+
+    @cached_property
+    def faint(self) -> Truths:
+        """Items of which reports tell so little that a law of them is little more than its prior."""
+        items = np.arange(len(self.domain), dtype=np.int32)[:, None]
+        told = self.unbiased.covers(items)
+        known = items if told is None else items[told]
+        result = np.zeros(len(items), bool)
+        if len(known):
+            result[known[:, 0]] = self.unbiased.family(known).whole.stderr > FAINT * self.n_records
+        return result
 
     @cached_property
     def blocks(self) -> list[Attributes]:
@@ -315,12 +330,14 @@ class FittedFamily(Family):
     def doubtful(self) -> Truths:
         """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does.
 
-        And all of a law without effects: its errors are those about equal shares, from which a large support may be
-        any number of them away.
+        And all that the law knows hardly anything of: all of a law without effects, whose errors are those about equal
+        shares, from which a large support may be any number of them away; and those with an item that reports tell of
+        with an error above ``FAINT``, so that effects which were found may be noise.
         """
         marked = np.zeros(len(self.rows), bool)
         for alike in self._alike:
             marked[alike.rows] = alike.law.fit.order == 0
+        marked |= self.evidence.faint[self.rows].any(axis=1)
         covered, unbiased = self._unbiased
         if unbiased is not None:
             apart = np.abs(unbiased.value - self.value(self.full)[covered])
