@@ -188,12 +188,23 @@ class FittedEvidence(Evidence):
 
     def _described(self) -> str:
         what = "log-linear law, coefficients normal about 0, scales learned from the answers"
+        alone = self._alone
         if len(self.blocks) > 1:
-            return f"{what}; one for each of {len(self.blocks)} blocks of attributes"
+            return f"{what}; one for each of {len(self.blocks)} blocks of attributes{alone}"
         law = self.law(self.asked)
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
         compared = f": log evidence less prices {law.fit.score:.1f}, {', '.join(others)}" if others else ""
-        return f"{what}; {_ORDERS[law.fit.order]}{compared}"
+        return f"{what}; {_ORDERS[law.fit.order]}{compared}{alone}"
+
+    @property
+    def _alone(self) -> str:
+        """A word where itemsets are larger than all questions: no answer speaks against the law there."""
+        widest = max((len(one.attributes) for one in self.heard), default=0)
+        if widest >= len(self.asked):
+            return ""
+        return (
+            f"; nobody was asked of more than {widest} attributes: larger itemsets and their intervals rest on the law"
+        )
 
     def covers(self, itemsets: ItemsetRows) -> Truths:
         """Itemsets of which any two items are told of without a law: of others it would tell what it assumes."""
