@@ -201,6 +201,7 @@ SIMULATIONS = {
     "research/benchmarks/of_tables.py",
     "research/coverage.py",
     "research/reproduce/esag_data.py",
+    "research/reproduce/orders.py",
     "research/reproduce/re.py",
 }
 """Modules that make up data, or repeat a study, from a seed that they are given: what they draw protects nobody."""

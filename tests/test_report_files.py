@@ -35,6 +35,13 @@ def flipped() -> bk.Reports:
     return bk.Flip(keep=0.9).randomize(baskets, rng=bk.Seeded(2))
 
 
+def named() -> bk.Reports:
+    """With a token for each respondent."""
+    reports = flipped()
+    tokens = [f"token-{at}" for at in range(N)]
+    return bk.Reports(reports.plan, reports.batch, randomness=reports.randomness, respondents=tokens)
+
+
 def by_class() -> ByClassReports:
     return randomize_by_class(TABLE, "c", bk.GammaDiagonal(19), rng=bk.Seeded(1))
 
@@ -49,6 +56,9 @@ KINDS: dict[str, tuple[Callable[[], Any], Reader]] = {
     "by class": (by_class, ByClassReports.read),
 }
 kinds = pytest.mark.parametrize("make, read", KINDS.values(), ids=KINDS)
+kinds_and_named = pytest.mark.parametrize(
+    "make, read", [*KINDS.values(), (named, bk.Reports.read)], ids=[*KINDS, "named"]
+)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +107,7 @@ def refused(read: Reader, path: Path, **options: Any) -> bk.DataError:
     return caught.value
 
 
-@kinds
+@kinds_and_named
 @pytest.mark.parametrize("claimed", [0, 1, N - 1, N + 1, 1_000_000, 10**15, 2**62, -1, -(2**63)])
 def test_a_footer_is_not_believed(make: Callable[[], Any], read: Reader, tmp_path: Path, claimed: int) -> None:
     """The file's own count of rows: a million of them were made up of nothing, with strata of unfilled memory."""
@@ -108,7 +118,7 @@ def test_a_footer_is_not_believed(make: Callable[[], Any], read: Reader, tmp_pat
         refused(read, path)
 
 
-@kinds
+@kinds_and_named
 @pytest.mark.parametrize("claimed", [0, N - 1, N + 1, 1_000_000, 2**40])
 def test_nor_are_its_row_groups(make: Callable[[], Any], read: Reader, tmp_path: Path, claimed: int) -> None:
     """Numbers of values of columns, or of rows of the group, alone or together with that of the file.

@@ -7,6 +7,7 @@
     ├── DataError                               a file, frame or record that cannot be what it should be
     ├── PlanMismatchError (a DataError)         reports that belong to another plan
     ├── DuplicateReportsError (a DataError)     a batch of reports that was given twice
+    ├── RepeatedRespondentError (a DataError)   people who answered more often than their plan allows
     ├── HopelessError                           a request that noise alone would answer
     ├── SingularChannelError                    a channel that randomizes but cannot be inverted
     ├── TooManyCandidatesError                  the search would outgrow its limit; nothing partial is returned
@@ -76,6 +77,20 @@ class DuplicateReportsError(DataError):
     ) -> None:
         super().__init__(message, path=path, hint=hint)
         self.parts = parts
+
+
+class RepeatedRespondentError(DataError):
+    """People who answered more often than their plan allows.
+
+    ``people`` is how many did, ``allowed`` the most reports that one of them may send.
+    """
+
+    def __init__(
+        self, message: str, *, people: int, allowed: int, path: Path | str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, path=path, hint=hint)
+        self.people = people
+        self.allowed = allowed
 
 
 class SingularChannelError(BosketError):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,6 +32,7 @@ from bosket.privacy.guarantee import MOST_REPORTS
 from bosket.privacy.influence import CARD_SIZES
 from bosket.privacy.stating import after_stating
 from bosket.randomness import Randomness, Secure, check_randomness
+from bosket.respondents import refuse_repeated, tokens_of
 
 if TYPE_CHECKING:
     from bosket.reports import Reports
@@ -325,7 +327,14 @@ class Plan:
         """How large errors of single items will be."""
         return self.channel.accuracy(1, self.unit.max_size)
 
-    def randomize(self, data: Records, *, rng: Randomness | None = None, people: int | None = None) -> Reports:
+    def randomize(
+        self,
+        data: Records,
+        *,
+        rng: Randomness | None = None,
+        people: int | None = None,
+        respondents: Iterable[str | int] | None = None,
+    ) -> Reports:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
 
         A :class:`HopelessPlanWarning` says where nothing can be seen in the reports of ``people``, all that there will
@@ -333,6 +342,10 @@ class Plan:
 
         An item that the plan does not know, or a record longer than it promises, is an error, unless the plan says
         that longer records are sampled down: nothing is dropped silently.
+
+        ``respondents`` are tokens of the people whose records these are, one each.  They travel beside the reports, in
+        the clear, and let a person be refused who sends more than ``unit.reports``: here, and wherever reports are put
+        together.  See :mod:`bosket.respondents`.
         """
         from bosket.reports import Reports
 
@@ -346,6 +359,9 @@ class Plan:
             )
         if data.domain != self.domain:
             data = data.with_domain(self.domain)  # type: ignore[arg-type]  # of the same kind, as just seen
+        tokens = None if respondents is None else tokens_of(respondents, data.n_records)
+        if tokens is not None:
+            refuse_repeated([(tokens, self.unit.reports)])  # before anything is drawn
         bits = data.to_bits()
         limit = self.max_size
         if limit is not None and self.unit.longer == "refuse" and int(data.sizes.max(initial=0)) > limit:
@@ -357,7 +373,8 @@ class Plan:
         is_cut_here = self.unit.longer == "sample" and self.unit.state_sizes_to is None
         if limit is not None and is_cut_here:  # all alike: time does not tell which were longer
             rng.keep_subset(bits, np.minimum(data.sizes, limit).astype(np.int64))
-        return Reports(self, self.channel.randomize(bits, rng), randomness=rng.describe())
+        randomized = self.channel.randomize(bits, rng)
+        return Reports(self, randomized, randomness=rng.describe(), respondents=tokens)
 
     def _warn_of_hopeless(self, people: int) -> None:
         """Warn whoever called the library where nothing can be seen in so many reports."""

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from bosket.checks import shown
 from bosket.data.formats.atomic import atomic_path
 from bosket.errors import BosketError, DataError
-from bosket.mechanisms.columns import Bits, ColumnValues, Numbers, PayloadColumn
+from bosket.mechanisms.columns import Bits, ColumnValues, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
 from bosket.plan import Plan
 from bosket.report_notes import check_options, metadata_of, notes_of, plan_of, randomness_of
@@ -40,13 +40,13 @@ _FOREIGN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, Overflo
 class FileLayout:
     """A kind of report file.
 
-    beside     columns of numbers that stand beside those of the payload, after the first of them
+    beside     columns that stand beside those of the payload, after the first of them
     names      other names for columns of the payload, so that another reader does not take the file for its own
     row_group  reports in a row group
     nullable   whether the schema says that values may be missing; a missing one is refused in any case
     """
 
-    beside: tuple[Numbers, ...] = ()
+    beside: tuple[PayloadColumn, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     row_group: int = _BATCH_ROWS
     nullable: bool = False
@@ -155,7 +155,7 @@ class ReportFile:
         _check_columns(self.parquet.schema_arrow, self.path, columns)
         store = _Store(self.path, columns, _claimed(self.parquet.metadata, self.path), self.max_bytes)
         names = [column.name for column in columns]
-        size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // payload.width))
+        size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // sum(column.width for column in columns)))
         for batch in self.parquet.iter_batches(batch_size=size, columns=names, use_threads=False):
             batch.validate()
             store.add(batch)
@@ -189,7 +189,7 @@ def _check_columns(schema: Any, path: Path, columns: Sequence[PayloadColumn]) ->
         if column.name not in names:
             raise DataError(f"The reports in {path} do not have the column '{column.name}'.", path=path)
         if not _takes(column, schema):
-            raise DataError(f"The column '{column.name}' of {path} must hold whole numbers.", path=path)
+            raise DataError(f"The column '{column.name}' of {path} must hold {column.kind}.", path=path)
 
 
 def _takes(column: PayloadColumn, schema: Any) -> bool:

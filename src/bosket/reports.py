@@ -2,7 +2,8 @@
 
 On disk: Parquet with the columns of the mechanism's payload, and in the schema's metadata the plan as JSON, its digest,
 and how the chance came about.  Packed bits have a fixed-width binary column ``report`` (bit i of byte j is item
-8 j + i), and a column ``stratum`` where the mechanism has strata.
+8 j + i), and a column ``stratum`` where the mechanism has strata.  Reports that name who answered have a column
+``respondent`` beside these.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from bosket import report_bytes, report_files
 from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter, Words
 from bosket.counting.duplicates import first_given_twice
-from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError
+from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError, RepeatedRespondentError
 from bosket.mechanisms.base import Strata
+from bosket.mechanisms.columns import ColumnValues
 from bosket.mechanisms.payload import Batch, Chosen, PackedBits
 from bosket.plan import Plan
+from bosket.privacy import LocalGuarantee
 from bosket.report_files import MAX_BYTES
 from bosket.report_notes import check_plan
+from bosket.respondents import COLUMN, naming, refuse_repeated, tokens_of
+
+_NAMED = report_files.FileLayout((COLUMN,))
 
 
 class Reports(Collected):
@@ -32,14 +38,30 @@ class Reports(Collected):
     the last writer of the file, and not authenticated: it tells an honest mistake, not a forged study.
     """
 
-    def __init__(self, plan: Plan, reports: Words | Batch, *, strata: Strata | None = None, randomness: str) -> None:
-        """``reports`` are a batch of the plan's payload, or packed bits with their ``strata``."""
+    def __init__(
+        self,
+        plan: Plan,
+        reports: Words | Batch,
+        *,
+        strata: Strata | None = None,
+        randomness: str,
+        respondents: Iterable[str | int] | None = None,
+    ) -> None:
+        """``reports`` are a batch of the plan's payload, or packed bits with their ``strata``.
+
+        ``respondents`` are tokens of the people who sent them, one each (:mod:`bosket.respondents`); refused where
+        somebody sent more reports than the plan allows.
+        """
         if isinstance(reports, Batch) and strata is not None:
             raise DataError("Strata are given beside packed bits; a batch has its own.")
         batch = reports if isinstance(reports, Batch) else PackedBits.batch(reports, strata)
         self.plan = plan
         self._batch = checked_batch(plan, batch)
         self.randomness = randomness
+        self._tokens = None if respondents is None else tokens_of(respondents, len(self._batch))
+        if self._tokens is not None:
+            self._tokens.flags.writeable = False
+            refuse_repeated([(self._tokens, plan.unit.reports)])
 
     @classmethod
     def concat(cls, parts: Iterable[Reports], *, allow_duplicates: bool = False) -> Reports:
@@ -47,7 +69,8 @@ class Reports(Collected):
 
         So is a batch that is given twice, in whatever order its reports stand, unless ``allow_duplicates``: that does
         not happen by chance, but for a few reports or where nearly all are alike.  Batches that overlap in part are
-        not noticed.
+        not noticed, unless the reports name their respondents: somebody who sent more than the plan allows over all
+        batches is refused, whatever ``allow_duplicates`` says.
         """
         parts = list(parts)
         if not parts:
@@ -67,7 +90,12 @@ class Reports(Collected):
             refuse_duplicates([compared(part) for part in parts])
         simulated = [part.randomness for part in parts if part.is_simulation]
         together = Batch.concat(part.batch for part in parts)
-        return cls(parts[0].plan, together, randomness=simulated[0] if simulated else "secure")
+        return cls(
+            parts[0].plan,
+            together,
+            randomness=simulated[0] if simulated else "secure",
+            respondents=_all_tokens(parts),
+        )
 
     def __getitem__(self, chosen: Chosen) -> Reports:
         """Some of the reports: by slice, by truth values, or by numbers."""
@@ -75,7 +103,8 @@ class Reports(Collected):
             raise whole_batch(self.plan)
         if not isinstance(chosen, slice | np.ndarray):
             raise TypeError("Reports are chosen by a slice, or by an array of truth values or of numbers.")
-        return Reports(self.plan, self.batch.take(chosen), randomness=self.randomness)
+        batch, tokens = self.batch.take(chosen), None if self._tokens is None else self._tokens[chosen].copy()
+        return Reports(self.plan, batch, randomness=self.randomness, respondents=tokens)
 
     @property
     def batch(self) -> Batch:
@@ -123,13 +152,36 @@ class Reports(Collected):
             return None
         return np.array([-1 if size is None else size for size in sizes], np.int32)[places]
 
+    @property
+    def respondents(self) -> npt.NDArray[np.str_] | None:
+        """The token of the person who sent each report; None where reports name nobody."""
+        return None if self._tokens is None else self._tokens.astype(np.str_)
+
+    def without_respondents(self) -> Reports:
+        """The same reports, naming nobody; what was checked by the tokens before cannot be checked again."""
+        return Reports(self.plan, self.batch, randomness=self.randomness)
+
+    @property
+    def guarantee(self) -> LocalGuarantee:
+        """That of all collected reports; tokens of respondents are in the clear, and the card says so."""
+        promise = super().guarantee
+        return promise if self._tokens is None else naming(promise)
+
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show: of all items, or of those asked for."""
         return self.channel.payload.counter(self.batch, items)
 
     def write(self, path: str | Path) -> None:
         """Write Parquet; an existing file is replaced only when the new one is complete."""
-        report_files.write(path, plan=self.plan, batch=self.batch, randomness=self.randomness)
+        tokens = self._tokens
+        report_files.write(
+            path,
+            plan=self.plan,
+            batch=self.batch,
+            randomness=self.randomness,
+            layout=report_files.PLAIN if tokens is None else _NAMED,
+            beside=None if tokens is None else {COLUMN.name: tokens},
+        )
 
     @classmethod
     def read(cls, path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports:
@@ -140,9 +192,13 @@ class Reports(Collected):
         """
         with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
             _refuse_other_kinds(file)
-            batch, _ = file.read()
+            own = {column.name for column in file.plan.channel.payload.columns}
+            batch, beside = file.read(_NAMED if COLUMN.name in set(file.names) - own else report_files.PLAIN)
         try:
-            return cls(file.plan, batch, randomness=file.randomness)
+            return cls(file.plan, batch, randomness=file.randomness, respondents=beside.get(COLUMN.name))
+        except RepeatedRespondentError:
+            refuse_repeated([(beside[COLUMN.name], file.plan.unit.reports)], path=path)
+            raise
         except DataError as problem:
             raise file.refused(problem) from None
 
@@ -154,7 +210,7 @@ class Reports(Collected):
         >>> bk.Reports.from_bytes(reports.plan, reports.to_bytes()) == reports
         True
         """
-        return report_bytes.pack(self.plan, self.batch, self.randomness)
+        return report_bytes.pack(self.plan, self.batch, self.randomness, self._tokens)
 
     @classmethod
     def from_bytes(cls, plan: Plan, data: bytes | bytearray | memoryview) -> Reports:
@@ -165,16 +221,22 @@ class Reports(Collected):
         check_plan(plan)
         if not isinstance(data, bytes | bytearray | memoryview):
             raise DataError(f"Reports are made of bytes, a {type(data).__name__} is none.")
-        batch, randomness = report_bytes.unpack(plan, bytes(data))
-        return cls(plan, batch, randomness=randomness)
+        batch, randomness, tokens = report_bytes.unpack(plan, bytes(data))
+        return cls(plan, batch, randomness=randomness, respondents=tokens)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reports) and self.plan.digest == other.plan.digest and self.batch == other.batch
+        return (
+            isinstance(other, Reports)
+            and self.plan.digest == other.plan.digest
+            and self.batch == other.batch
+            and _are_alike(self._tokens, other._tokens)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # large and array-like: not a key
 
     def __repr__(self) -> str:
-        return f"Reports({self.n_records} records, {self.plan}, {self.randomness})"
+        named = "" if self._tokens is None else ", respondents named"
+        return f"Reports({self.n_records} records, {self.plan}, {self.randomness}{named})"
 
 
 def is_report_file(path: str | Path) -> bool:
@@ -189,6 +251,33 @@ def _refuse_other_kinds(file: report_files.ReportFile) -> None:
     own = {column.name for column in file.plan.channel.payload.columns}
     for name in kinds.keys() & set(file.names) - own:
         raise DataError(f"{file.path} holds {kinds[name]}.", path=file.path, hint=f"Read it with {readers[name]}.")
+
+
+def refuse_repeated_over(parts: Iterable[Collected]) -> None:
+    """Refuse people who answered too often over all of these, which may be of several plans.
+
+    Of tallies, and of reports that name nobody, nothing is known.
+    """
+    named = [part for part in parts if isinstance(part, Reports)]
+    refuse_repeated([(part._tokens, part.plan.unit.reports) for part in named if part._tokens is not None])
+
+
+def _are_alike(one: ColumnValues | None, other: ColumnValues | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)
+
+
+def _all_tokens(parts: Sequence[Reports]) -> ColumnValues | None:
+    """The tokens of all parts, all or none of which must have some; no matter of a part without reports."""
+    tokens = [part._tokens for part in parts if part._tokens is not None]
+    if not tokens:
+        return None
+    if sum(map(len, tokens)) < sum(map(len, parts)):
+        raise DataError(
+            "Reports that name their respondents cannot be put together with others that name nobody: who answered "
+            "more often than the plan allows would not be seen.",
+            hint="Take the names away from all: part.without_respondents().",
+        )
+    return np.concatenate(tokens)
 
 
 Compared = tuple[Words, Strata | None]

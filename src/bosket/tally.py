@@ -28,7 +28,7 @@ from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.report_files import MAX_BYTES, FileLayout
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, given_twice
+from bosket.reports import Reports, given_twice, refuse_repeated_over
 
 MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
@@ -63,7 +63,7 @@ class Tally(Collected):
 
     @classmethod
     def of(cls, reports: Reports) -> Tally:
-        """The tally of a batch of reports."""
+        """The tally of a batch of reports; it does not keep their respondents, which were checked before."""
         if not isinstance(reports, Reports):
             raise DataError(f"Reports can be tallied, a {type(reports).__name__} cannot.")
         rows = reports.channel.payload.to_rows(reports.batch)
@@ -103,7 +103,10 @@ class Tally(Collected):
         """The sum of tallies, and of reports, of one plan.
 
         One that is given twice is refused, as by ``Reports.concat``; those that overlap in part are not noticed.
+        Respondents of reports are checked over all reports at hand; tallies know none.
         """
+        parts = list(parts)
+        refuse_repeated_over(parts)
         tallies = [part if isinstance(part, Tally) else cls.of(part) for part in parts]
         if not tallies:
             raise DataError("There are no reports to put together.")

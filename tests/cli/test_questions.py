@@ -146,6 +146,7 @@ class TestMine:
         expected = bk.mine(bk.Reports.read(phases[0]), min_support=0.05, model=model)
         same(pd.DataFrame(json.loads(path.read_text())["itemsets"]), expected.to_frame())
         assert ("model: log-linear law" in result.err) == (model is not None)
+        assert ("fitting a law" in result.err) == (model is not None), "before it is waited for"
 
     def test_files_of_one_plan_and_of_two_phases(self, run: Run, phases: tuple[Path, ...], tmp_path: Path) -> None:
         path = tmp_path / "found.json"

@@ -39,6 +39,7 @@ def test_supports_are_margins_of_one_law() -> None:
     supports = {frozenset(itemset): support for itemset, support in found}
     assert max(map(len, supports)) == 6
     assert "log-linear" in found.about["model"]
+    assert "asked of more than 2 attributes" in found.about["model"], "what rests on the law alone"
     for itemset, support in supports.items():
         assert 0 <= support <= 1
         for item in itemset:
@@ -87,6 +88,7 @@ def test_a_planted_effect_of_three_is_marked() -> None:
     table = a_table(60_000, third=0.5)
     reports = reports_of(table, bk.Design.triples(SIX))
     planted = [{"a=1", "b=1", "c=1"}, {"a=2", "b=2", "c=2"}]
+    assert "asked of more than 3 attributes" in str(evidence_of(reports).provenance.model)
     assert bk.estimate(reports, planted, model=bk.LogLinear(2)).caution.any()
     assert not bk.estimate(reports, [{"d=1", "e=1", "f=1"}], model=bk.LogLinear(2)).caution.any()
     chosen = evidence_of(reports)
@@ -189,6 +191,7 @@ def test_hardly_any_signal_takes_all_records_for_alike() -> None:
             evidence = evidence_of(reports, model=model)
             assert ("all combinations alike" in str(evidence.provenance.model)) == (model.order is None)
             found = bk.estimate(evidence, itemsets)
+            assert found.caution.all(), "such intervals fall short"
             off.append(np.mean(np.abs(found.value - truth) / truth))
         errors[model.order] = np.mean(off)
     assert errors[None] < errors[1]

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 import bosket as bk
 from tests.contracts.cases import CASES, Case
 from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
-from tests.test_report_files import flipped, sized
+from tests.test_report_files import flipped, named, sized
 
-KINDS = ("flip", "sizes")
+KINDS = ("flip", "sizes", "named")
 HEAD = 5 + 32
 
 
 @cache
 def sound(kind: str) -> bk.Reports:
-    return {"flip": flipped, "sizes": sized}[kind]()[:20]
+    return {"flip": flipped, "sizes": sized, "named": named}[kind]()[:20]
 
 
 @st.composite

@@ -21,10 +21,10 @@ from tests.fuzz.budget import EXAMPLES, fuzz, only_refused
 from tests.fuzz.test_plan_json import texts
 from tests.outside.asking import AskItems
 from tests.parquet_footers import joined, places, split, varint, with_count
-from tests.test_report_files import N, by_class, flipped, sized
+from tests.test_report_files import N, by_class, flipped, named, sized
 
 MAX_BYTES = 64 << 20
-KINDS = ("flip", "sizes", "by class", "tally", "answers", "hashed")
+KINDS = ("flip", "sizes", "by class", "tally", "answers", "hashed", "named")
 COUNTS = [0, 1, N - 1, N + 1, 10**6, 2**31, 2**32 + N, 2**62, -1, -(2**63)]
 
 
@@ -55,6 +55,7 @@ def whole(kind: str, codec: str = "zstd") -> bytes:
         "tally": tally,
         "answers": answers,
         "hashed": hashed,
+        "named": named,
     }
     reports: Any = kinds[kind]()
     with tempfile.TemporaryDirectory() as folder:
@@ -194,6 +195,9 @@ def read(content: bytes) -> None:
             strata = reports.channel.payload.strata(reports.batch)
             assert strata is None or 0 <= strata.min(initial=0) <= len(reports.domain)
             assert reports.randomness.isprintable()
+            if reports.respondents is not None:
+                _, often = np.unique(reports.respondents, return_counts=True)
+                assert often.max(initial=0) <= reports.plan.unit.reports
         by_label = only_refused(lambda: ByClassReports.read(path, max_bytes=MAX_BYTES))
         if by_label is not None:
             assert len(by_label) == sum(len(part.batch) for part in by_label.reports.values())
@@ -210,7 +214,7 @@ def test_report_files(examples: int) -> None:
 
 def test_sound_files_are_read() -> None:
     """Else the target would test nothing."""
-    readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, *[bk.Reports.read] * 2)
+    readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, *[bk.Reports.read] * 3)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         for kind, reader in zip(KINDS, readers, strict=True):

@@ -53,13 +53,17 @@ _MOST_SEEN = 1 << 19  # questions, seen from blocks
 _MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
 _MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
 _ORDERS = (
-    "no effects, since the answers hardly tell of any: all combinations alike",
+    "no effects, since the answers hardly tell of any: all combinations alike, and intervals may fall short",
     "no interactions, so that every lift is 1",
     "interactions of at most 2 attributes",
     "interactions of at most 3 attributes",
 )
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
+
+FAINT = 0.25
+"""Standard error of the support of an item without a law, as a fraction, above which itemsets with it are marked: four
+of them are all that a support can be."""
 
 
 class FittedEvidence(Evidence):
@@ -93,6 +97,17 @@ class FittedEvidence(Evidence):
     def asked(self) -> Attributes:
         """The attributes that somebody was asked about."""
         return tuple(sorted({at for one in self.heard for at in one.attributes}))
+
+    @cached_property
+    def faint(self) -> Truths:
+        """Items of which reports tell so little that a law of them is little more than its prior."""
+        items = np.arange(len(self.domain), dtype=np.int32)[:, None]
+        told = self.unbiased.covers(items)
+        known = items if told is None else items[told]
+        result = np.zeros(len(items), bool)
+        if len(known):
+            result[known[:, 0]] = self.unbiased.family(known).whole.stderr > FAINT * self.n_records
+        return result
 
     @cached_property
     def blocks(self) -> list[Attributes]:
@@ -173,12 +188,23 @@ class FittedEvidence(Evidence):
 
     def _described(self) -> str:
         what = "log-linear law, coefficients normal about 0, scales learned from the answers"
+        alone = self._alone
         if len(self.blocks) > 1:
-            return f"{what}; one for each of {len(self.blocks)} blocks of attributes"
+            return f"{what}; one for each of {len(self.blocks)} blocks of attributes{alone}"
         law = self.law(self.asked)
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
         compared = f": log evidence less prices {law.fit.score:.1f}, {', '.join(others)}" if others else ""
-        return f"{what}; {_ORDERS[law.fit.order]}{compared}"
+        return f"{what}; {_ORDERS[law.fit.order]}{compared}{alone}"
+
+    @property
+    def _alone(self) -> str:
+        """A word where itemsets are larger than all questions: no answer speaks against the law there."""
+        widest = max((len(one.attributes) for one in self.heard), default=0)
+        if widest >= len(self.asked):
+            return ""
+        return (
+            f"; nobody was asked of more than {widest} attributes: larger itemsets and their intervals rest on the law"
+        )
 
     def covers(self, itemsets: ItemsetRows) -> Truths:
         """Itemsets of which any two items are told of without a law: of others it would tell what it assumes."""
@@ -313,12 +339,20 @@ class FittedFamily(Family):
 
     @cached_property
     def doubtful(self) -> Truths:
-        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does."""
+        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does.
+
+        And all that the law knows hardly anything of: all of a law without effects, whose errors are those about equal
+        shares, from which a large support may be any number of them away; and those with an item that reports tell of
+        with an error above ``FAINT``, so that effects which were found may be noise.
+        """
         marked = np.zeros(len(self.rows), bool)
+        for alike in self._alike:
+            marked[alike.rows] = alike.law.fit.order == 0
+        marked |= self.evidence.faint[self.rows].any(axis=1)
         covered, unbiased = self._unbiased
         if unbiased is not None:
             apart = np.abs(unbiased.value - self.value(self.full)[covered])
-            marked[covered] = apart > MISFIT * unbiased.stderr
+            marked[covered] |= apart > MISFIT * unbiased.stderr
         return marked
 
 

@@ -19,7 +19,7 @@ from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import Design
 from bosket.mechanisms.questions.table_channels import HASHING, RESPONSE
-from bosket.reports import Reports
+from bosket.reports import Reports, refuse_repeated_over
 from bosket.tally import Tally
 
 
@@ -29,7 +29,11 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
     ``mine``, ``estimate`` and everything else takes what it returns.  The phases are reports of Ask about one table
     with one gamma; a design that was refined by the answers of another must come with these.  Or they are reports of
     Ask.baskets, those of the first phase first, which no law is fitted to.
+
+    Where reports name their respondents, somebody who answered more often than the strictest of their plans allows,
+    over all phases, is refused.  Of tallies and of reports that name nobody that is not known.
     """
+    refuse_repeated_over(phases)
     if phases and all(isinstance(getattr(phase, "channel", None), BasketChannel) for phase in phases):
         return SampledEvidence.of(*phases)
     asked = [_ask_of(phase) for phase in phases]

@@ -62,6 +62,11 @@ class ByClassReports:
             raise PlanMismatchError("The reports of all classes must be made under one plan.")
         if not isinstance(self.domain, TableDomain):
             raise DataError("Reports by class must be those of a table.")
+        if any(reports.respondents is not None for reports in ordered.values()):
+            raise DataError(
+                "Reports by class name no respondents: a file of them has no column for it.",
+                hint="Take the names away: reports.without_respondents().",
+            )
         if self.label.name in self.domain.names:
             raise ParameterError(
                 f"The label must not be randomized too: {self.label.name!r} is an attribute of the plan.",

@@ -172,6 +172,7 @@ class Mechanism(ABC):
         max_size: int | None = None,
         rng: Randomness | None = None,
         people: int | None = None,
+        respondents: Iterable[str | int] | None = None,
     ) -> Reports:
         """Randomize every record, with secure chance unless ``rng=Seeded(...)`` is given; then the reports say so.
 
@@ -179,13 +180,14 @@ class Mechanism(ABC):
         Without ``max_size``, a mechanism that sends sizes takes the largest record of the data, and the plan says so:
         two batches then have two plans, and cannot be put together, unless it is declared.  ``people`` is the number of
         reports that there will be in all, where these are some of them: a plan that cannot see is warned of.
+        ``respondents`` are tokens of the people, one for each record, in the clear: nobody is counted twice.
         """
         from bosket.plan import Plan, unit_for  # the one call up the house: a plan is this mechanism with a domain
 
         check_records(data)
         settled = as_domain(data if domain is None else domain)
         plan = Plan(settled, self, unit_for(self, settled, data, max_size=max_size))
-        return plan.randomize(data, rng=rng, people=people)
+        return plan.randomize(data, rng=rng, people=people, respondents=respondents)
 
 
 def _make(mechanism: type[Mechanism], values: dict[str, Any]) -> Mechanism:

@@ -1,7 +1,7 @@
 """Columns of reports: what stands in memory, in Arrow and in bytes, and which values there can be.
 
-A column is packed bits or whole numbers.  In the bytes of a report every column has a fixed width: bit i of byte j is
-the bit 8 j + i, and numbers are little-endian in the width of their type.
+A column is packed bits, whole numbers or tokens.  In the bytes of a report every column has a fixed width: bit i of
+byte j is the bit 8 j + i, numbers are little-endian in the width of their type, and tokens are filled up with zeros.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from bosket.counting.distinct_rows import ByteRows as ByteRows
 from bosket.errors import DataError
 
 ColumnValues = npt.NDArray[Any]
-"""The values of a column: a row, or a number, for each report."""
+"""The values of a column: a row, a number or a token for each report."""
+
+LONGEST_TOKEN = 64
+"""Most characters of a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,11 @@ class Bits:
     @property
     def must(self) -> str:
         return f"{self.n_bits} bits"
+
+    @property
+    def kind(self) -> str:
+        """What an Arrow column must hold, for messages."""
+        return f"{self.width} bytes for each report"
 
     def room(self, n: int) -> Words:
         """Values of no bits."""
@@ -118,6 +126,11 @@ class Numbers:
         """Bytes of one value in memory."""
         return self.width
 
+    @property
+    def kind(self) -> str:
+        """What an Arrow column must hold, for messages."""
+        return "whole numbers"
+
     def room(self, n: int) -> ColumnValues:
         return np.zeros(n, self.dtype)
 
@@ -165,4 +178,78 @@ class Numbers:
         return values if len(values) == len(column) and self.holds(values) else None
 
 
-PayloadColumn = Bits | Numbers
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Words of 1 to 64 visible ASCII characters, fixed-width binaries in Arrow that are filled up with zeros.
+
+    The width is fixed so that no file can hold a longer one.
+    """
+
+    name: str
+
+    @property
+    def width(self) -> int:
+        """Bytes of one value."""
+        return LONGEST_TOKEN
+
+    @property
+    def memory(self) -> int:
+        """Bytes of one value in memory."""
+        return LONGEST_TOKEN
+
+    @property
+    def must(self) -> str:
+        return f"a token of 1 to {LONGEST_TOKEN} visible ASCII characters as its {self.name}"
+
+    @property
+    def kind(self) -> str:
+        """What an Arrow column must hold, for messages."""
+        return f"{LONGEST_TOKEN} bytes for each report"
+
+    def room(self, n: int) -> ColumnValues:
+        return np.zeros(n, f"S{LONGEST_TOKEN}")
+
+    def checked(self, values: ColumnValues) -> ColumnValues:
+        """The values themselves; refused where one is no token."""
+        if values.ndim != 1 or values.dtype != np.dtype(f"S{LONGEST_TOKEN}") or not _are_tokens(self.to_rows(values)):
+            raise DataError(f"A report must have {self.must}.")
+        return values
+
+    def to_rows(self, values: ColumnValues) -> ByteRows:
+        return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), LONGEST_TOKEN)
+
+    def from_rows(self, rows: ByteRows) -> ColumnValues:
+        return np.ascontiguousarray(rows).view(f"S{LONGEST_TOKEN}").reshape(len(rows)).copy()
+
+    def arrow_type(self) -> Any:
+        import pyarrow as pa  # slow to import
+
+        return pa.binary(LONGEST_TOKEN)
+
+    def takes(self, kind: Any) -> bool:
+        """Whether an Arrow column of this type can be read."""
+        return bool(kind == self.arrow_type())
+
+    def to_arrow(self, values: ColumnValues) -> Any:
+        import pyarrow as pa  # slow to import
+
+        rows = self.to_rows(values)
+        return pa.FixedSizeBinaryArray.from_buffers(self.arrow_type(), len(rows), [None, pa.py_buffer(rows)])
+
+    def from_arrow(self, column: Any) -> ColumnValues | None:
+        """The values of an Arrow column that is not empty; None where one is missing or no token."""
+        if column.null_count:
+            return None
+        n = len(column)
+        found = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * self.width :][: n * self.width]
+        rows = found.reshape(n, self.width)
+        return self.from_rows(rows) if _are_tokens(rows) else None
+
+
+def _are_tokens(rows: ByteRows) -> bool:
+    """Whether each row is visible ASCII characters, at least one, and after the last of them zeros alone."""
+    is_sign = (rows >= ord("!")) & (rows <= ord("~"))
+    return bool(is_sign[:, 0].all() and (is_sign | (rows == 0)).all() and (is_sign[:, :-1] >= is_sign[:, 1:]).all())
+
+
+PayloadColumn = Bits | Numbers | Tokens

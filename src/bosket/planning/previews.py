@@ -12,9 +12,10 @@ from bosket.data import TableDomain
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.designs import Design
 from bosket.privacy import LocalGuarantee
+from bosket.privacy.guarantee import rounded_up
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Preview:
     """What is known of a design before anybody answers."""
 
@@ -34,6 +35,15 @@ class Preview:
     guarantee: LocalGuarantee
     """What is promised, with the errors of supports to expect; ``guarantee.among(people)`` states these on its card."""
 
+    def __repr__(self) -> str:
+        """In a line; the card has the rest."""
+        told, all_pairs = self.pairs
+        return (
+            f"Preview({self.n_questions} questions of at most {self.n_answers} answers about at most {self.widest} "
+            f"attributes, {told} of {all_pairs} pairs together, {self.true_mean:.1%} true answers, epsilon "
+            f"{rounded_up(self.guarantee.epsilon)})"
+        )
+
 
 def preview(design: Design, domain: TableDomain, *, gamma: float) -> Preview:
     """What a design will see of these attributes, answered with ratio gamma.
@@ -45,6 +55,8 @@ def preview(design: Design, domain: TableDomain, *, gamma: float) -> Preview:
     (6, 4, (6, 6), 0.864)
     >>> [(one.size, round(one.stderr(21_000)[0], 4)) for one in found.guarantee.accuracy]
     [(1, 0.0034), (2, 0.0043)]
+    >>> print(found)  # doctest: +ELLIPSIS
+    Preview(6 questions of at most 4 answers about at most 2 attributes, ..., epsilon 2.945)
     """
     mechanism = Ask(design, gamma)
     channel = mechanism.channel(domain)

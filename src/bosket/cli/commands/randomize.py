@@ -11,7 +11,7 @@ from bosket.cli.inputs.files import STANDARD_INPUT, check_output, domain_text, w
 from bosket.cli.inputs.mechanisms import add_mechanism, check_mechanism, make_mechanism, mechanism_files, settled
 from bosket.cli.inputs.named import check_made_by
 from bosket.cli.inputs.options import Commands, add_command, add_input, add_seed, clash, positive, whole
-from bosket.cli.inputs.raw import check_kind, read_raw
+from bosket.cli.inputs.raw import check_kind, check_respondent, read_raw, read_respondents
 from bosket.cli.views.console import Work, say, say_lines
 from bosket.errors import DataError
 from bosket.reporting.text import count_text
@@ -64,20 +64,29 @@ def add_parser(commands: Commands) -> None:
         help="randomize that size first, with this epsilon, which adds to that of the record",
     )
     add_table(command)
+    command.add_argument(
+        "--respondent",
+        metavar="COLUMN",
+        help="with --table: the column of a token for each person, which goes into the reports in the clear, so that "
+        "nobody is counted more often than the plan allows",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
+    from bosket.respondents import naming
+
     _check(options)
     work = Work(options)
     settled_plan = _read_plan(options)
     domain = _declared(options) if settled_plan is None else settled_plan.domain
+    check_respondent(options, domain)
     with work.step(f"reading {options.raw}"):
         hint = "Randomize raw records; mine reports with 'bosket mine'."
         raw = read_raw(options.raw, options, hint=hint, domain=domain)
+        people = read_respondents(options.raw, options)
     plan = settled_plan or _make_plan(options, raw)
-    card = plan.guarantee.among(
-        max(1, raw.n_records)
-    ).card()  # before anything is written: without it, nothing should be
+    promise = plan.guarantee.among(max(1, raw.n_records))
+    card = (promise if people is None else naming(promise)).card()  # before anything is written: nothing goes without
     if plan.mechanism.needs_curator:
         say("note: this mechanism needs a curator who sees raw records: people cannot randomize their own.")
     rng = None
@@ -87,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
         rng = Seeded(options.seed)
         say(f"warning: --seed {options.seed} makes this a simulation: the output protects nobody.")
     with work.step("randomizing"):
-        reports = plan.randomize(raw, rng=rng)
+        reports = plan.randomize(raw, rng=rng, respondents=people)
     _say_sampled(raw, plan)
     if options.write_plan is not None:
         write_text(plan.json, options.write_plan)

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bosket.cli.inputs.attributes import Reading, bad_schema, reading_of
 from bosket.cli.inputs.files import (
@@ -222,6 +222,33 @@ def read_table(
         if reading.schema is None:
             raise
         raise bad_schema(reading.schema, error) from None
+
+
+def read_respondents(path: str, options: argparse.Namespace) -> list[Any] | None:
+    """The tokens of the people in the rows of a table, from a column that is no attribute; None where none is named."""
+    from bosket.data.formats.table_files import read_column
+
+    if options.respondent is None:
+        return None
+    return read_column(content_of(path, options), options.respondent, suffix=input_suffix(path, options, default="csv"))
+
+
+def check_respondent(options: argparse.Namespace, domain: Domain | None) -> None:
+    """Refuse a column of respondents that would be an attribute too, or cannot be read beside them."""
+    from bosket.data import TableDomain
+
+    name = options.respondent
+    if name is None:
+        return
+    if not options.table:
+        raise clash("respondent", "come with --table", options)
+    if options.raw == STANDARD_INPUT:
+        raise clash("respondent", "come with a file, which is read twice, not with standard input", options)
+    columns = domain.names if isinstance(domain, TableDomain) else reading_of(options).columns
+    if columns is None:
+        raise clash("respondent", "come with --columns, a --schema file that has them, or a --plan", options)
+    if name in columns:
+        raise clash("respondent", "name a column that is no attribute", options)
 
 
 def _read(path: str, reading: Reading, options: argparse.Namespace, category: str | None = None) -> Table:

@@ -84,6 +84,8 @@ def search(options: argparse.Namespace, work: Work) -> tuple[FrequentItemsets, L
     if isinstance(data, tuple):
         _refuse_law(data, options)
     model = _model(options)
+    if isinstance(data, tuple) and _is_fitted(data, model):
+        say("fitting a law to the answers, which takes minutes where attributes are many; -v tells of each order")
     with work.step("fitting a law to all phases") if is_reports and len(data) > 1 else contextlib.nullcontext():
         source, how = _source(data, model)
     with work.levels("mining") as on_progress:
@@ -113,6 +115,13 @@ def _model(options: argparse.Namespace) -> Model:
     from bosket.models.loglinear import LogLinear
 
     return LogLinear(options.order)
+
+
+def _is_fitted(phases: ReportsOfPhases, model: Model) -> bool:
+    """Whether a law is fitted before anything is counted: to answers about a table, and on request."""
+    from bosket.mechanisms import Ask
+
+    return model is not None and (model != "auto" or isinstance(phases[0].plan.mechanism, Ask))
 
 
 def _refuse_law(phases: ReportsOfPhases, options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from bosket.checks import check_choice
+from bosket.checks import check_choice, shown
 from bosket.data.domain import is_text
 from bosket.data.formats import basket_files as files
 from bosket.data.formats import csv_files, declared_tables
@@ -35,6 +35,7 @@ from bosket.data.formats.parquet_opening import opened, sound
 from bosket.data.formats.parquet_texts import coded_table
 from bosket.data.formats.sources import Content, file_source
 from bosket.data.formats.table_lines import TextCells, read_cells
+from bosket.data.tables.codings import looks_missing
 from bosket.data.tables.columns import Choices, text_to_codes, to_codes
 from bosket.data.tables.domain import Attribute, Codes, TableDomain
 from bosket.errors import DataError
@@ -54,6 +55,27 @@ def read(content: Content, choices: Choices, *, suffix: str | None = None) -> tu
     if choices.unknown is not None:
         return declared_tables.read_csv(content, choices) if is_csv else _read_declared_parquet(content, choices)
     return (_read_csv if is_csv else _read_parquet)(content, choices)
+
+
+def read_column(content: Content, name: str, *, suffix: str | None = None) -> list[Any]:
+    """The cells of one column as they are, None for those that are missing; ``suffix`` overrides that of the file."""
+    if (suffix or _suffix(content.path)) == ".csv":
+        header, rows = csv_files.header_and_rows(whole_rows(content), content.source)
+        names = [one.strip() for one in header]
+        _check_column(name, names, content)
+        cells = read_cells(rows, np.array([0 if one == name else -1 for one in names], np.int32), content)
+        words = [None, *cells.words[0]]
+        found = [words[number] for number in cells.numbers[:, 0].tolist()]
+    else:
+        with opened(content, what="a table") as file:
+            _check_column(name, file.schema.names, content)
+            found = sound(content, lambda: coded_table(file, [name])).column(name).to_pylist()
+    return [None if looks_missing(cell) else cell for cell in found]
+
+
+def _check_column(name: str, names: Sequence[str], content: Content) -> None:
+    if names.count(name) != 1:
+        raise content.source.error(f"must have one column {shown(name)}")
 
 
 def write(codes: Codes, domain: TableDomain, path: str | os.PathLike[str], *, formulas: Formulas = "refuse") -> None:
