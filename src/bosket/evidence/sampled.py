@@ -27,6 +27,8 @@ import numpy.typing as npt
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.errors import DataError, PlanMismatchError, SingularChannelError
 from bosket.evidence.base import Evidence, Family, Observed
+from bosket.evidence.carried import Carried
+from bosket.evidence.concentration import carried_in_lists
 from bosket.evidence.counts import MAX_COUNTS, max_hashes
 from bosket.evidence.kept import Kept, Level, Truths
 from bosket.evidence.of import evidence_by, provenance_of
@@ -261,6 +263,26 @@ class SampledFamily(Family):
             return np.full(len(self.rows), float(self.n_records))
         result: Floats = self.n_records * self._share(mask)
         return result
+
+    @cached_property
+    def whole(self) -> Level:
+        """With what a few reports carry: those of a phase that few people answered."""
+        if not self.full:
+            return super().whole
+        return replace(super().whole, carried=self._carried())
+
+    def _carried(self) -> Carried:
+        """A report of phase t counts N a_t / (n_t delta_t) times 1 - q_t where it shows the itemset, else q_t."""
+        told, n, n_phases = self.told(self.full), self.n_records, len(self.evidence.phases)
+        weights, counts = np.zeros((2, len(self.rows), n_phases, 2))
+        for at, phase in enumerate(self.evidence.phases):
+            q, asked = phase.channel.response.q, told.share[at] > 0
+            counts_for = n * told.share[at] / (phase.n_records * phase.channel.response.slope)
+            weights[:, at] = np.stack([(1 - q) * counts_for, q * counts_for], axis=1)
+            counts[:, at] = np.stack([told.shown[at], phase.n_records - told.shown[at]], axis=1) * asked[:, None]
+        firsts = np.arange(len(self.rows) + 1) * n_phases
+        few = carried_in_lists(firsts, weights.reshape(-1, 2), counts.reshape(-1, 2), n)
+        return few.summary(self.rows, n, lambda _: None)
 
     def covariance(self, masks: Sequence[int]) -> Floats:
         result = np.zeros((len(self.rows), len(masks), len(masks)))
