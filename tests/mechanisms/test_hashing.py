@@ -27,7 +27,11 @@ def a_plan() -> bk.Plan:
 
 def reports_of(plan: bk.Plan, seeds: Any) -> bk.Reports:
     n = len(seeds)
-    columns = {"question": np.zeros(n, np.int32), "answer": np.zeros(n, np.int32), "seed": np.asarray(seeds, np.uint64)}
+    columns: dict[str, Any] = {
+        "question": np.zeros(n, np.int32),
+        "answer": np.zeros(n, np.int32),
+        "seed": np.asarray(seeds, np.uint64),
+    }
     return bk.Reports(plan, Batch(columns), randomness="simulation")
 
 
