@@ -60,6 +60,9 @@ _ORDERS = (
 )
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
+CLOSE = 3.0
+"""Nats of score between the law and one of another order, up to which itemsets are marked that it puts elsewhere."""
+_ELSEWHERE = 1.96  # standard errors: outside the interval of 95%
 
 
 class FittedEvidence(Evidence):
@@ -206,6 +209,7 @@ class FittedEvidence(Evidence):
         best = max(found, key=lambda one: one.score)
         hold = _HELD // len(self.blocks)
         law = FittedLaw(block, best, self.n_records, hold=hold, held=self._held)  # with its errors, made here at once
+        law.rivals = tuple(one.law for one in found if one is not best and best.score - one.score < CLOSE)
         if len(self.blocks) == 1:
             return tuple(found), law
         law.settle()
@@ -376,12 +380,23 @@ class FittedFamily(Family):
 
     @cached_property
     def doubtful(self) -> Truths:
-        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does."""
-        marked = np.zeros(len(self.rows), bool)
+        """Itemsets that unbiased estimates, where there are any, or a law about as likely put elsewhere."""
+        marked = self._elsewhere.copy()
         covered, unbiased = self._unbiased
         if unbiased is not None:
             apart = np.abs(unbiased.value - self.value(self.full)[covered])
-            marked[covered] = apart > MISFIT * unbiased.stderr
+            marked[covered] |= apart > MISFIT * unbiased.stderr
+        return marked
+
+    @cached_property
+    def _elsewhere(self) -> Truths:
+        """Itemsets that a law of another order, about as likely, puts outside the interval: a report may decide."""
+        marked = np.zeros(len(self.rows), bool)
+        for alike in self._alike if self.rows.shape[1] else ():
+            for share in alike.rival_shares(self.full):
+                variance = self._covariance(alike, [self.full])[:, 0, 0]
+                apart = self.n_records * np.abs(share - alike.share(self.full))
+                marked[alike.rows] |= apart > _ELSEWHERE * np.sqrt(np.maximum(variance, 0.0))
         return marked
 
 
@@ -419,6 +434,13 @@ class _Alike:
     def share(self, mask: int) -> Floats:
         at = self._at(mask)
         return np.full(len(self.rows), float(mask == 0)) if at is None else at[2]
+
+    def rival_shares(self, mask: int) -> list[Floats]:
+        """What laws of another order say, where there are any that are about as likely."""
+        at = self._at(mask)
+        if at is None:
+            return []
+        return [self.law.share_by(law, at[0])[at[1]] for law in self.law.rivals]
 
     def slopes_and_errors(self, mask: int, chosen: slice) -> tuple[Floats, Floats]:
         at = self._at(mask)

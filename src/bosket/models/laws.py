@@ -77,6 +77,8 @@ class FittedLaw:
         self.held = HeldMargins(hold) if held is None else held
         self.shape = fit.basis.likelihood.shape
         self.basis = fit.errors.basis
+        self.rivals: tuple[Floats, ...] = ()
+        """Laws of other orders that are about as likely, by cell."""
 
     def settle(self) -> None:
         """Make errors, and let go of what only they are made of, which is as large: one of many laws takes less."""
@@ -118,6 +120,11 @@ class FittedLaw:
         found = Margins(share, slopes, slopes @ self.errors)
         self.held.put(self.attributes, attributes, found)
         return found
+
+    def share_by(self, law: Floats, attributes: Subset) -> Floats:
+        """What a law of the same cells says of every combination of values of these attributes."""
+        kept = {self.attributes.index(at) for at in attributes}
+        return summed_over(law.reshape(self.shape), (at for at in range(len(self.shape)) if at not in kept)).ravel()
 
     def _raw(self, places: Subset) -> tuple[Floats, Floats]:
         n = self.basis.n_terms
