@@ -20,7 +20,7 @@ from bosket.counting.base import Counts, ItemsetRows
 from bosket.errors import DataError
 from bosket.mechanisms.columns import Numbers, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
-from bosket.mechanisms.questions.hashing import MOST_HASHES, HashedReports, Keys, refuse_many_hashes
+from bosket.mechanisms.questions.hashing import MOST_HASHES, HashedReports, KeyNumbers, refuse_many_hashes
 from bosket.mechanisms.questions.telling import pieces
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _hashed(channel: AskChannel, batch: Batch, counts: Counts | None) -> Iterato
         yield at, HashedReports.of(batch["seed"][part], batch["answer"][part], times, n_buckets)
 
 
-def _wanted(channel: AskChannel, at: int, items: npt.NDArray[np.int32] | None) -> Keys:
+def _wanted(channel: AskChannel, at: int, items: npt.NDArray[np.int32] | None) -> KeyNumbers:
     """The answers to a question that stand for one of these items, with others or alone; all unless items are given."""
     one = channel.asked[at]
     if items is None:

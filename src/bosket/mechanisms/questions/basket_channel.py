@@ -20,15 +20,12 @@ from bosket.errors import DataError
 from bosket.mechanisms.base import Cells, Channel, Floats
 from bosket.mechanisms.columns import PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
-from bosket.mechanisms.questions.hashing import MOST_HASHES, Done, HashedReports, refuse_many_hashes
+from bosket.mechanisms.questions.hashing import MOST_HASHES, Done, HashedReports, KeyNumbers, refuse_many_hashes
 from bosket.mechanisms.questions.responses import LocalHashing, Response, SubsetSelection
 from bosket.mechanisms.questions.sampled_kernels import sampled_block
 from bosket.mechanisms.questions.subset_kernels import subset_block
 from bosket.privacy import Accuracy, Influence
 from bosket.randomness import Randomness
-
-KeyNumbers = npt.NDArray[np.int64]
-"""Numbers of keys; -1 for an itemset that is none."""
 
 _FEW = 64  # records, as on a person's own device, up to which time does not tell what a coin said
 

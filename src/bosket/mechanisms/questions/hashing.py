@@ -28,11 +28,12 @@ MOST_HASHES = 10**11
 HASHES_A_SECOND = 6e7
 """On one core; a cautious figure."""
 KEYS_A_SECOND = LANES * HASHES_A_SECOND
-"""Keys that a report is looked at for."""
+"""KeyNumbers that a report is looked at for."""
 _AT_ONCE = 1 << 22  # hashes in one piece
 _LONG = 10.0  # seconds that the log tells of beforehand
 
-Keys = npt.NDArray[np.int64]
+KeyNumbers = npt.NDArray[np.int64]
+"""Numbers of keys; -1 for an itemset that is none."""
 Done = Callable[[float], None]
 """Hears which part of the work is done, up to 1."""
 
@@ -68,11 +69,11 @@ class HashedReports:
     def __len__(self) -> int:
         return len(self.seeds)
 
-    def hashes(self, keys: Keys) -> int:
+    def hashes(self, keys: KeyNumbers) -> int:
         """How many are made to count these keys, four of which may take one."""
         return len(self) * len(_blocks(keys))
 
-    def shown(self, keys: Keys, done: Done | None = None) -> Counts:
+    def shown(self, keys: KeyNumbers, done: Done | None = None) -> Counts:
         """How many reports show each key: have its bucket as their value."""
         blocks = _blocks(keys)
         found = np.zeros((len(blocks), LANES), np.int64)
@@ -80,13 +81,13 @@ class HashedReports:
         counts: Counts = found[np.searchsorted(blocks, keys // LANES), keys % LANES]
         return counts
 
-    def showing_all(self, sets: Keys, done: Done | None = None) -> Counts:
+    def showing_all(self, sets: KeyNumbers, done: Done | None = None) -> Counts:
         """How many reports show every key of a row."""
         found = np.zeros(len(sets), np.int64)
         self._count(count_sets, sets, found, done)
         return found
 
-    def _count(self, kernel: Callable[..., None], rows: Keys, found: Counts, done: Done | None) -> None:
+    def _count(self, kernel: Callable[..., None], rows: KeyNumbers, found: Counts, done: Done | None) -> None:
         """Some reports at a time, and for these some rows on each core: well under a second each."""
         for start, stop in slices(len(self), _AT_ONCE):
             parts = list(slices(len(rows), max(1, _AT_ONCE * len(rows) // ((stop - start) * max(rows.size, 1)))))
@@ -97,7 +98,7 @@ class HashedReports:
 
 
 def _piece(
-    kernel: Callable[..., None], some: tuple[Any, ...], rows: Keys, found: Counts, part: tuple[int, int]
+    kernel: Callable[..., None], some: tuple[Any, ...], rows: KeyNumbers, found: Counts, part: tuple[int, int]
 ) -> None:
     kernel(*some, rows[part[0] : part[1]], found[part[0] : part[1]])
 
@@ -128,5 +129,5 @@ def refuse_many_hashes(hashes: int, limit: int, *, level: int = 1) -> None:
         log.info("hashed reports: %d hashes, about %.0f s", hashes, seconds)
 
 
-def _blocks(keys: Keys) -> Keys:
+def _blocks(keys: KeyNumbers) -> KeyNumbers:
     return np.unique(keys // LANES)
