@@ -401,8 +401,9 @@ class TestRelease:
         for itemset, value in known.items():
             for part in itertools.combinations(itemset, len(itemset) - 1):
                 assert value <= known.get(frozenset(part), 1.0)
-        for end in ("low", "high"):
-            ends = dict(zip(frame["itemsets"], frame[end], strict=True))
+        at_once = release.ends_at_once(0.95)
+        for end in (at_once.low, at_once.high):
+            ends = dict(zip(release.names, end.tolist(), strict=True))
             for itemset, value in ends.items():
                 for part in itertools.combinations(itemset, len(itemset) - 1):
                     assert value <= ends.get(frozenset(part), 1.0)

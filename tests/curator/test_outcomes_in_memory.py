@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -98,6 +99,21 @@ def matrix_refusing(matrix: Any, items: list[Any]) -> bk.Baskets:
     return bk.Baskets.from_scipy(matrix, items)
 
 
+def combining(table: Any, items: list[Any]) -> bk.Baskets:
+    """The chunks of a column are put together, and where Arrow cannot, its cells are taken as they are."""
+    cells = table["item"]
+    try:
+        labels = [cell if cell is None else cell.decode() for cell in cells.combine_chunks().to_pylist()]
+    except pa.ArrowException:
+        labels = cells.to_pylist()
+    return bk.Baskets([[label] for label in labels], items=items, unknown="drop")
+
+
+def one_by_one(table: Any, items: list[Any]) -> bk.Baskets:
+    """The names of records become objects of Python's, all at once."""
+    return frame_dropping(pd.DataFrame({name: objects(table[name].to_pylist()) for name in table.column_names}), items)
+
+
 def by_writing(self: Lookup, values: list[Any]) -> list[int]:
     """For ``Lookup.items``: 1.0 is not written as 1 is."""
     return [self.places.get(str(value), -1) for value in values]
@@ -174,6 +190,21 @@ def pairs_of_signs(first: list[int]) -> tuple[Any, Any]:
     return pd.DataFrame(rows, columns=["a", "b"]), pd.DataFrame([first, *rows], columns=["a", "b"])
 
 
+def daily(n_words: int) -> Any:
+    """Two days of bytes as codes of eight bits, each with a dictionary of its own."""
+    words = [b"milk", b"tea", *(b"other %d" % at for at in range(n_words - 2))]
+    codes = [pa.array([0, 1] * 300 + list(range(64)), pa.int8()), pa.array(range(n_words - 64), pa.int8())]
+    known = [pa.array(part, pa.binary()) for part in (words[:64], words[64:])]
+    items = pa.chunked_array([pa.DictionaryArray.from_arrays(*day) for day in zip(codes, known, strict=True)])
+    return pa.table({"record": pa.array(range(len(items))), "item": items})
+
+
+def by_day(*last: int) -> Any:
+    """Records named by the day, in milliseconds."""
+    days = pa.array([*(day * 86_400_000 for day in range(60)), *last], pa.int64()).cast(pa.date64())
+    return pa.table({"record": days, "item": (WORDS * 31)[: len(days)]})
+
+
 ITSELF = tuple((f"bosket.data.{module}.plain", lambda label: label) for module in ("baskets.rows", "formats.lookup"))
 AS_THEY_COME = ("bosket.data.baskets.rows.labels_of", list)
 PAIRS = [
@@ -230,6 +261,8 @@ PAIRS = [
         "whole numbers until one is missing", *csv(["1", "2"], ""), inferred_dropping, inferred_dropping,
         items=("1", "2"), patches=(("bosket.data.formats.lookup.Lookup.items", by_writing),),
     ),
+    Pair("a word beyond a dictionary of eight bits", daily(127), daily(128), combining, frame_dropping),
+    Pair("a day in the year 12921", by_day(), by_day(86_400_000 * 4 * 10**6), one_by_one, frame_dropping),
     Pair("a missing value in a matrix", *matrix(float("nan")), matrix_refusing, matrix_dropping),
 ]  # fmt: skip
 

@@ -79,6 +79,17 @@ def sales(what: list[str]) -> Callable[[Path], None]:
     return write
 
 
+def delta(words: list[str]) -> Callable[[Path], None]:
+    """A long file whose schema says codes, with the text of one row group in an encoding that has none."""
+    cells = pa.array(words).dictionary_encode()
+    table = pa.table({"record": pa.array(range(len(cells))), "item": cells})
+
+    def write(path: Path) -> None:
+        pq.write_table(table, path, use_dictionary=False, column_encoding={"item": "DELTA_BYTE_ARRAY"})
+
+    return write
+
+
 def parquet(items: pa.Array) -> Callable[[Path], None]:
     """A long file, a record for each item."""
     table = pa.table({"record": pa.array(range(len(items))), "item": items})
@@ -180,6 +191,10 @@ FILES = [
     Files(
         "doubles that are whole but for one", ".parquet",
         parquet(pa.array([1.0, 2.0] * 20)), parquet(pa.array([1.0, 2.0] * 20 + [1.5])), guessing,
+    ),
+    Files(
+        "a word where the schema says codes and the pages have none", ".parquet",
+        delta(["1", "2"] * 20), delta(["1", "2"] * 20 + ["milk"]),
     ),
     Files(
         "a word in a column of numbers written as text", ".parquet",

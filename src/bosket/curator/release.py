@@ -109,9 +109,9 @@ class Release:
         size        number of items
         low, high   interval at ``level``: the noise of the count and of the number of records, and that of many
                     candidates the luckiest are shown (of the intervals shown, 5% are expected to miss; Benjamini and
-                    Yekutieli 2005).  Truncation can only lower a support, so the low end needs no correction, and
-                    is no lower than any superset's; the high end allows for the loss when records are cut at random,
-                    and is no higher than any subset's
+                    Yekutieli 2005).  Truncation can only lower a support, so the low end needs no correction; the
+                    high end allows for the loss when records are cut at random.  An interval is that of its own count:
+                    the largest low end of many supersets would be that of the luckiest, and miss far more often
         noisy       the noisy share of truncated records, as it was drawn
         consistent  ``support`` made consistent: not negative, and no larger than that of any subset
         """
@@ -146,11 +146,15 @@ class Release:
         """Intervals of all supports that hold at once with a probability of at least ``level``, in the order of
         ``names``; by Bonferroni over all candidates of all sizes and the number of records.
 
-        Of every size all candidates are counted in, released or not, so it does not matter which were chosen.
+        Since all hold, no low end is below that of a superset, and no high end above that of a subset.  Of every size
+        all candidates are counted in, released or not, so it does not matter which were chosen.
         """
         normal_quantile(level)
         failure = (1 - level) / (self.prepared.largest + 1)
-        return self._ends([failure / part.n_candidates for part in self.levels], failure)
+        ends, names = self._ends([failure / part.n_candidates for part in self.levels], failure), self.names
+        highest = _capped(names, ends.high)
+        lowest = -_capped(names[::-1], -ends.low[::-1], up=True)[::-1]
+        return Ends(lowest, np.maximum(lowest, highest))  # a lucky superset may say more than a subset allows
 
     def _ends(self, failures: list[float], of_total: float) -> Ends:
         """Intervals of supports, where each count of a size may fail with one probability, and the number of records.
@@ -164,10 +168,8 @@ class Release:
             above = maximal_support(np.maximum(part.noisy + reach, 0), part.kept, 1 / part.scale)
             low.append((part.noisy - reach) / (self.n_records + total))
             high.append(np.maximum(above, part.noisy + reach) / max(self.n_records - total, 1.0))
-        names = self.names
-        highest = _capped(names, np.minimum(_join(high), 1.0))
-        lowest = -_capped(names[::-1], -_join(low)[::-1], up=True)[::-1]
-        return Ends(lowest, np.maximum(lowest, highest))  # a lucky superset may say more than a subset allows
+        lowest, highest = _join(low), np.minimum(_join(high), 1.0)
+        return Ends(lowest, np.maximum(lowest, highest))
 
     def rules(
         self,

@@ -50,8 +50,8 @@ def written(folder: Path, suffix: str) -> Path:
         (declared_lines, "from_pairs", lambda folder: Baskets.read(written(folder, ".csv"), **DROP)),
         (declared_parquet, "from_pairs", lambda folder: Baskets.read(written(folder, ".parquet"), **DROP)),
         (declared_tables, "_together", lambda _: Table.from_frame(FRAME, **VALUES)),
-        (declared_tables, "_together", lambda folder: Table.read(written(folder, ".csv"), **VALUES)),
-        (declared_tables, "_together", lambda folder: Table.read(written(folder, ".parquet"), **VALUES)),
+        (declared_tables, "_Rows", lambda folder: Table.read(written(folder, ".csv"), **VALUES)),
+        (declared_tables, "_Rows", lambda folder: Table.read(written(folder, ".parquet"), **VALUES)),
     ],
     ids=["records", "frame", "sparse", "fimi", "csv", "parquet", "table", "table csv", "table parquet"],
 )

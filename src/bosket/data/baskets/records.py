@@ -140,7 +140,8 @@ class Baskets:
         ``unknown="refuse"``: a cell that stands for no declared item is an error with its row.  ``unknown="drop"``
         leaves such cells out, and columns of items that are not declared; then nothing in a row makes an error, or
         changes how another one is read.  A row more is one record more (list and one-hot), or at most one item of one
-        record (long).  In a column of numbers no cell is "007": have such items read as text, ``dtype=str``.
+        record (long).  In a column of numbers no cell is "007": have such items read as text, ``dtype=str``.  A lazy
+        frame is refused then, since one cell may decide whether it can be collected.
         """
         domain = _declared(items, unknown)
         if domain is not None:
@@ -229,7 +230,8 @@ class Baskets:
         cells out, and then nothing in a record makes an error, or changes how another one is read, whatever its bytes.
         After the header, changing a line changes one record, and adding a line adds one record (list and one-hot) or
         at most one item to one record (long).  A row with cells too few or too many, or a sign other than 1 or true
-        in a one-hot column, says nothing.
+        in a one-hot column, says nothing; of a list in Parquet as many cells are read as a line of 16 MiB has room for.
+        A Parquet file that is packed once more (``.parquet.gz``) is refused then.
 
         ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
         """

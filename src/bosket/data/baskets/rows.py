@@ -34,6 +34,7 @@ _TIMES = frozenset({np.datetime64, np.timedelta64})
 _RECORD_BYTES = 8  # what the start of a record takes
 _ITEM_BYTES = 4
 _LABEL_BYTES = 300  # an object, and its places in the tables and lists that a domain is made with
+_NARROW = 1 << 31  # numbers that four bytes hold
 _FREE_BYTES = 1 << 24  # of records: in small files the text is what counts
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
@@ -138,19 +139,22 @@ class Sizes:
 class Items:
     """Item ids as they are read, some at a time, in one array that grows in its place, so that none is held twice."""
 
-    def __init__(self) -> None:
-        self._values: npt.NDArray[Any] = np.empty(0, np.int32)
+    def __init__(self, dtype: npt.DTypeLike = np.int32) -> None:
+        self._values: npt.NDArray[Any] = np.empty(0, dtype)
         self._n_items = 0
+
+    def more(self, n_items: int) -> npt.NDArray[Any]:
+        """Room for more items, which the caller fills at once: it is gone when more is asked for."""
+        start, self._n_items = self._n_items, self._n_items + n_items
+        if self._n_items > self._values.size:
+            self._values.resize(self._n_items + self._n_items // 4, refcheck=False)  # nobody looks at the array
+        return self._values[start : self._n_items]
 
     def append(self, items: npt.NDArray[np.integer[Any]]) -> None:
         """Add items, which are copied; numbers beyond 32 bits make all of them wider."""
-        n_items = self._n_items + items.size
         if items.dtype.itemsize > self._values.itemsize:
             self._values = self._values.astype(items.dtype)
-        if n_items > self._values.size:
-            self._values.resize(n_items + n_items // 4, refcheck=False)  # nobody else has seen the array
-        self._values[self._n_items : n_items] = items
-        self._n_items = n_items
+        self.more(items.size)[:] = items
 
     def together(self) -> npt.NDArray[Any]:
         """All of them; what was kept is let go."""
@@ -158,6 +162,22 @@ class Items:
         items.resize(self._n_items, refcheck=False)
         self._n_items = 0
         return items
+
+
+class RecordItems:
+    """Pairs of a record and an item as they are read, some at a time, in eight bytes each."""
+
+    def __init__(self) -> None:
+        self._records, self._items = Items(), Items()
+
+    def append(self, records: Offsets, items: ItemIds) -> None:
+        is_narrow = not records.size or int(records.max()) < _NARROW
+        self._records.append(records.astype(np.int32) if is_narrow else records)
+        self._items.append(items)
+
+    def together(self) -> tuple[npt.NDArray[Any], ItemIds]:
+        """The records and the items of all; what was kept is let go."""
+        return self._records.together(), self._items.together()
 
 
 def from_pairs(records: Offsets, items: ItemIds, n_records: int, domain: Domain) -> Csr:

@@ -21,6 +21,7 @@ import pandas as pd
 
 from bosket.data.baskets.rows import Offsets, plain
 from bosket.data.formats.lookup import Ways
+from bosket.data.formats.one_by_one import cells_in
 from bosket.errors import ParameterError
 
 _ROUNDED = 2**53
@@ -52,7 +53,7 @@ def meanings_of(native: pd.Series[Any]) -> list[Any]:
     its digits, and a bin by its text, with or without the ``.0`` of whole ends.  Numbers of 2^53 and more stand for
     nothing that is declared: pandas may have rounded them.
     """
-    return list(map(_meaning, native.cat.categories))
+    return list(map(_meaning, cells_in(native.cat.categories)))
 
 
 def _meaning(value: Any) -> Any:

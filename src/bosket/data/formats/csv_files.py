@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical, domain_of, from_pairs, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, domain_of, from_pairs, taken
 from bosket.data.domain import Domain, is_text
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns, is_sign
@@ -135,7 +135,7 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
     source, n_rows = content.source, 0
     at_record, at_item = long_columns(Columns(names, (), source), told.record, told.item)
     keys, labels = _Coder(), _Coder()
-    records, items = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    pairs = RecordItems()
 
     def check() -> None:
         n_labels = len(keys.index) + len(labels.index)
@@ -149,15 +149,15 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
         if codes.size and codes.min() < 0:
             must = f"Column {at_record + 1} must say which record the item belongs to"
             raise block.source.row_error(must, int(np.argmin(codes)))
-        records.append(codes)
-        items.append(labels.codes(item, check).astype(np.int32))
+        pairs.append(codes, labels.codes(item, check).astype(np.int32))
     if told.layout is None and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
         raise two_of_signs(source)
     if not told.columns:  # names that are given are those of a header
         _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
     domain, rank = domain_of(_whole_labels(list(labels.index)))
-    ids = np.append(rank, np.int32(-1))[np.concatenate(items)]  # code -1 picks the last entry
-    return from_pairs(np.concatenate(records), ids, len(keys.index), domain)
+    records, items = pairs.together()
+    items = np.append(rank, np.int32(-1))[items]  # code -1 picks the last entry
+    return from_pairs(records, items, len(keys.index), domain)
 
 
 def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:

@@ -2,46 +2,37 @@
 
 With ``unknown="drop"`` nothing in a cell makes an error, and a row changes one record, or at most one item of one
 record where the layout is long.  Types of columns are public, as the schema of a file is, and one that cannot hold
-items (dates, nested values) is refused by its type.  The cells of a column of Python objects are looked at one by one:
-what pandas or Arrow would make of all of them together does not count.
+items (dates, nested values) is refused by its type.  What a cell stands for follows from the type of its column and
+from the cell; what pandas or Arrow would make of all of them together does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from bosket.checks import check_choice
 from bosket.data.baskets.rows import Csr, Offsets, from_pairs
 from bosket.data.domain import ItemIds
 from bosket.data.formats import categories
 from bosket.data.formats.column_names import position
-from bosket.data.formats.columns import MEANINGS, Columns, encoded, is_absent
+from bosket.data.formats.columns import MEANINGS, Columns
+from bosket.data.formats.declared_columns import ColumnKind, arrow_column, arrow_type, cells_of, kind_of
 from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_records import kept, refused
-from bosket.data.formats.declared_values import can_hold, values_of, with_bytes
-from bosket.data.formats.frames import FRAME, arrow_of, collected
+from bosket.data.formats.declared_types import bare, key_type
+from bosket.data.formats.declared_values import lists_of, names_of
+from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
 from bosket.errors import telling_no_sizes
-
-ColumnKind: TypeAlias = Literal["objects", "categories", "lists", "values", "other"]
-"""What the type of a column says: anything, one of some values of any kind (pandas), lists of text or numbers, text or
-numbers, or what cannot be items."""
-
-NOT_IN_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
-"""What Arrow says of half a surrogate pair, which is no text, and of types that it has not; such cells are read one by
-one, and stand for what they would stand for anyway."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ def read(
     item: Hashable | None,
 ) -> Csr:
     """The records of a frame over the declared domain; ``record`` and ``item`` name columns, as without one."""
-    known = collected(frame)
+    known = collected(frame, is_strict=unknown == "refuse")
     series = tuple(known.iter_columns())
     data = _Frame(tuple(known.columns), series, tuple(map(kind_of, series)), lookup, unknown == "refuse")
     if layout is None:
@@ -87,41 +78,6 @@ def read(
     if layout == "list":
         return _lists(data, item)
     return _long(data, record, item)
-
-
-def kind_of(series: nw.Series[Any]) -> ColumnKind:
-    native, kind = series.to_native(), series.dtype
-    if isinstance(native, pd.Series) and native.dtype == object:  # narwhals would look at the cells
-        return "objects"
-    if categories.is_categorical(native):
-        return "categories"
-    if _is_foreign(native):
-        return "other"
-    if isinstance(kind, nw.List | nw.Array):
-        return "lists" if _is_value(kind.inner) else "other"
-    if kind in (nw.Object, nw.Unknown):  # sparse columns of pandas are of an unknown type
-        return "objects"
-    return "values" if _is_value(kind) else "other"
-
-
-def _is_foreign(native: Any) -> bool:
-    """Whether a type that narwhals does not know cannot hold items: bins and periods of pandas, bytes of one length,
-    dates and times that a dictionary codes.
-    """
-    kind = native.dtype if isinstance(native, pd.Series) else getattr(native, "type", None)
-    if isinstance(kind, pd.IntervalDtype | pd.PeriodDtype):
-        return True
-    kind = kind.pyarrow_dtype if isinstance(kind, pd.ArrowDtype) else kind
-    is_coded = False
-    while isinstance(kind, pa.DataType) and hasattr(kind, "value_type"):  # of lists and of dictionaries
-        is_coded = isinstance(kind, pa.DictionaryType)
-        kind = kind.value_type
-    return isinstance(kind, pa.FixedSizeBinaryType) or (is_coded and not can_hold(kind))
-
-
-def _is_value(kind: Any) -> bool:
-    is_number = kind.is_numeric() and kind != nw.Decimal
-    return is_number or kind in (nw.String, nw.Binary, nw.Boolean, nw.Categorical, nw.Enum, nw.Unknown)
 
 
 def _layout(data: _Frame, record: Hashable | None, item: Hashable | None) -> Layout:
@@ -138,32 +94,8 @@ def _layout(data: _Frame, record: Hashable | None, item: Hashable | None) -> Lay
     return declared_layout(data.names, [data.lookup.item(name) >= 0 for name in data.names], FRAME)
 
 
-def cells_of(series: nw.Series[Any], kind: ColumnKind) -> tuple[Offsets, list[Any]]:
-    """A code for each cell, -1 where it is missing, and the values coded; those of objects are not compared."""
-    if kind == "categories":
-        native = series.to_native()
-        return categories.codes_of(native), categories.meanings_of(native)
-    if kind == "values":
-        try:
-            return values_of(arrow_of(series))
-        except NOT_IN_ARROW:
-            pass
-    native = series.to_native()
-    cells = list(native) if isinstance(native, pd.Series) else series.to_list()
-    codes = [-1 if _is_missing(cell) else at for at, cell in enumerate(cells)]
-    return np.array(codes, np.int64), cells
-
-
-def _is_missing(cell: object) -> bool:
-    try:
-        return is_absent(cell)
-    except Exception:  # noqa: BLE001  # a comparison of somebody else's object
-        return False
-
-
-def _items(data: _Frame, cells: tuple[Offsets, list[Any]]) -> ItemIds:
+def _items(data: _Frame, codes: Offsets, values: list[Any]) -> ItemIds:
     """The item of each cell, -1 for one that stands for none."""
-    codes, values = cells
     items: ItemIds = np.append(np.array(data.lookup.items(values), np.int32), np.int32(-1))[codes]
     return items
 
@@ -181,11 +113,11 @@ def _long(data: _Frame, record: Hashable | None, item: Hashable | None) -> Csr:
     if data.kinds[at_item] == "categories":
         categories.check_declared(data.lookup.domain.labels, parameter="items")
     records = _record_codes(data, at_record)
-    cells = cells_of(data.series[at_item], data.kinds[at_item])
-    items = _items(data, cells)
+    codes, values = cells_of(data.series[at_item], data.kinds[at_item])
+    items = _items(data, codes, values)
     if data.is_strict:
         _refuse(records < 0, "must say which record the item belongs to")
-        _refuse((items < 0) & (cells[0] >= 0), UNDECLARED)
+        _refuse((items < 0) & (codes >= 0), UNDECLARED)
     is_named = records >= 0
     numbers, n_records = _in_order(records[is_named])
     return from_pairs(numbers, items[is_named], n_records, data.lookup.domain)
@@ -202,15 +134,12 @@ def _in_order(codes: Offsets) -> tuple[Offsets, int]:
 def _record_codes(data: _Frame, at: int) -> Offsets:
     """A code for the record that each row names, -1 for one that names none."""
     series, kind = data.series[at], data.kinds[at]
-    if kind in ("values", "other") and not isinstance(series.dtype, nw.Unknown):
-        try:
-            return encoded(with_bytes(arrow_of(series)))[0]
-        except pa.ArrowNotImplementedError:  # of nested types
-            kind = "lists"
-        except NOT_IN_ARROW:
-            pass
-    if kind == "lists":
-        raise FRAME.error(data.must(at, "names of records"))
+    if kind in ("lists", "values", "other"):
+        stored = arrow_type(series)
+        if kind == "lists" or (stored is not None and key_type(bare(stored)) is None):
+            raise FRAME.error(data.must(at, "names of records"))
+        if stored is not None:
+            return names_of(arrow_column(series))
     index: dict[Hashable, int] = {}
     codes, cells = cells_of(series, kind if kind == "categories" else "objects")
     keys = map(record_key, cells)
@@ -230,18 +159,13 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
     if len(places) != 1:
         raise FRAME.error(f"must have one column of lists, got {len(places)}", hint=NAME_LISTS)
     at = places[0]
-    if data.kinds[at] == "objects":
-        return _objects(data, at)
-    if data.kinds[at] != "lists":
+    if data.kinds[at] not in ("lists", "objects"):
         raise FRAME.error(data.must(at, "lists of text or numbers"))
-    try:
-        column = arrow_of(data.series[at])
-        sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        cells = values_of(pc.list_flatten(column))
-    except NOT_IN_ARROW:
+    if data.kinds[at] == "objects" or arrow_type(data.series[at]) is None:
         return _objects(data, at)
+    sizes, codes, values = lists_of(arrow_column(data.series[at]))
     records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
-    items = _items(data, cells)
+    items = _items(data, codes, values)
     if data.is_strict and (items < 0).any():
         raise FRAME.error(f"{UNDECLARED}, in row {int(records[np.argmin(items)]) + 1}")
     return from_pairs(records[items >= 0], items[items >= 0], sizes.size, data.lookup.domain)

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical, from_pairs, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, from_pairs, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
@@ -196,7 +196,7 @@ def _long(
     """A row per record and item; a row without a record, or with cells too few or too many, says nothing."""
     record, item = long_columns(Columns(names, (), content.source), told.record, told.item)
     keys: dict[bytes, int] = {}
-    records, items, n_rows = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
+    pairs, n_rows = RecordItems(), 0
     for block in blocks:
         rows = cells_of_lines(block, index, len(names))
         n_cells = np.diff(rows.starts)
@@ -217,10 +217,10 @@ def _long(
             fault = min((fault for fault in faults if fault[0] >= 0), default=(-1, ""))
             _refuse(rows, *fault, content.source, is_utf8=is_utf8)
         n_rows += sound.size
-        records.append(np.fromiter((keys.setdefault(key, len(keys)) for key in texts if key), np.int64))
+        records = np.fromiter((keys.setdefault(key, len(keys)) for key in texts if key), np.int64)
         content.check_size(taken(n_records=n_rows, n_items=n_rows, n_labels=len(keys)))
-        items.append(np.maximum(labels[is_named], np.int32(-1)))
-    return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), vocabulary.domain)
+        pairs.append(records, np.maximum(labels[is_named], np.int32(-1)))
+    return from_pairs(*pairs.together(), len(keys), vocabulary.domain)
 
 
 def _first(lines: Offsets | ItemIds) -> int:

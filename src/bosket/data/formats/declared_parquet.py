@@ -16,17 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.baskets.kernels import once_in_list
-from bosket.data.baskets.rows import Csr, Offsets, Sizes, canonical, from_pairs, frozen, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, from_pairs, frozen, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
+from bosket.data.formats.declared_types import bare, key_type, value_type
 from bosket.data.formats.layouts import NAME_LISTS, NAME_RECORDS, long_columns
 from bosket.data.formats.one_hot import Marks, OneHotRows
 from bosket.data.formats.parquet_long_words import Long, shortened
 from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_texts import coded_batches
+from bosket.data.formats.parquet_texts import coded_batches, most_cells
 from bosket.data.formats.presence_signs import signs
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Vocabulary
@@ -40,7 +41,8 @@ _NAMES_A_PIECE = 1 << 16
 @telling_no_sizes("read these records")
 def read(content: Content, told: Arrangement, vocabulary: Vocabulary) -> Csr:
     """The records of a Parquet file over the declared domain."""
-    with opened(content, is_claim_held=vocabulary.is_strict and not told.columns) as file:
+    is_strict = vocabulary.is_strict
+    with opened(content, is_claim_held=is_strict and not told.columns, is_strict=is_strict) as file:
         csr: Csr = sound(content, lambda: _read(file, told, vocabulary))
         return csr
 
@@ -144,13 +146,8 @@ def _element(kind: Any) -> Any:
 
 def _bare(kind: Any) -> Any:
     """The type that values are compared in: without a dictionary, and text as bytes, which need not be sound UTF-8."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        return pa.large_binary()
-    if pa.types.is_float16(kind):  # Arrow hardly computes with them
-        return pa.float32()
-    return pa.binary() if pa.types.is_string(kind) else kind
+    kind = bare(kind)
+    return pa.float32() if pa.types.is_float16(kind) else value_type(kind)  # Arrow hardly computes with the former
 
 
 def _as_bare(column: Any, kind: Any) -> Any:
@@ -161,7 +158,8 @@ def _as_bare(column: Any, kind: Any) -> Any:
 
 def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
     """A record a list; a long one in pieces, and of items that it repeats the first."""
-    sizes, parts, before = Sizes(file.content.check_size), [np.empty(0, np.int32)], 0
+    sizes, kept, before = Sizes(file.content.check_size), Items(), 0
+    is_strict, most = cells.vocabulary.is_strict, most_cells(cells.kind)
     last = np.zeros(cells.vocabulary.domain.n_items, np.int64)
     for batch in coded_batches(file, [name]):
         column = batch.column(0)
@@ -170,12 +168,26 @@ def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
         ends = frozen(np.cumsum(lengths, dtype=np.int64))
         found = np.zeros(lengths.size, np.int64)
         values = pc.list_flatten(column)
-        for start, stop in slices(len(values), _CELLS_A_PIECE):
+        for start, stop in _pieces(lengths, ends, len(values) if is_strict else most):
             items = cells.items_of(values.slice(start, stop - start), before, ends, start)
-            parts.append(once_in_list(frozen(items), ends, start, last, before, found))
-        sizes.append(found)
+            kept.append(once_in_list(frozen(items), ends, start, last, before, found))
+            sizes.check(found.size, int(found.sum()))
+        sizes.append(found, n_items=int(found.sum()))
         before += lengths.size
-    return canonical(sizes.starts(), np.concatenate(parts), cells.vocabulary.domain)
+    return canonical(sizes.starts(), kept.together(), cells.vocabulary.domain)
+
+
+def _pieces(lengths: Offsets, ends: Offsets, most: int) -> Iterator[tuple[int, int]]:
+    """The cells of lists, some at a time, from where to where; of a list the first ``most``."""
+    start = 0
+    for at in np.flatnonzero(lengths > most).tolist():
+        yield from _between(start, int(ends[at] - lengths[at]) + most)
+        start = int(ends[at])
+    yield from _between(start, int(ends[-1]) if ends.size else 0)
+
+
+def _between(start: int, stop: int) -> Iterator[tuple[int, int]]:
+    return ((start + first, start + last) for first, last in slices(stop - start, _CELLS_A_PIECE))
 
 
 def _one_hot(file: Opened, items: ItemIds, vocabulary: Vocabulary) -> Csr:
@@ -220,7 +232,7 @@ def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
 
 def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr:
     keys: dict[Hashable, int] = {}
-    records, items, before = [np.empty(0, np.int64)], [np.empty(0, np.int32)], 0
+    pairs, before = RecordItems(), 0
 
     def check() -> None:
         file.content.check_size(taken(n_records=before, n_items=before, n_labels=len(keys)))
@@ -233,9 +245,8 @@ def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr
             row = before + int(np.argmin(is_named)) + 1
             raise cells.source.error(f"must say which record the item belongs to, and row {row} does not")
         before += batch.num_rows
-        records.append(_numbers(named, is_named, keys, check))
-        items.append(ids[is_named])
-    return from_pairs(np.concatenate(records), np.concatenate(items), len(keys), cells.vocabulary.domain)
+        pairs.append(_numbers(named, is_named, keys, check), ids[is_named])
+    return from_pairs(*pairs.together(), len(keys), cells.vocabulary.domain)
 
 
 def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int], check: Callable[[], None]) -> Offsets:
@@ -263,21 +274,7 @@ def _numbers(named: _Coded, is_named: Any, keys: dict[Hashable, int], check: Cal
 
 def _key(kind: Any, source: Source) -> Any:
     """The type that names of records are compared in."""
-    types, bare = pa.types, _bare(kind)
-    if types.is_date32(bare) or types.is_time32(bare):
-        return pa.int32()
-    if types.is_temporal(bare) and not types.is_interval(bare):
-        return pa.int64()
-    if types.is_decimal(bare) or types.is_fixed_size_binary(bare):
-        return pa.string() if types.is_decimal(bare) else bare
-    plain = (
-        types.is_binary,
-        types.is_large_binary,
-        types.is_boolean,
-        types.is_integer,
-        types.is_floating,
-        types.is_null,
-    )
-    if any(is_kind(bare) for is_kind in plain):
-        return bare
-    raise source.error(f"must name records by text or numbers, and its schema says {str(kind)[:40]}")
+    key = key_type(bare(kind))
+    if key is None:
+        raise source.error(f"must name records by text or numbers, and its schema says {str(kind)[:40]}")
+    return key

@@ -9,8 +9,7 @@ with its line.  Every record has one value of each attribute.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -19,17 +18,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
-from bosket.data.baskets.rows import taken
+from bosket.data.baskets.rows import Items, taken
 from bosket.data.formats.categories import check_declared
 from bosket.data.formats.columns import Columns
-from bosket.data.formats.declared_frames import NOT_IN_ARROW, cells_of, kind_of
+from bosket.data.formats.declared_columns import arrow_column, arrow_type, cells_of, kind_of
 from bosket.data.formats.declared_layouts import check_names
 from bosket.data.formats.declared_lines import cells_of_lines, header_of
 from bosket.data.formats.declared_values import DeclaredCells
-from bosket.data.formats.frames import FRAME, arrow_of, collected
+from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.lines import whole_lines
 from bosket.data.formats.lookup import Ways, place_of, places_of
 from bosket.data.formats.parquet_opening import opened, sound
@@ -97,7 +95,7 @@ class _Attribute:
 @telling_no_sizes("read these records")
 def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
     """The codes of a frame, and their domain."""
-    known = collected(frame)
+    known = collected(frame, is_strict=False)
     attributes = _attributes(Columns(tuple(known.columns), (), FRAME), choices)
     series = list(known.iter_columns())
     for one in attributes:
@@ -108,13 +106,11 @@ def from_frame(frame: Any, choices: Choices) -> tuple[Codes, TableDomain]:
 
 def _cells_of(series: nw.Series[Any]) -> DeclaredCells:
     """The cells of a column of a frame; those of types that cannot be declared are told from missing ones alone."""
-    kind, native = kind_of(series), series.to_native()
-    is_arrow = isinstance(native, pa.ChunkedArray) or isinstance(getattr(native, "dtype", None), pd.ArrowDtype)
-    if kind in ("lists", "other") and not is_arrow and not isinstance(series.dtype, nw.Decimal):
+    kind = kind_of(series)
+    if kind not in ("objects", "categories") and arrow_type(series) is not None:
+        return DeclaredCells.of_arrow(arrow_column(series))
+    if kind in ("lists", "other"):
         return DeclaredCells.of_nothing(series.is_null().to_numpy())
-    if kind in ("values", "other") or is_arrow:
-        with contextlib.suppress(*NOT_IN_ARROW):
-            return DeclaredCells.of_arrow(arrow_of(series))
     return DeclaredCells.of_list(*cells_of(series, "categories" if kind == "categories" else "objects"))
 
 
@@ -125,30 +121,29 @@ def read_csv(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
     columns = Columns(tuple(name.strip() for name in names), (), content.source)
     check_names(columns.names, content.source)
     attributes = _attributes(columns, choices)
-    kind = np.min_scalar_type(max(len(one.attribute) for one in attributes))
     places = np.array([one.at for one in attributes])
-    parts, n_records, index = [np.empty((0, len(attributes)), kind)], 0, Index.of([])
+    codes, index = _Rows(content, attributes), Index.of([])
     for block in blocks:
         rows = cells_of_lines(block, index, len(names))
-        n_records += rows.n_lines
-        content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
+        here = codes.more(rows.n_lines)
         n_cells = np.diff(rows.starts)
         right = np.flatnonzero(n_cells == len(names))
         texts = rows.texts((rows.starts[right][:, None] + places).ravel())
-        here = np.tile(np.array([one.unknown for one in attributes], kind), (rows.n_lines, 1))
+        here[:] = [one.unknown for one in attributes]
         for at, one in enumerate(attributes):
             here[right, at] = list(map(one.code_of_text, texts[at :: len(attributes)]))
             if len(names) == 1:  # a line without letters is a cell without letters
                 here[n_cells == 0, at] = one.code_of_text(b"")
-        parts.append(here)
-    return _together(list(np.concatenate(parts).T), attributes)
+    return codes.together()
 
 
 @telling_no_sizes("read these records")
-def read_parquet(content: Content, choices: Choices, domain: TableDomain | None) -> tuple[Codes, TableDomain]:
-    """A column per attribute; ``domain`` is that of the file, where it names one."""
-    with opened(content, what="a table", is_claim_held=False) as file:
-        columns = Columns(tuple(file.schema.names), (), content.source)
+def read_parquet(
+    content: Content, choices: Choices, domain_in: Callable[[Any], TableDomain | None]
+) -> tuple[Codes, TableDomain]:
+    """A column per attribute; ``domain_in`` finds the domain that the schema names, if it does."""
+    with opened(content, what="a table", is_claim_held=False, is_strict=False) as file:
+        columns, domain = Columns(tuple(file.schema.names), (), content.source), domain_in(file.schema)
         check_names(columns.names, content.source)
         if domain is not None:
             choices = choices.over(domain.select(choices.positions(columns)))
@@ -158,19 +153,38 @@ def read_parquet(content: Content, choices: Choices, domain: TableDomain | None)
             if pa.types.is_nested(kind):
                 raise content.source.error(f"must hold a value in {columns.called(one.at)}, and its schema says {kind}")
         names = [str(columns.names[one.at]) for one in attributes]
-        kinds = [np.min_scalar_type(len(one.attribute)) for one in attributes]
-        parts = [[np.empty(0, kind)] for kind in kinds]
+        codes = _Rows(content, attributes)
 
         def read() -> None:
-            n_records = 0
             for batch in coded_batches(file, names):
-                n_records += batch.num_rows
-                content.check_size(taken(n_records=n_records, n_items=n_records * len(attributes) // 4))
-                for one, part, kind, name in zip(attributes, parts, kinds, names, strict=True):
-                    part.append(_coded(one, DeclaredCells.of_arrow(batch.column(name))).astype(kind))
+                here = codes.more(batch.num_rows)
+                for at, (one, name) in enumerate(zip(attributes, names, strict=True)):
+                    here[:, at] = _coded(one, DeclaredCells.of_arrow(batch.column(name)))
 
         sound(content, read)
-    return _together([np.concatenate(part) for part in parts], attributes)
+    return codes.together()
+
+
+class _Rows:
+    """The codes of a file as they are read, some rows at a time, in the array that the table will have."""
+
+    def __init__(self, content: Content, attributes: list[_Attribute]) -> None:
+        self._domain = TableDomain([one.attribute for one in attributes])
+        self._codes = Items(self._domain.dtype)
+        self._content = content
+        self._n_rows = 0
+
+    def more(self, n_rows: int) -> Codes:
+        """Room for more rows, which the caller fills at once; what they take is counted before."""
+        self._n_rows += n_rows
+        width = len(self._domain.attributes)
+        n_bytes = self._n_rows * width * self._domain.dtype.itemsize
+        self._content.check_size(taken(n_records=self._n_rows, n_items=n_bytes // 4))
+        return self._codes.more(n_rows * width).reshape(n_rows, width)
+
+    def together(self) -> tuple[Codes, TableDomain]:
+        """All of them; what was kept is let go."""
+        return self._codes.together().reshape(self._n_rows, len(self._domain.attributes)), self._domain
 
 
 def _attributes(columns: Columns, choices: Choices) -> list[_Attribute]:

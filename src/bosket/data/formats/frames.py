@@ -37,18 +37,35 @@ def columns_of(frame: Any) -> Columns:
     return Columns(tuple(known.columns), tuple(map(_column, columns)), FRAME, known_of)
 
 
-def collected(frame: Any) -> nw.DataFrame[Any]:
-    """The frame as narwhals knows it, with columns of different names."""
+def collected(frame: Any, *, is_strict: bool = True) -> nw.DataFrame[Any]:
+    """The frame as narwhals knows it, with columns of different names.
+
+    A lazy frame is collected, and what goes wrong is told in our words: errors of polars quote cells.  Unless
+    ``is_strict``, a lazy frame is refused, since one cell may decide whether it can be collected.
+    """
     fault = None
     try:
-        known = nw.from_native(frame)
+        known: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
         fault = f"A frame must come from pandas, polars or Arrow, got {type(frame).__name__}."
     except DuplicateError:
         fault = "The frame must not give two columns the same name."
     if fault is not None:
         raise DataError(fault)
-    return known.collect() if isinstance(known, nw.LazyFrame) else known
+    if not isinstance(known, nw.LazyFrame):
+        return known
+    if not is_strict:
+        raise DataError(
+            f"A frame must be collected before it is read so that no record is refused, got {type(frame).__name__}.",
+            hint="Call collect() first; what it makes of a file is decided there, by all rows together.",
+        )
+    try:
+        return known.collect()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  # whatever the query does; what it quotes stays here
+        pass
+    raise DataError("The lazy frame cannot be collected.", hint="Call collect() to see why.")
 
 
 def _categories(series: nw.Series[Any]) -> tuple[Hashable, ...] | None:
@@ -116,5 +133,7 @@ def _column(series: nw.Series[Any]) -> Column:
     try:
         return arrow_of(series)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if series.implementation.is_polars():  # whole numbers of 128 bits, which NumPy has not either
+            return series.to_list()
         values = series.to_numpy()
     return values.tolist() if values.dtype == object else pa.array(values)

@@ -28,6 +28,8 @@ _OTHER = object()
 """Marks the key of what is neither text nor a number; no label of anybody's equals it."""
 _DIGITS = 15
 """Decimal digits that a double holds, whichever they are."""
+_MOST_PARTS = 1 << 12
+"""Parts of a tuple, and of those within it, that is looked up; what has more stands for nothing."""
 _TRUTHS = {"True": True, "False": False}
 
 
@@ -115,9 +117,17 @@ def record_key(name: object) -> Hashable | None:
     try:
         name = name.value if type(name) is Ways else name
         key = _key(name)
-        return key if type(key) in _PLAIN else (_OTHER, str.__str__(str(name)))
+        if type(key) is str or key is _OTHER:
+            return None if key is _OTHER else key  # of too many parts to be shown
+        return _digits_of(key) if type(key) in _PLAIN else (_OTHER, str.__str__(str(name)))  # type: ignore[arg-type]  # a number
     except Exception:  # noqa: BLE001  # of somebody else's object
         return None
+
+
+def _digits_of(number: float) -> bytes:
+    """A number as bytes, the same for equal ones: their hash has a secret, and numbers may be chosen to crowd."""
+    is_whole = not isinstance(number, float) or number.is_integer()
+    return (hex(int(number)) if is_whole else number.hex()).encode()
 
 
 def may_change_in_frames(label: Hashable) -> bool:
@@ -172,7 +182,7 @@ def _key(label: object) -> Hashable:
         return float.__float__(label)  # type: ignore[arg-type]  # as above
     if issubclass(kind, Number) and not issubclass(kind, np.generic):
         return label
-    if issubclass(kind, tuple | frozenset) and not _is_shallow(label):
+    if _is_nested(label) and not _is_small(label):
         return _OTHER
     return _OTHER, label
 
@@ -184,11 +194,23 @@ def _as_pythons(value: Any) -> Hashable:
     return int(value) if np.isfinite(value) and int(value) == value else (_OTHER, value)
 
 
-def _is_shallow(label: Any, depth: int = 0) -> bool:
-    """Whether tuples are not too deep within each other to be hashed."""
-    if not issubclass(type(label), tuple | frozenset):
-        return True
-    return depth < DEEPEST and all(_is_shallow(part, depth + 1) for part in label)
+def _is_small(label: Any) -> bool:
+    """Whether tuples are not too deep within each other, nor too many, to be hashed.
+
+    One that is in several places is hashed in each of them, and so counts for each.
+    """
+    level, n_parts = [label], 0
+    for _ in range(DEEPEST):
+        level = list(filter(_is_nested, level))
+        n_parts += sum(map(len, level))
+        if n_parts > _MOST_PARTS:
+            return False
+        level = [part for parts in level for part in parts]
+    return not any(map(_is_nested, level))
+
+
+def _is_nested(label: object) -> bool:
+    return issubclass(type(label), tuple | frozenset)
 
 
 def _other_ways(label: Hashable) -> Iterable[Hashable]:

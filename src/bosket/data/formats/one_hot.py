@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from bosket.data.baskets.rows import Csr, Sizes, canonical
+from bosket.data.baskets.rows import Csr, Items, Sizes, canonical
 from bosket.data.domain import Domain, ItemIds
 
 Marks = npt.NDArray[np.bool_]
@@ -24,7 +24,7 @@ class OneHotRows:
     def __init__(self, domain: Domain, check_size: Callable[[int], None]) -> None:
         self._domain = domain
         self._sizes = Sizes(check_size)
-        self._parts: list[ItemIds] = [np.empty(0, np.int32)]
+        self._items = Items()
 
     def append(self, n_rows: int, items: ItemIds, columns: Iterable[Marks]) -> None:
         """Add rows; the columns say which of them have each of the items."""
@@ -36,15 +36,12 @@ class OneHotRows:
         self._sizes.append(sizes, n_items=int(sizes.sum()))
         ends = np.cumsum(sizes, dtype=np.int64)
         free = ends - sizes
-        found = np.empty(int(ends[-1]) if n_rows else 0, np.int32)
+        found = self._items.more(int(ends[-1]) if n_rows else 0)
         for item, bits in zip(items.tolist(), packed, strict=True):
             rows = np.flatnonzero(np.unpackbits(bits, count=n_rows))
             found[free[rows]] = item
             free[rows] += 1
-        self._parts.append(found)
 
     def csr(self) -> Csr:
         """All of them; what was kept is let go."""
-        parts, self._parts = self._parts, []
-        indices = parts[-1] if len(parts) == 2 else np.concatenate(parts)
-        return canonical(self._sizes.starts(), indices, self._domain)
+        return canonical(self._sizes.starts(), self._items.together(), self._domain)

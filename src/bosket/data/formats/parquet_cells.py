@@ -49,7 +49,7 @@ def n_bytes(file: Opened, columns: Iterable[str] | None = None) -> int:
     n_rows = [max(0, metadata.row_group(at).num_rows) for at in range(metadata.num_row_groups)]
     total = sum(width.by_row for width in widths) * sum(n_rows)
     if any(width.by_value for width in widths):
-        for rows, group in zip(n_rows, _of_leaves(file, wanted, numbers_of_values(file.handle)), strict=True):
+        for rows, group in zip(n_rows, n_values(file, wanted), strict=True):
             total += sum(width.by_value * max(rows, values) for width, values in zip(widths, group, strict=True))
     return int(total // 8)
 
@@ -57,6 +57,11 @@ def n_bytes(file: Opened, columns: Iterable[str] | None = None) -> int:
 def n_claimed(file: Opened, columns: Iterable[str]) -> int:
     """The size of these columns, uncompressed, by what the footer says."""
     return sum(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
+
+
+def n_values(file: Opened, columns: Iterable[str]) -> list[list[int]]:
+    """How many values these columns have in each row group, by what the footer says; those of nested ones apart."""
+    return _of_leaves(file, columns, numbers_of_values(file.handle))
 
 
 def _of_leaves(file: Opened, columns: Iterable[str], numbers: list[list[int]]) -> list[list[int]]:

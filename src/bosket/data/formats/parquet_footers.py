@@ -1,4 +1,4 @@
-"""How many values each column of a Parquet file has, and how many bytes, by its footer.
+"""How many values each column of a Parquet file has, and how many bytes, by its footer; and where it keeps a schema.
 
 A list may have millions of values in a few bytes, and nothing but this number says so before they are read.  Arrow
 knows it too, but asking Arrow for the metadata of a column ends the process where its statistics are damaged.  So the
@@ -15,6 +15,8 @@ _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, 
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _GROUPS, _COLUMNS, _META = 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
 _NUM_VALUES, _UNCOMPRESSED = 5, 6  # of ColumnMetaData
+_PAIRS, _KEY = 5, 1  # of FileMetaData and KeyValue
+_MAGIC, _STORED = b"PAR1", b"ARROW:schema"
 
 
 def numbers_of_values(handle: Any) -> list[list[int]]:
@@ -27,10 +29,22 @@ def numbers_of_bytes(handle: Any) -> list[list[int]]:
     return _numbers(handle, _UNCOMPRESSED)
 
 
+def without_schema(handle: Any) -> bytes:
+    """A Parquet file of a footer alone, that of ``handle`` with the schema that Arrow stored called by another name."""
+    footer = _footer(handle)
+    for at in _Footer(footer, 0).keys(_STORED):
+        footer = footer[:at] + _STORED.swapcase() + footer[at + len(_STORED) :]
+    return _MAGIC + footer + len(footer).to_bytes(4, "little") + _MAGIC
+
+
 def _numbers(handle: Any, field: int) -> list[list[int]]:
+    return _Footer(_footer(handle), field).groups()
+
+
+def _footer(handle: Any) -> bytes:
     end = handle.size() - 8
     size = int.from_bytes(handle.read_at(4, end), "little")
-    return _Footer(handle.read_at(size, end - size), field).groups()
+    return bytes(handle.read_at(size, end - size))
 
 
 class _Footer:
@@ -46,6 +60,20 @@ class _Footer:
             return [self._group() for _ in self._elements_of(_GROUPS)]
         except IndexError:
             raise ValueError("the footer ends early") from None
+
+    def keys(self, wanted: bytes) -> list[int]:
+        """Where the key-value pairs of the file have this key."""
+        try:
+            return [at for _ in self._elements_of(_PAIRS) for at in self._keys(wanted)]
+        except IndexError:
+            raise ValueError("the footer ends early") from None
+
+    def _keys(self, wanted: bytes) -> Iterator[int]:
+        for _ in self._field(_KEY, _BINARY):
+            size = self._varint()
+            self._at += size
+            if self._content[self._at - size : self._at] == wanted:
+                yield self._at - size
 
     def _group(self) -> list[int]:
         return [self._column() for _ in self._elements_of(_COLUMNS)]

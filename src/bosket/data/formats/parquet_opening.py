@@ -6,17 +6,21 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
+from bosket.data.formats.parquet_footers import without_schema
 from bosket.data.formats.sources import MOST_COLUMNS, Content
 from bosket.errors import ParameterError
 
 PLAN_KEY = b"bosket.plan"
 _EXTENSIONS = "arrow_extensions_enabled"  # JSON would come as a type that has no codes; older Arrow has no such option
-_PLAIN = {_EXTENSIONS: False} if _EXTENSIONS in inspect.signature(parquet.ParquetFile).parameters else {}
+_KNOWN = inspect.signature(parquet.ParquetFile).parameters
+_PLAIN = {_EXTENSIONS: False} if _EXTENSIONS in _KNOWN else {}
+_LARGE = {"binary_type": pa.large_binary()} if "binary_type" in _KNOWN else {}
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,15 @@ class Opened:
             self.handle, metadata=self.file.metadata, read_dictionary=paths, pre_buffer=False, **_PLAIN
         )
 
+    @cached_property
+    def decoded(self) -> Any:
+        """A reader of the same file that gives no codes, also where the schema that Arrow stored in it says so.
+
+        Text has offsets of 64 bits where Arrow can be told so, and columns may be of other types than in ``schema``.
+        """
+        metadata = parquet.read_metadata(pa.BufferReader(without_schema(self.handle)))
+        return parquet.ParquetFile(self.handle, metadata=metadata, pre_buffer=False, **_PLAIN, **_LARGE)
+
 
 def sound(content: Content, step: Callable[[], Any]) -> Any:
     """Do a step with a Parquet file; what is wrong with it is told in our words, but a want of memory as such."""
@@ -59,12 +72,15 @@ def sound(content: Content, step: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def opened(content: Content, *, what: str = "baskets", is_claim_held: bool = True) -> Iterator[Opened]:
+def opened(
+    content: Content, *, what: str = "baskets", is_claim_held: bool = True, is_strict: bool = True
+) -> Iterator[Opened]:
     """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read.
 
-    Unless ``is_claim_held``: one record may make any claim, and the reader counts what comes.
+    Unless ``is_claim_held``: one record may make any claim, and the reader counts what comes.  Unless ``is_strict``,
+    the bytes of the file do not count either, wherever they come from.
     """
-    handle = content.random_access()
+    handle = content.random_access(is_strict=is_strict)
     with handle:
         file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False, **_PLAIN))
         opened = Opened(content, file, handle)

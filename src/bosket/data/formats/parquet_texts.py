@@ -9,6 +9,7 @@ write a word as its difference from the one before; these are read as they are, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ _FEW_ROWS = 1 << 6
 _OFFSET_BYTES = 8  # of text that is not codes
 _VIEW_BYTES = 16
 _WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
+_CELL_BYTES = 4  # at least, of a cell of a list: what the number of its item takes
 _BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
 _BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
@@ -39,17 +41,26 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
     have, so that one record does not use up the cap.
     """
     reader, most = _with_codes(file, columns), _most_rows(file, columns)
-    total = 0
+    total, in_lists = 0, _rows_of_lists(file, columns)
     for group in range(file.file.metadata.num_row_groups):
         words = 0
         sixteenth = file.file.metadata.row_group(group).num_rows // 16  # each batch comes with a copy of the words
-        for batch in _group(file, reader, group, columns, min(most, max(_ROWS_A_BATCH, sixteenth))):
+        size = min(most, max(_ROWS_A_BATCH, sixteenth), in_lists.get(group, _MOST_ROWS))
+        for batch in _group(file, reader, group, columns, size):
             weights = [_weight(column) for column in batch.columns]
             total += sum(cells for cells, _ in weights)
             words = max(words, sum(known for _, known in weights))  # a batch comes with the words of those before
             file.content.check_size(total + words)
             yield batch
         total += words
+
+
+def most_cells(kind: Any) -> int:
+    """The most cells of a list that are read where no record may be refused: as many as a line of text has room for."""
+    width = 8 * _CELL_BYTES
+    with suppress(ValueError):  # text, which comes as codes, has no one width
+        width = max(width, kind.bit_width)
+    return 8 * lines.LONGEST // width
 
 
 def coded_table(file: Opened, columns: list[str] | None = None) -> Any:
@@ -107,6 +118,23 @@ def _most_rows(file: Opened, columns: list[str]) -> int:
     return max(1, min(most, 8 * room // max(1, bits)))
 
 
+def _rows_of_lists(file: Opened, columns: list[str]) -> dict[int, int]:
+    """By row group, the most rows of lists for a batch, by how many cells the footer says there are to a row.
+
+    There are no more batches than the cells of the group take room for, whichever of its rows has how many of them.
+    """
+    if not _nested(file, columns):
+        return {}
+    with suppress(ValueError):  # a footer that does not say so is not held to it
+        n_cells = map(sum, parquet_cells.n_values(file, columns))
+        n_rows = [file.file.metadata.row_group(at).num_rows for at in range(file.file.metadata.num_row_groups)]
+        return {
+            at: max(1, rows * _BYTES_OF_LISTS // max(1, _CELL_BYTES * cells))
+            for at, (rows, cells) in enumerate(zip(n_rows, n_cells, strict=True))
+        }
+    return {}
+
+
 def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, size: int) -> Iterator[Any]:
     """The rows of a row group; where there cannot be codes, or no more of them, the rest as it is."""
     done = 0
@@ -121,8 +149,7 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
             raise
     else:
         return
-    for batch in _as_it_is(file, group, columns, done):
-        yield _only(batch, columns)
+    yield from _as_it_is(file, group, columns, done)
 
 
 def _only(batch: Any, columns: list[str] | None) -> Any:
@@ -140,16 +167,30 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
     claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
     held, n_bytes = [], 0
-    for batch in file.file.iter_batches(size, row_groups=[group], columns=columns):
+    for batch in file.decoded.iter_batches(size, row_groups=[group], columns=columns):
         before = min(done, batch.num_rows)
         done -= before
-        held.append(batch.slice(before))
+        held.append(_typed(_only(batch, columns).slice(before), file.schema))
         n_bytes += held[-1].nbytes
         if n_bytes > _BYTES_TOGETHER or len(held) >= _BATCHES_TOGETHER:
             yield from _together(held)
             held, n_bytes = [], 0
     if held:
         yield from _together(held)
+
+
+def _typed(batch: Any, schema: Any) -> Any:
+    """A batch with the types that the schema says, but for text, lists, and codes: two row groups may be read two ways,
+    and a time in seconds is to be that number in both.
+    """
+    columns = [_cast(column, schema.field(name).type) for name, column in zip(batch.schema.names, batch, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_left = pa.types.is_nested(kind) or _is_text(column.type)
+    return column if is_left or column.type == kind else column.cast(kind)
 
 
 def _together(batches: list[Any]) -> list[Any]:
@@ -162,8 +203,8 @@ def _weight(column: Any) -> tuple[int, int]:
     if pa.types.is_nested(column.type):
         cells = pc.list_flatten(column)
         held, words = _weight(cells)
-        lists = pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), max(1, held // max(1, len(cells))))
-        return _sum_of(lists), words
+        width = max(_CELL_BYTES, held // max(1, len(cells)))
+        return _sum_of(pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), width)), words
     if pa.types.is_dictionary(column.type):
         words = column.dictionary
         return column.indices.nbytes, _sum_of(pc.binary_length(words)) + _WORD_BYTES * len(words)

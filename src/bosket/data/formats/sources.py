@@ -13,6 +13,7 @@ import contextlib
 import gzip
 import os
 import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -113,15 +114,43 @@ class Content:
         """All of the contents."""
         return b"".join(self.blocks())
 
-    def random_access(self) -> Any:
-        """The contents as an Arrow file in which one can jump about; held in memory where the file cannot be."""
+    def random_access(self, *, is_strict: bool = True) -> Any:
+        """The contents as an Arrow file in which one can jump about.
+
+        Where the file itself cannot be, they are held in memory, and counted.  Unless ``is_strict``, they are kept in
+        a temporary file without a name instead, and not counted: a long word of one record would count for all its
+        bytes.  Packed contents are refused then, by the name of the file: nothing else bounds what they unpack to.
+        """
         if self.handle is None and not self.is_packed:
             status = self._guarded(self.path.stat)
             if stat.S_ISREG(status.st_mode):
                 if not status.st_size:
                     raise self.source.error("is empty")
                 return self._guarded(lambda: pa.OSFile(str(self.path)))
-        return pa.BufferReader(self.load())
+        if is_strict:
+            return pa.BufferReader(self.load())
+        if self.is_packed:
+            raise self.source.error(
+                "must be a Parquet file that is not packed once more, where no record may be refused",
+                hint="Unpack it with gunzip. Parquet files are compressed within.",
+            )
+        return pa.PythonFile(self._guarded(self._copied), "r")
+
+    def _copied(self) -> IO[bytes]:
+        """A temporary file of the contents, which is gone once it is closed."""
+        file = tempfile.TemporaryFile()  # noqa: SIM115  # whoever reads it closes it
+        try:
+            for block in self.blocks(is_strict=False):
+                file.write(block)
+            is_empty = not file.tell()
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        if is_empty:
+            file.close()
+            raise self.source.error("is empty")
+        return file
 
     def check_size(self, n_bytes: int) -> None:
         """Refuse contents beyond the cap."""

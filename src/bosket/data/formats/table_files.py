@@ -141,13 +141,14 @@ def _read_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomai
 
 
 def _read_declared_parquet(content: Content, choices: Choices) -> tuple[Codes, TableDomain]:
-    with opened(content, what="a table", is_claim_held=False) as file:
-        stored = (file.schema.metadata or {}).get(TABLE_KEY)
-        names = tuple(file.schema.names)
-    domain = None if stored is None else _domain(stored)
-    if stored is not None and (domain is None or domain.names != names):
-        raise content.source.error(_OTHER_DOMAIN)
-    return declared_tables.read_parquet(content, choices, domain)
+    def domain_in(schema: Any) -> TableDomain | None:
+        stored = (schema.metadata or {}).get(TABLE_KEY)
+        domain = None if stored is None else _domain(stored)
+        if stored is not None and (domain is None or domain.names != tuple(schema.names)):
+            raise content.source.error(_OTHER_DOMAIN)
+        return domain
+
+    return declared_tables.read_parquet(content, choices, domain_in)
 
 
 def _domain(stored: bytes) -> TableDomain | None:

@@ -135,7 +135,8 @@ class Table:
         """Read a ``.csv`` or ``.parquet`` file, each also with ``.gz``; the options are those of ``from_frame``.
 
         A CSV file starts with a header.  Its cells are text without the blanks around it, numbers too unless they are
-        put into bins; errors give the line.  A Parquet file that ``write`` wrote has its domain with it.
+        put into bins; errors give the line.  A Parquet file that ``write`` wrote has its domain with it; one that is
+        packed once more (``.parquet.gz``) is refused with ``unknown``, under which one record must not use up the cap.
 
         ``max_bytes`` is the most that a file may hold once it is decompressed (8 GiB unless given; None for no cap).
         """
