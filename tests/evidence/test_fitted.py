@@ -138,6 +138,55 @@ def test_a_few_forged_answers_are_told_of() -> None:
     assert not bk.estimate(honest, pair).caution[0]
 
 
+def about_two(numbers: list[int]) -> bk.Reports:
+    """Answers to one question about two yes/no attributes."""
+    domain = bk.TableDomain([bk.Attribute(name, ["0", "1"]) for name in "ab"])
+    plan = bk.Plan(domain, bk.Ask([["a", "b"]], 19))
+    answers = np.repeat(np.arange(4, dtype=np.int32), numbers)
+    return bk.Reports(plan, Batch({"question": np.zeros_like(answers), "answer": answers}), randomness="simulation")
+
+
+BEFORE, AFTER = [5182, 4818, 4818, 5182], [5183, 4817, 4818, 5182]  # one of 20 000 people answers otherwise
+
+
+def test_one_report_that_changes_the_order_is_told_of() -> None:
+    """By 0.0105: at this place the law without effects and that of pairs are equally likely."""
+    one, other = (bk.estimate(about_two(numbers), [{"a=1", "b=1"}]) for numbers in (BEFORE, AFTER))
+    assert abs(one.value[0] - other.value[0]) > 0.01
+    assert one.caution[0]
+    assert other.caution[0], "the law that was left lies outside the interval"
+    assert "without a law (model=None): a law may jump" in str(about_two(AFTER).plan.guarantee)
+    frame = bk.mine(about_two(AFTER), 0.1).to_frame()
+    assert frame["caution"][[itemset == {"a=1", "b=1"} for itemset in frame["itemsets"]]].all()
+    far = bk.estimate(about_two([5300, 4700, 4700, 5300]), [{"a=1", "b=1"}])
+    assert not far.caution[0], "where one law is far more likely nothing is marked"
+
+
+def test_rivals_of_blocks_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.evidence.fitted.CLOSE", 1e9)
+    table = a_table(40_000)
+    whole = evidence_of(reports_of(table, bk.Design.pairs(SIX)))
+    monkeypatch.setattr("bosket.evidence.fitted.MOST_CELLS", 100)
+    monkeypatch.setattr("bosket.evidence.fitted.BLOCK_CELLS", 40)
+    for evidence in (whole, evidence_of(reports_of(table, bk.Design.pairs(SIX)))):
+        assert isinstance(evidence, FittedEvidence)
+        law = evidence.law((0, 1))
+        assert len(law.rivals) == 2
+        for rival in law.rivals:
+            np.testing.assert_allclose(law.share_by(rival, (0, 1)).sum(), 1)
+        own = law.share_by(law.fit.law, (0, 1))
+        np.testing.assert_allclose(own, law.margin((0, 1)).share, atol=1e-12)
+        pairs = np.array(list(combinations(range(len(SIX)), 2)), np.int32)
+        pairs = pairs[SIX.groups[pairs[:, 0]] < SIX.groups[pairs[:, 1]]]
+        assert evidence.family(pairs).doubtful.mean() > 0.2, "a law by which all records are alike is far from many"
+
+
+def test_without_a_law_the_stated_bound_holds_where_the_order_changes() -> None:
+    one, other = (bk.estimate(about_two(numbers), [{"a=1", "b=1"}], model=None) for numbers in (BEFORE, AFTER))
+    stated = bk.audit.poisoning(about_two(BEFORE), fraction=1 / 20_000, sizes=[2])["shift"][0]
+    assert abs(one.value[0] - other.value[0]) <= stated * (1 + 1e-9)
+
+
 def test_pairs_that_nobody_was_asked_about_are_left_out_and_named() -> None:
     reports = reports_of(a_table(), bk.Design([["a", "b"], ["b", "c"], ["d"]]))
     with pytest.raises(bk.SingularChannelError, match=r"a=1.*c=1"):

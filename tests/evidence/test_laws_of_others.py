@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 import bosket as bk
 from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of
 from bosket.mechanisms.payload import Batch
-from bosket.models.room import Room
+from bosket.models.room import Room, not_settled
 from tests.fuzz.budget import memory_within
 
 pytestmark = pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
@@ -72,6 +74,119 @@ def test_blocks_are_counted_as_they_are_made(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("bosket.evidence.fitted.MOST_BLOCKS", 30)
     with pytest.raises(bk.ParameterError, match="more than 30 laws"):
         evidence_of(reports, model="log-linear")
+
+
+def values(n: int, size: int) -> bk.TableDomain:
+    return bk.TableDomain([bk.Attribute(f"q{at}", list(range(size))) for at in range(n)])
+
+
+def test_laws_of_all_blocks_are_counted_before_the_first_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """12 attributes of 14 values, in 2 kB of JSON, have 220 laws: 100 GB and half an hour."""
+    reports = one_answer_each(bk.Design.pairs(domain := values(12, 14)), domain)
+    monkeypatch.setattr("bosket.evidence.fitted.fit", None)
+    with memory_within(200 << 20):
+        assert isinstance(evidence_of(reports), AnswersEvidence)
+        with pytest.raises(bk.ParameterError, match=r"laws of 220 blocks of attributes would keep 1.* GB"):
+            evidence_of(reports, model="log-linear")
+
+
+def test_what_is_stated_of_a_block_is_what_it_keeps() -> None:
+    """By tracemalloc: three attributes of 8 values, 511 coefficients of errors."""
+    reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)
+    evidence = evidence_of(reports)
+    assert isinstance(evidence, FittedEvidence)
+    one, other = evidence.blocks[:2]
+    evidence.law(one)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        evidence.law(other)
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    stated = 8 * max(room.kept for room in evidence._rooms[other])
+    assert 511**2 * 8 < kept < 1.2 * stated
+
+
+def test_margins_of_a_family_are_not_all_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of 35 triples of 8 values take 4 MB each; here one is held at a time, and every number is the same."""
+    reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)
+    rows = np.array([[8 * at for at in kind] for kind in combinations(range(7), 3)], np.int32)
+    expected = evidence_of(reports).family(rows)
+    before = expected.covariance([1, 3, 7]), expected.whole
+    monkeypatch.setattr("bosket.evidence.fitted._HELD", 1)
+    evidence = evidence_of(reports)
+    assert isinstance(evidence, FittedEvidence)
+    evidence.prepare(list(combinations(range(7), 3)))
+    tracemalloc.start()
+    try:
+        family = evidence.family(rows)
+        found = family.covariance([1, 3, 7]), family.whole
+        assert tracemalloc.get_traced_memory()[1] < 70 << 20
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(found[0], before[0], rtol=1e-9)
+    np.testing.assert_array_equal(found[1].value, before[1].value)
+    np.testing.assert_allclose(found[1].variance, before[1].variance, rtol=1e-9)
+    assert found[1].carried == before[1].carried
+
+
+@pytest.mark.parametrize("size", [160, 900, 1500])
+def test_blocks_of_too_many_cells_are_read_without_a_law(size: int) -> None:
+    """Four attributes asked by themselves: a block has millions of cells, or more coefficients than a law may have."""
+    reports = one_answer_each(bk.Design([[name] for name in values(4, size).names]), values(4, size))
+    assert isinstance(evidence_of(reports), AnswersEvidence)
+    assert len(bk.mine(reports, 0.5, max_size=1)) == 4
+    with pytest.raises(bk.ParameterError, match="more than 65536 cells"):
+        bk.mine(reports, 0.5, model="log-linear")
+
+
+def test_answers_about_pairs_have_no_law_without_interactions() -> None:
+    """Five attributes of 30 values: order 2 has 2610 coefficients and 27 000 cells, and order 1 takes lifts for 1."""
+    reports = one_answer_each(bk.Design.pairs(domain := values(5, 30)), domain)
+    assert isinstance(evidence_of(reports), AnswersEvidence)
+    with pytest.raises(bk.ParameterError, match="a law of 2610 coefficients"):
+        evidence_of(reports, model="log-linear")
+    assert isinstance(evidence_of(reports, model=bk.LogLinear(1)), FittedEvidence)
+
+
+def test_laws_of_more_attributes_than_blocks_have_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An itemset of four attributes that no block holds has a law of its own, or is left out."""
+    domain = values(7, 8)
+    reports = one_answer_each(bk.Design.of_size(domain, 4), domain)
+    evidence = evidence_of(reports, model=bk.LogLinear(2))
+    assert isinstance(evidence, FittedEvidence)
+    four = np.array([[0, 8, 16, 24]], np.int32)
+    monkeypatch.setattr("bosket.evidence.fitted.MOST_OF_ALL", 1)
+    assert not evidence.covers(four).any()
+    with pytest.raises(bk.SingularChannelError):
+        bk.estimate(evidence, [{"q0=0", "q1=0", "q2=0", "q3=0"}])
+    monkeypatch.undo()
+    n = len(evidence._rooms)
+    assert evidence.covers(four).all()
+    assert len(evidence._rooms) == n + 1
+
+
+@pytest.mark.parametrize("problem", [not_settled(), MemoryError("Unable to allocate 1.21 GiB")])
+def test_a_block_that_cannot_be_fitted_is_read_without_a_law(
+    problem: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Laws of blocks are fitted when they are asked for."""
+    reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)
+    assert isinstance(evidence_of(reports), FittedEvidence)
+
+    def failing(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr("bosket.evidence.fitted.fit", failing)
+    expected = bk.mine(reports, 0.5, model=None)
+    assert list(bk.mine(reports, 0.5)) == list(expected)
+    assert "model" not in bk.mine(reports, 0.5).about
+    found = bk.estimate(reports, [{"q0=0"}])
+    assert found.value.tolist() == bk.estimate(reports, [{"q0=0"}], model=None).value.tolist()
+    with pytest.raises(bk.ParameterError, match="The 'model' parameter must be None here"):
+        bk.mine(reports, 0.5, model="log-linear")
 
 
 def test_an_order_that_takes_too_much_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

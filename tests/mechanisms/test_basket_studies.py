@@ -179,6 +179,27 @@ def test_the_promise_of_phases_is_the_weakest_of_theirs() -> None:
     assert found.unit == plan.unit
 
 
+def test_a_few_who_forge_a_second_phase_are_told_of() -> None:
+    """400 of 100 400 answer in it, all of them as holding a pair that nobody holds."""
+    items = [f"i{k}" for k in range(20)]
+    people = bk.Baskets([["i0"]] * 60_000 + [["i1"]] * 40_000, items=items)
+    first = bk.Ask.baskets(people.domain, epsilon=3, expected_size=2)
+    answers = first.randomize(people, rng=bk.Seeded(1))
+    second = first.refine(answers, top=2)
+    assert second.candidates is not None
+    assert ("i0", "i1") in second.candidates
+    forged = second.randomize(bk.Baskets([["i0", "i1"]] * 400, items=items), rng=bk.Seeded(2))
+    evidence = bk.pool(answers, forged)
+    with pytest.warns(bk.InfluenceWarning, match="400 reports among 100400"):
+        bk.estimate(evidence, [{"i0", "i1"}])
+    with pytest.warns(bk.InfluenceWarning), pytest.warns(bk.NoiseWarning):
+        found = bk.mine(evidence, 0.01)
+    assert "400 reports among 100400" in found.about["influence"]
+    level = evidence.family(np.array([[2]], np.int32)).whole
+    assert level.carried.looked_at == 1
+    assert level.carried.number == 0, "100 000 people tell of an item that only the first phase asked about"
+
+
 def test_phases_that_do_not_follow_each_other_are_refused() -> None:
     people = planted(3_000, 1)
     first = bk.Ask.baskets(people.domain, epsilon=3, length=3)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bosket as bk
 from bosket.evidence import FittedEvidence, law_of_table
+from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.table_channels import told
 from bosket.models.answered import Likelihood
 from bosket.planning.questions import _Search
@@ -179,3 +181,40 @@ def test_many_small_questions_are_not_left_out_at_once() -> None:
         for name in domain.names
     }
     assert min(of.values()) > np.mean(list(of.values())) / 3
+
+
+def test_a_search_that_takes_too_much_is_refused_before_its_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps times the products of each; a law of 2610 coefficients took up to fourteen minutes."""
+    steps: list[int] = []
+    gain = _Search._gain
+
+    def counted(self: _Search, *args: Any) -> Any:
+        steps.append(args[0].size * args[0].shape[1])
+        return gain(self, *args)
+
+    monkeypatch.setattr(_Search, "_gain", counted)
+    evidence = law_of_table(a_table(5000))
+    search = _Search(evidence, is_known=False, gamma=19.0, people=5000, limit=0.05)
+    search.best()
+    n = search.basis.n_terms
+    assert 0 < sum(2 * one + 3 * n**3 for one in steps) <= search.work
+    steps.clear()
+    monkeypatch.setattr("bosket.planning.questions.MOST_WORK", search.work - 1)
+    with pytest.raises(bk.ParameterError, match="must be about fewer values") as caught:
+        bk.Design.optimal(a_table(5000), gamma=19, people=5000, min_support=0.05)
+    assert caught.value.value == n
+    assert not steps
+    search.basis.n_terms = 2610
+    assert search.work > 1 << 42, "what took fourteen minutes is refused"
+
+
+def test_a_tally_by_which_no_questions_can_be_compared_is_refused() -> None:
+    """Counts of 1 beside 2^40 make the matrix singular to the digits of doubles."""
+    domain = bk.TableDomain([bk.Attribute(name, [0, 1]) for name in "ab"])
+    plan = bk.Plan(domain, bk.Ask([["a", "b"]], 19))
+    answers = Batch({"question": np.zeros(4, np.int32), "answer": np.arange(4, dtype=np.int32)})
+    rows = plan.channel.payload.to_rows(answers)
+    tally = bk.Tally._made(plan, rows, np.array([1, 1, 2**40, 2**40]), "secure")
+    assert isinstance(plan.mechanism, bk.Ask)
+    with pytest.raises(bk.ParameterError, match="digits"):
+        plan.mechanism.design.refine(tally, people=1000, min_support=0.05)

@@ -42,6 +42,10 @@ def poisoning(study: Plan | Reports, *, fraction: float = 0.01, sizes: Iterable[
     for as many people per question as the plan expects, or, given reports, as there are; and ``up`` and ``down`` are
     ``shift``, since who leaves one question for another changes the ratio both ways.
 
+    All of it is for sums of weights, ``model=None``.  Answers to ``Ask`` are read through a law unless told otherwise,
+    and one report may decide between two laws that are about as likely: supports which the other law puts outside the
+    interval then come with a ``caution``.
+
     >>> import bosket as bk
     >>> plan = bk.Plan(bk.Domain(range(20)), bk.Flip(keep=0.6))
     >>> bk.audit.poisoning(plan, fraction=0.01)[["size", "low", "high", "shift"]].round(2).values.tolist()[-1]

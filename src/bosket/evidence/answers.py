@@ -33,7 +33,7 @@ from bosket.counting.table import members
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.carried import NONE_LOOKED_AT, Carried
 from bosket.evidence.concentration import Few, carried_in_lists
-from bosket.evidence.counts import MAX_COUNTS, too_many_answers
+from bosket.evidence.counts import MAX_COUNTS, max_hashes, too_many_answers
 from bosket.evidence.kept import Kept, Level, Truths
 from bosket.evidence.of import evidence_by, provenance_of
 from bosket.evidence.provenance import Provenance
@@ -323,5 +323,5 @@ def _of_answers(
     channel: AskChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
 ) -> AnswersEvidence:
     counts = reports.counts if isinstance(reports, Tally) else None
-    shown = shown_by(channel, reports.batch, counts)
+    shown = shown_by(channel, reports.batch, counts, items, max_hashes=max_hashes(max_counts))
     return AnswersEvidence(channel, shown, provenance=provenance_of(reports), max_counts=max_counts)

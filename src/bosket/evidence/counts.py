@@ -7,12 +7,21 @@ of every item, and 2^k of an itemset of k items, whatever it holds.
 from __future__ import annotations
 
 from bosket.errors import TooManyCandidatesError
+from bosket.mechanisms.questions.hashing import MOST_HASHES
 
 COUNTS_A_CANDIDATE = 10
 """Counts that ``max_candidates`` allows for, for each candidate."""
 
 MAX_COUNTS = 100_000_000
 """Counts that are kept at once, where no ``max_candidates`` is given: up to 4 GB while they are made."""
+
+
+_HASHES_A_COUNT = 1000
+
+
+def max_hashes(max_counts: int) -> int:
+    """How many hashes of reports may be computed where there may be so many counts."""
+    return max(MOST_HASHES, _HASHES_A_COUNT * max_counts)
 
 
 def too_many_counts(what: str, number: int, n_strata: int, limit: int, *, level: int) -> TooManyCandidatesError:

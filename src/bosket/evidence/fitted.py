@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -29,14 +29,14 @@ from bosket.evidence.concentration import carried_in_lists
 from bosket.evidence.counts import too_many_looks
 from bosket.evidence.kept import Kept, Level, Truths
 from bosket.models.features import Subset as Attributes
-from bosket.models.laws import FittedLaw, Margins
-from bosket.models.loglinear import Fit, Likelihood, LogLinear, fit
+from bosket.models.laws import FittedLaw, HeldMargins
+from bosket.models.loglinear import Answered, Fit, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard, alike_together
-from bosket.models.room import MOST_TERMS, n_terms, not_settled, too_large
+from bosket.models.room import MOST_KEPT, MOST_OF_ALL, MOST_TERMS, Room, n_terms, not_settled, too_large
 from bosket.models.weighed import FlippedBits
 from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
-from bosket.threads import apart, one_thread_of_blas, parallel_map
+from bosket.threads import apart, n_threads, one_thread_of_blas, parallel_map
 
 log = logging.getLogger(__name__)
 MOST_CELLS = 1 << 16
@@ -60,6 +60,9 @@ _ORDERS = (
 )
 MISFIT = 3.0
 """Standard errors between a law and the unbiased estimate, beyond which an itemset is marked."""
+CLOSE = 3.0
+"""Nats of score between the law and one of another order, up to which itemsets are marked that it puts elsewhere."""
+_ELSEWHERE = 1.96  # standard errors: outside the interval of 95%
 
 FAINT = 0.25
 """Standard error of the support of an item without a law, as a fraction, above which itemsets with it are marked: four
@@ -90,6 +93,8 @@ class FittedEvidence(Evidence):
         self.sizes = tuple(int(size) for size in domain.sizes)
         self._laws: dict[Attributes, FittedLaw] = {}
         self._fits: dict[Attributes, tuple[Fit, ...]] = {}
+        self._rooms: dict[Attributes, list[Room]] = {}
+        self._held = HeldMargins(_HELD)
         self._refuse_too_much()
         self.provenance = replace(unbiased.provenance, model=self._described())
 
@@ -127,6 +132,45 @@ class FittedEvidence(Evidence):
                 f"laws of {n_blocks} blocks of attributes are fitted to at most {_MOST_SEEN // n_blocks} questions, "
                 f"got {len(self.heard)}"
             )
+        self._make_room(self.blocks)
+
+    def _make_room(self, blocks: Iterable[Attributes]) -> None:
+        """Refuse laws for which there is no room, by themselves or beside all that there is room for already."""
+        new = {block: self._room_for(block) for block in blocks}
+        if new:
+            every = {**self._rooms, **new}
+            if len(every) > 1:
+                _refuse_too_many(list(every.values()))
+            self._rooms = every
+
+    def _room_for(self, block: Attributes) -> list[Room]:
+        """What laws of a block take, of each order that there is room for; refused where there is none."""
+        shape = tuple(self.sizes[at] for at in block)
+        if math.prod(shape) > MOST_CELLS:
+            raise too_large(f"a law of {len(block)} attributes would have more than {MOST_CELLS} cells")
+        asked, widths, n_chances = self._outlined(block)
+        if len(widths) * max(widths, default=0) > _MOST_LISTED:
+            raise too_large(f"a law of {len(widths)} questions, one of them of {max(widths)} answers, takes too much")
+        widest = max(min(3, max(map(len, asked), default=0)), 1)
+        orders = range(1, widest + 1) if self.model.order is None else [min(self.model.order, len(block))]
+        bounds = [MOST_TERMS, MOST_TERMS, MOST_TERMS if len(self.blocks) == 1 else _BLOCK_TERMS]
+        few = [order for order in orders if n_terms(shape, order) <= bounds[order - 1]]
+        if not few:
+            number = n_terms(shape, orders[0])
+            raise ParameterError(
+                f"The 'model' parameter must be None for a law of more than {bounds[orders[0] - 1]} coefficients, "
+                f"got {number}.",
+                parameter="model",
+                value=number,
+                hint="Merge values, or give a smaller order.",
+            )
+        rooms = [Room(shape, asked, sum(widths), order, n_chances) for order in few]
+        found = [one for one in rooms if one.is_enough]
+        least = min(2, orders[-1])  # a law without interactions is none of answers that tell of two attributes
+        if not any(one.order >= least for one in found):
+            terms, n = n_terms(shape, max(least, orders[0])), sum(widths)
+            raise too_large(f"a law of {terms} coefficients and {n} answers to {len(widths)} questions takes too much")
+        return found
 
     def law(self, attributes: Attributes) -> FittedLaw:
         """The law that speaks of these attributes."""
@@ -140,51 +184,51 @@ class FittedEvidence(Evidence):
     def prepare(self, kinds: Sequence[Attributes]) -> None:
         """Fit the laws that speak of these sets of attributes, on all cores."""
         blocks = sorted({self._block_of(kind) for kind in kinds} - self._laws.keys())
+        self._make_room(block for block in blocks if block not in self._rooms)
         with one_thread_of_blas():
-            for block, fits in zip(blocks, self._all_fitted(blocks), strict=True):
-                self._fits[block] = fits
-                best = max(fits, key=lambda one: one.score)
-                self._laws[block] = FittedLaw(block, best, self.n_records, hold=_HELD // len(self.blocks))
+            try:
+                found = self._all_fitted(blocks)
+            except MemoryError:
+                raise too_large("there is not enough memory for the laws of all blocks of attributes") from None
+        for block, (fits, law) in zip(blocks, found, strict=True):
+            self._fits[block], self._laws[block] = fits, law
 
-    def _all_fitted(self, blocks: Sequence[Attributes]) -> list[tuple[Fit, ...]]:
-        if len(blocks) != 1:
+    def _all_fitted(self, blocks: Sequence[Attributes]) -> list[tuple[tuple[Fit, ...], FittedLaw]]:
+        at_work = max((one.at_work for block in blocks for one in self._rooms[block]), default=0)
+        if len(blocks) != 1 and at_work * n_threads() <= MOST_KEPT:
             return parallel_map(self._fitted, blocks)
-        return [apart(lambda: self._fitted(blocks[0]))]  # a large law takes long, and Ctrl-C should not
+        return [apart(partial(self._fitted, block)) for block in blocks]  # one takes long, and Ctrl-C should not
 
-    def _fitted(self, block: Attributes) -> tuple[Fit, ...]:
-        parts = alike_together(part for one in self.heard if (part := one.seen_from(block)) is not None)
-        likelihood = Likelihood(tuple(self.sizes[at] for at in block), parts)
-        most = MOST_TERMS if len(self.blocks) == 1 else _BLOCK_TERMS
-        widest = max(min(3, likelihood.widest), 1)
-        orders = range(1, widest + 1) if self.model.order is None else [min(self.model.order, len(block))]
-        bounds = [MOST_TERMS, MOST_TERMS, most]
-        widths = [len(one.shown) for one in likelihood.answered]
-        if len(widths) * max(widths, default=0) > _MOST_LISTED:
-            raise too_large(f"a law of {len(widths)} questions, one of them of {max(widths)} answers, takes too much")
-        few = [order for order in orders if n_terms(likelihood.shape, order) <= bounds[order - 1]]
-        if not few:
-            number = n_terms(likelihood.shape, orders[0])
-            raise ParameterError(
-                f"The 'model' parameter must be None for a law of more than {bounds[orders[0] - 1]} coefficients, "
-                f"got {number}.",
-                parameter="model",
-                value=number,
-                hint="Merge values, or give a smaller order.",
-            )
-        found = [_told(likelihood, order) for order in few if likelihood.room(order).is_enough]
-        if not found:
-            terms, n = n_terms(likelihood.shape, few[0]), len(likelihood.shown)
-            raise too_large(f"a law of {terms} coefficients and {n} answers to {len(widths)} questions takes too much")
+    def _seen(self, block: Attributes) -> list[Answered]:
+        """The questions as ones about the attributes of a block."""
+        return alike_together(part for one in self.heard if (part := one.seen_from(block)) is not None)
+
+    def _outlined(self, block: Attributes) -> tuple[list[Attributes], list[int], int]:
+        """Of these questions the attributes and numbers of answers, and of reports of bits their chances, at most."""
+        if any(isinstance(one, FlippedBits) for one in self.heard):
+            n_cells, n_bits = math.prod(self.sizes[at] for at in block), sum(self.sizes[at] for at in block)
+            widths = [min(len(one.shown), 1 << min(n_bits, 62)) for one in self.heard]
+            return [tuple(range(len(block)))] * len(widths), widths, sum(widths) * n_cells
+        seen = self._seen(block)
+        return [one.attributes for one in seen], [len(one.shown) for one in seen], 0
+
+    def _fitted(self, block: Attributes) -> tuple[tuple[Fit, ...], FittedLaw]:
+        """The fits of all orders there is room for, and the law of the best; of many blocks no more than is needed."""
+        orders = [one.order for one in self._rooms[block]]
+        likelihood = Likelihood(tuple(self.sizes[at] for at in block), self._seen(block))
+        found = [_told(likelihood, order) for order in orders]
         if self.model.order is None:
             found.insert(0, _told(likelihood, 0))
         if not all(np.isfinite(one.law).all() and math.isfinite(one.score) for one in found):
             raise not_settled()
         best = max(found, key=lambda one: one.score)
-        best.errors  # noqa: B018  # made here, where several blocks are at work
+        hold = _HELD // len(self.blocks)
+        law = FittedLaw(block, best, self.n_records, hold=hold, held=self._held)  # with its errors, made here at once
+        law.rivals = tuple(one.law for one in found if one is not best and best.score - one.score < CLOSE)
         if len(self.blocks) == 1:
-            return tuple(found)
-        best.release()
-        return (best,)
+            return tuple(found), law
+        law.settle()
+        return (best,), law
 
     def _described(self) -> str:
         what = "log-linear law, coefficients normal about 0, scales learned from the answers"
@@ -213,13 +257,26 @@ class FittedEvidence(Evidence):
         for columns in combinations(range(size), min(2, size)):
             told = self.unbiased.covers(np.ascontiguousarray(itemsets[:, columns]))
             covered &= True if told is None else told
+        others: dict[Attributes, list[npt.NDArray[np.int64]]] = {}
         for kind, rows in _by_kind(self.domain, itemsets):
-            about = set(kind)
+            about = tuple(sorted(set(kind)))
             if len(about) < len(kind):
                 covered[rows] = True
-            elif len(self.blocks) > 1 and math.prod(self.sizes[at] for at in about) > self.most_cells:
-                covered[rows] = False
+            elif len(self.blocks) > 1 and covered[rows].any() and self._block_of(about) not in self._rooms:
+                others.setdefault(about, []).append(rows)
+        if others and not self._has_room_for(others):
+            covered[np.concatenate([rows for parts in others.values() for rows in parts])] = False
         return covered
+
+    def _has_room_for(self, kinds: Iterable[Attributes]) -> bool:
+        """Whether laws of more attributes than a block holds can be fitted beside those of the blocks."""
+        if any(math.prod(self.sizes[at] for at in kind) > self.most_cells for kind in kinds):
+            return False
+        try:
+            self._make_room(kinds)
+        except ParameterError:
+            return False
+        return True
 
     def sees(self, size: int) -> bool:
         return size <= len(self.asked)
@@ -276,17 +333,22 @@ class FittedFamily(Family):
         if not self.rows.shape[1]:
             return result
         for alike in self._alike:
-            step = max(1, _AT_ONCE // (len(masks) * alike.law.basis.n_terms))
-            for start in range(0, len(alike.rows), step):
-                chosen = slice(start, start + step)
-                slopes = np.stack([alike.slopes(mask, chosen) for mask in masks], axis=1)
-                errors = np.stack([alike.errors(mask, chosen) for mask in masks], axis=1)
-                result[alike.rows[chosen]] = self.n_records**2 * (errors @ slopes.transpose(0, 2, 1))
-            for i, one in enumerate(masks):
-                for j, other in enumerate(masks):
-                    if one and other:
-                        drawn = alike.share(one | other) - alike.share(one) * alike.share(other)
-                        result[alike.rows, i, j] += self.n_records * drawn
+            result[alike.rows] = self._covariance(alike, masks)
+        return result
+
+    def _covariance(self, alike: _Alike, masks: Sequence[int]) -> Floats:
+        result = np.zeros((len(alike.rows), len(masks), len(masks)))
+        step = max(1, _AT_ONCE // (len(masks) * alike.law.basis.n_terms))
+        for start in range(0, len(alike.rows), step):
+            chosen = slice(start, start + step)
+            both = [alike.slopes_and_errors(mask, chosen) for mask in masks]
+            slopes, errors = (np.stack([pair[which] for pair in both], axis=1) for which in (0, 1))
+            result[chosen] = self.n_records**2 * (errors @ slopes.transpose(0, 2, 1))
+        for i, one in enumerate(masks):
+            for j, other in enumerate(masks):
+                if one and other:
+                    drawn = alike.share(one | other) - alike.share(one) * alike.share(other)
+                    result[:, i, j] += self.n_records * drawn
         return result
 
     @cached_property
@@ -312,11 +374,16 @@ class FittedFamily(Family):
         n_looks = sum(alike.n_listed * len(alike.rows) for alike in self._alike)
         if n_looks > _MOST_LOOKS:
             raise too_many_looks(len(self.rows), n_looks, _MOST_LOOKS, level=self.rows.shape[1])
-        level = super().whole
-        found = Carried.together(part for alike in self._alike for part in self._carried(alike))
-        return replace(level, carried=found)
+        value, variance = np.empty(len(self.rows)), np.empty(len(self.rows))
+        carried: list[Carried] = []
+        with one_thread_of_blas():
+            for alike in self._alike:  # one after the other: margins are held that were made last
+                value[alike.rows] = self.n_records * alike.share(self.full)
+                variance[alike.rows] = self._covariance(alike, [self.full])[:, 0, 0]
+                carried += self._carried(alike)
+        nothing = np.empty((0, len(self.rows)), np.int64)
+        return Level(self.rows, value, variance, np.zeros(len(self.rows)), nothing, Carried.together(carried))
 
-    @one_thread_of_blas()
     def _carried(self, alike: _Alike) -> Iterator[Carried]:
         if len(set(alike.attributes)) < len(alike.attributes):
             return
@@ -330,7 +397,7 @@ class FittedFamily(Family):
         each_shows = np.repeat([one.per_shown for one in answered], sizes) ** -0.5
         step = max(1, _AT_ONCE // places.size)
         for start in range(0, len(alike.rows), step):
-            slopes = alike.slopes(self.full, slice(start, start + step))[:, : fitted.basis.n_terms]
+            slopes = alike.slopes_and_errors(self.full, slice(start, start + step))[0][:, : fitted.basis.n_terms]
             weights = self.n_records * np.abs(slopes @ fitted.pulls) * each_shows
             each = np.hstack([weights, np.zeros((len(weights), 1))])[:, places].reshape(-1, places.shape[1])
             firsts = np.arange(len(weights) + 1) * len(answered)
@@ -339,20 +406,31 @@ class FittedFamily(Family):
 
     @cached_property
     def doubtful(self) -> Truths:
-        """Itemsets that the unbiased estimates, where there are any, put elsewhere than the law does.
+        """Itemsets that the unbiased estimates, where there are any, or a law about as likely put elsewhere.
 
         And all that the law knows hardly anything of: all of a law without effects, whose errors are those about equal
         shares, from which a large support may be any number of them away; and those with an item that reports tell of
         with an error above ``FAINT``, so that effects which were found may be noise.
         """
-        marked = np.zeros(len(self.rows), bool)
+        marked = self._elsewhere.copy()
         for alike in self._alike:
-            marked[alike.rows] = alike.law.fit.order == 0
+            marked[alike.rows] |= alike.law.fit.order == 0
         marked |= self.evidence.faint[self.rows].any(axis=1)
         covered, unbiased = self._unbiased
         if unbiased is not None:
             apart = np.abs(unbiased.value - self.value(self.full)[covered])
             marked[covered] |= apart > MISFIT * unbiased.stderr
+        return marked
+
+    @cached_property
+    def _elsewhere(self) -> Truths:
+        """Itemsets that a law of another order, about as likely, puts outside the interval: a report may decide."""
+        marked = np.zeros(len(self.rows), bool)
+        for alike in self._alike if self.rows.shape[1] else ():
+            for share in alike.rival_shares(self.full):
+                variance = self._covariance(alike, [self.full])[:, 0, 0]
+                apart = self.n_records * np.abs(share - alike.share(self.full))
+                marked[alike.rows] |= apart > _ELSEWHERE * np.sqrt(np.maximum(variance, 0.0))
         return marked
 
 
@@ -364,10 +442,10 @@ class _Alike:
     attributes: Attributes
     rows: npt.NDArray[np.int64]
     values: npt.NDArray[np.int64]
-    found: dict[int, tuple[Margins, npt.NDArray[np.int64]] | None]
-    """By mask: the margin of its attributes, and the places of the itemsets' values in it."""
+    found: dict[int, tuple[Attributes, npt.NDArray[np.int64], Floats] | None]
+    """By mask: its attributes, the places of the itemsets' values in their margin, and shares of the itemsets."""
 
-    def _at(self, mask: int) -> tuple[Margins, npt.NDArray[np.int64]] | None:
+    def _at(self, mask: int) -> tuple[Attributes, npt.NDArray[np.int64], Floats] | None:
         """None for the empty set, and where two values of one attribute are asked for."""
         if mask not in self.found:
             columns = [column for column in range(len(self.attributes)) if mask >> column & 1]
@@ -378,7 +456,7 @@ class _Alike:
             else:
                 shape = tuple(self.law.shape[self.law.attributes.index(at)] for at in about)
                 place = np.ravel_multi_index(tuple(self.values[:, column] for column in columns), shape)
-                self.found[mask] = self.law.margin(about), place
+                self.found[mask] = about, place, self.law.margin(about).share[place]
         return self.found[mask]
 
     @property
@@ -389,20 +467,22 @@ class _Alike:
 
     def share(self, mask: int) -> Floats:
         at = self._at(mask)
-        return np.full(len(self.rows), float(mask == 0)) if at is None else at[0].share[at[1]]
+        return np.full(len(self.rows), float(mask == 0)) if at is None else at[2]
 
-    def slopes(self, mask: int, chosen: slice) -> Floats:
-        return self._rows(mask, chosen, "slopes")
-
-    def errors(self, mask: int, chosen: slice) -> Floats:
-        return self._rows(mask, chosen, "errors")
-
-    def _rows(self, mask: int, chosen: slice, which: str) -> Floats:
+    def rival_shares(self, mask: int) -> list[Floats]:
+        """What laws of another order say, where there are any that are about as likely."""
         at = self._at(mask)
         if at is None:
-            return np.zeros((len(self.rows[chosen]), self.law.basis.n_terms))
-        found: Floats = getattr(at[0], which)[at[1][chosen]]
-        return found
+            return []
+        return [self.law.share_by(law, at[0])[at[1]] for law in self.law.rivals]
+
+    def slopes_and_errors(self, mask: int, chosen: slice) -> tuple[Floats, Floats]:
+        at = self._at(mask)
+        if at is None:
+            nothing = np.zeros((len(self.rows[chosen]), self.law.basis.n_terms))
+            return nothing, nothing
+        margins = self.law.margin(at[0])
+        return margins.slopes[at[1][chosen]], margins.errors[at[1][chosen]]
 
 
 def covering_blocks(attributes: Attributes, sizes: Sequence[int], most_cells: int) -> list[Attributes]:
@@ -436,6 +516,17 @@ def _block(wanted: set[Attributes], attributes: Attributes, sizes: Sequence[int]
         if not left:
             return tuple(sorted(block))
         block.append(max(left, key=lambda at: (gain(at), -at)))
+
+
+def _refuse_too_many(rooms: Sequence[Sequence[Room]]) -> None:
+    """All laws of blocks are kept, and every order of each is fitted."""
+    kept = sum(max(one.kept for one in orders) for orders in rooms)
+    work = sum(one.whole_work for orders in rooms for one in orders)
+    if kept > MOST_KEPT or work > MOST_OF_ALL:
+        raise too_large(
+            f"laws of {len(rooms)} blocks of attributes would keep {kept * 8 / 1e9:.1f} GB and take {work:.1e} "
+            f"multiplications, more than {MOST_KEPT * 8 / 1e9:.1f} GB or {MOST_OF_ALL:.1e}"
+        )
 
 
 def _too_many_attributes(attributes: Attributes) -> ParameterError:

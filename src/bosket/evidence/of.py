@@ -71,8 +71,10 @@ def evidence_of(
     """
     found, law = as_source(data), checked_model(model)
     if isinstance(found, Reports | Tally):
-        unbiased = evidence_by(found.channel, found, items, max_counts)
-        if law is None or (model == "auto" and not found.channel.read_together):
+        has_law = law is not None and (model != "auto" or found.channel.read_together)
+        together = has_law and found.channel.read_together  # then a law takes all that reports show
+        unbiased = evidence_by(found.channel, found, None if together else items, max_counts)
+        if law is None or not has_law:
             return unbiased
         return without_if_too_large(lambda: fitted_by(found.channel, found, unbiased, law), unbiased, model)
     if law is not None and model != "auto":

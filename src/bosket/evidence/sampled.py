@@ -17,7 +17,7 @@ S_(A u B) - S_A S_B / N.  That is exact where no basket is cut; where some are, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,12 +27,17 @@ import numpy.typing as npt
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.errors import DataError, PlanMismatchError, SingularChannelError
 from bosket.evidence.base import Evidence, Family, Observed
-from bosket.evidence.kept import Kept, Truths
+from bosket.evidence.carried import Carried
+from bosket.evidence.concentration import carried_in_lists
+from bosket.evidence.counts import MAX_COUNTS, max_hashes
+from bosket.evidence.kept import Kept, Level, Truths
 from bosket.evidence.of import evidence_by, provenance_of
 from bosket.evidence.provenance import Provenance, together
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
+from bosket.mechanisms.questions.hashing import KEYS_A_SECOND, MOST_HASHES
 from bosket.privacy import Accuracy
+from bosket.progress import Meter, Progress
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
 from bosket.tally import Tally
@@ -53,6 +58,8 @@ class Phase:
     """Whether baskets are cut to one item, which ranks items but does not tell their supports."""
     cuts: bool = True
     """Whether a basket may hold more keys than are kept of it."""
+    max_hashes: int = MOST_HASHES
+    """How many hashes one look may take."""
 
     @cached_property
     def n_records(self) -> int:
@@ -67,11 +74,11 @@ class Phase:
     def _counted(self) -> dict[int, int]:
         return {}
 
-    def shown(self, keys: npt.NDArray[np.int64]) -> Counts:
+    def shown(self, keys: npt.NDArray[np.int64], tell: Callable[[float], None] | None = None) -> Counts:
         """How many reports show each key; each is counted once and kept."""
         new = np.array(sorted({int(key) for key in keys} - self._counted.keys()), np.int64)
         if len(new):
-            found = self.channel.shown(self.batch, new[:, None], self.counts)
+            found = self.channel.shown(self.batch, new[:, None], self.counts, max_hashes=self.max_hashes, done=tell)
             self._counted.update(zip(new.tolist(), found.tolist(), strict=True))
         return np.array([self._counted[int(key)] for key in keys], np.int64)
 
@@ -144,6 +151,18 @@ class SampledEvidence(Evidence):
         for phase in filter(self._counts, self.phases):
             covered |= phase.channel.covers(itemsets)
         return covered
+
+    def supports(
+        self, itemsets: ItemsetRows, *, kept: Kept | None = None, on_progress: Progress | None = None
+    ) -> Level:
+        """Counted phase by phase, which is told: it takes a hash for every report and four of the itemsets."""
+        share, size = self._shares(itemsets), itemsets.shape[1]
+        for at, phase in enumerate(self.phases):
+            keys = phase.channel.keys(itemsets)[share[at] > 0]
+            meter = Meter(on_progress, size, "counting", 1.0, work=len(phase.batch) * len(keys) / KEYS_A_SECOND)
+            phase.shown(keys, meter)
+            meter.finish()
+        return self.family(itemsets).whole
 
     def told(self, itemsets: ItemsetRows) -> _Told:
         share = self._shares(itemsets)
@@ -245,6 +264,26 @@ class SampledFamily(Family):
         result: Floats = self.n_records * self._share(mask)
         return result
 
+    @cached_property
+    def whole(self) -> Level:
+        """With what a few reports carry: those of a phase that few people answered."""
+        if not self.full:
+            return super().whole
+        return replace(super().whole, carried=self._carried())
+
+    def _carried(self) -> Carried:
+        """A report of phase t counts N a_t / (n_t delta_t) times 1 - q_t where it shows the itemset, else q_t."""
+        told, n, n_phases = self.told(self.full), self.n_records, len(self.evidence.phases)
+        weights, counts = np.zeros((2, len(self.rows), n_phases, 2))
+        for at, phase in enumerate(self.evidence.phases):
+            q, asked = phase.channel.response.q, told.share[at] > 0
+            counts_for = n * told.share[at] / (phase.n_records * phase.channel.response.slope)
+            weights[:, at] = np.stack([(1 - q) * counts_for, q * counts_for], axis=1)
+            counts[:, at] = np.stack([told.shown[at], phase.n_records - told.shown[at]], axis=1) * asked[:, None]
+        firsts = np.arange(len(self.rows) + 1) * n_phases
+        few = carried_in_lists(firsts, weights.reshape(-1, 2), counts.reshape(-1, 2), n)
+        return few.summary(self.rows, n, lambda _: None)
+
     def covariance(self, masks: Sequence[int]) -> Floats:
         result = np.zeros((len(self.rows), len(masks), len(masks)))
         for i, one in enumerate(masks):
@@ -310,18 +349,19 @@ class SampledFamily(Family):
         return np.stack(every, axis=1)
 
 
-def phase_of(reports: Reports | Tally) -> Phase:
+def phase_of(reports: Reports | Tally, max_counts: int = MAX_COUNTS) -> Phase:
     """The reports of one plan."""
     channel = reports.channel
     assert isinstance(channel, BasketChannel)
     most = reports.plan.unit.max_size
     is_ranking = channel.response.length == 1 < channel.response.n_keys and most != 1
     cuts = channel.cuts(most)
-    return Phase(channel, reports.batch, reports.counts if isinstance(reports, Tally) else None, is_ranking, cuts)
+    counts = reports.counts if isinstance(reports, Tally) else None
+    return Phase(channel, reports.batch, counts, is_ranking, cuts, max_hashes(max_counts))
 
 
 @evidence_by.register(BasketChannel)
 def _of_baskets(
     channel: BasketChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
 ) -> SampledEvidence:
-    return SampledEvidence([phase_of(reports)], provenance=provenance_of(reports))
+    return SampledEvidence([phase_of(reports, max_counts)], provenance=provenance_of(reports))

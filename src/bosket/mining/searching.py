@@ -24,6 +24,7 @@ from bosket.mining.exact import exact_itemsets
 from bosket.mining.influence import warn_of
 from bosket.mining.noise import warn_of_noise
 from bosket.mining.result import FrequentItemsets
+from bosket.models.room import NoLawError
 from bosket.progress import LevelProgress, Progress
 from bosket.statistics.estimates import Estimates, Floats
 
@@ -92,13 +93,22 @@ def mine(
     )
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
-    looked_at = None if search.items is None else np.array(search.items, np.int32)
-    evidence = evidence_of(data, looked_at, max_counts=search.max_counts, model=model)
-    refuse_hopeless(evidence)
-    found = mine_evidence(evidence, search)
+    try:
+        found = _mine_reports(data, search, model)
+    except NoLawError:  # of a block that only a later size asked for
+        if model != "auto":
+            raise
+        found = _mine_reports(data, search, None)
     _tell_of_few(found)
     warn_of_noise(found)
     return found
+
+
+def _mine_reports(data: EvidenceSource, search: Search, model: Model) -> FrequentItemsets:
+    looked_at = None if search.items is None else np.array(search.items, np.int32)
+    evidence = evidence_of(data, looked_at, max_counts=search.max_counts, model=model)
+    refuse_hopeless(evidence)
+    return mine_evidence(evidence, search)
 
 
 def _tell_of_few(found: FrequentItemsets) -> None:
@@ -171,7 +181,12 @@ def estimate(
             value=largest,
         )
     items = np.array(sorted({item for itemset in wanted for item in itemset}), np.int32)
-    return _estimates(evidence_of(data, items, model=model), wanted, sampling)
+    try:
+        return _estimates(evidence_of(data, items, model=model), wanted, sampling)
+    except NoLawError:  # of a block that only these itemsets ask for
+        if model != "auto":
+            raise
+    return _estimates(evidence_of(data, items, model=None), wanted, sampling)
 
 
 def _estimates(evidence: Evidence, wanted: list[tuple[int, ...]], sampling: bool) -> Estimates:

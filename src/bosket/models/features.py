@@ -100,19 +100,19 @@ class Features:
             yield cells, self._at([of[at] for of, at in zip(of_values, values, strict=True)])
 
     def _at(self, factors: list[Floats]) -> Floats:
-        """The features of cells, of which ``factors`` has the contrasts, attribute by attribute."""
+        """The features of cells, of which ``factors`` has the contrasts, attribute by attribute.
+
+        In loops: a function in here that calls itself would hold all this until the garbage collector comes by.
+        """
         n = len(factors[0])
         found = np.empty((n, self.n_columns))
         made: dict[Subset, Floats] = {(): np.ones((n, 1))}
-
-        def product(subset: Subset) -> Floats:
-            if subset not in made:
-                shorter = product(subset[:-1])
-                made[subset] = (shorter[:, :, None] * factors[subset[-1]][:, None, :]).reshape(n, -1)
-            return made[subset]
-
         for subset, columns in self.columns.items():
-            found[:, columns] = product(subset)
+            for size in range(1, len(subset) + 1):
+                part = subset[:size]
+                if part not in made:
+                    made[part] = (made[part[:-1]][:, :, None] * factors[part[-1]][:, None, :]).reshape(n, -1)
+            found[:, columns] = made[subset]
         return found
 
     def weighted(self, coefficients: Floats) -> Floats:

@@ -44,18 +44,47 @@ class Margins:
         return self.slopes.nbytes * 2
 
 
+class HeldMargins:
+    """Margins that some laws made last, for the next question: up to a number of bytes, or one."""
+
+    def __init__(self, hold: int = 1 << 28) -> None:
+        self.hold = hold
+        self._found: OrderedDict[tuple[Subset, Subset], Margins] = OrderedDict()
+
+    def get(self, law: Subset, attributes: Subset) -> Margins | None:
+        found = self._found.get((law, attributes))
+        if found is not None:
+            self._found.move_to_end((law, attributes))
+        return found
+
+    def put(self, law: Subset, attributes: Subset, margins: Margins) -> None:
+        self._found[law, attributes] = margins
+        while len(self._found) > 1 and sum(one.n_bytes for one in self._found.values()) > self.hold:
+            self._found.popitem(last=False)
+
+
 class FittedLaw:
     """A fitted law of some attributes of a table; ``attributes`` are their numbers in the table, rising."""
 
-    def __init__(self, attributes: Subset, fit: Fit, n_records: int, *, hold: int = 1 << 28) -> None:
-        """``hold`` bounds the bytes of margins that are kept for the next question."""
+    def __init__(
+        self, attributes: Subset, fit: Fit, n_records: int, *, hold: int = 1 << 28, held: HeldMargins | None = None
+    ) -> None:
+        """``hold`` bounds the bytes of margins that others are made of; ``held`` keeps those of several laws."""
         self.attributes = attributes
         self.fit = fit
         self.n_records = n_records
         self.hold = hold
+        self.held = HeldMargins(hold) if held is None else held
         self.shape = fit.basis.likelihood.shape
         self.basis = fit.errors.basis
-        self._margins: OrderedDict[Subset, Margins] = OrderedDict()
+        self.rivals: tuple[Floats, ...] = ()
+        """Laws of other orders that are about as likely, by cell."""
+
+    def settle(self) -> None:
+        """Make errors, and let go of what only they are made of, which is as large: one of many laws takes less."""
+        _ = self.errors
+        del self.__dict__["_moments"]
+        self.fit.release()
 
     @cached_property
     def _means(self) -> Floats:
@@ -84,15 +113,18 @@ class FittedLaw:
     def margin(self, attributes: Subset) -> Margins:
         """Of attributes by their numbers in the table, all of them attributes of the law."""
         places = tuple(self.attributes.index(at) for at in attributes)
-        if places in self._margins:
-            self._margins.move_to_end(places)
-            return self._margins[places]
+        known = self.held.get(self.attributes, attributes)
+        if known is not None:
+            return known
         share, slopes = self._raw(places)
         found = Margins(share, slopes, slopes @ self.errors)
-        self._margins[places] = found
-        while len(self._margins) > 1 and sum(one.n_bytes for one in self._margins.values()) > self.hold:
-            self._margins.popitem(last=False)
+        self.held.put(self.attributes, attributes, found)
         return found
+
+    def share_by(self, law: Floats, attributes: Subset) -> Floats:
+        """What a law of the same cells says of every combination of values of these attributes."""
+        kept = {self.attributes.index(at) for at in attributes}
+        return summed_over(law.reshape(self.shape), (at for at in range(len(self.shape)) if at not in kept)).ravel()
 
     def _raw(self, places: Subset) -> tuple[Floats, Floats]:
         n = self.basis.n_terms

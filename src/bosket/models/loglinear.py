@@ -41,7 +41,7 @@ from bosket.checks import check_integer
 from bosket.models.answered import Answered as Answered
 from bosket.models.answered import Likelihood as Likelihood
 from bosket.models.features import Features, Subset, contrasts, products, summed_over
-from bosket.models.room import MOST_TERMS, n_terms, not_settled
+from bosket.models.room import not_settled
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
 
@@ -223,9 +223,10 @@ class Fit:
         return result
 
     def release(self) -> None:
-        """Let go of what would be made again: features, cell by cell."""
+        """Let go of what would be made again: features, cell by cell, and the covariance of coefficients."""
         self.basis.features.release()
         self.errors.basis.features.release()
+        del self.__dict__["errors"]
 
 
 @dataclass(frozen=True)
@@ -328,10 +329,8 @@ def _errors(fitted: Fit) -> CoefficientErrors:
     for.  Where no question is about as many attributes, they have ``_WEAKER`` times the scale of the size before.
     """
     inner = fitted.basis
-    n_attributes = len(inner.likelihood.shape)
-    is_wider = inner.order < min(3, n_attributes) and n_terms(inner.likelihood.shape, inner.order + 1) <= MOST_TERMS
-    is_wider = is_wider and inner.likelihood.room(inner.order + 1).is_enough
-    basis = FeatureBasis(inner.likelihood, inner.order + 1) if is_wider else inner
+    order = inner.likelihood.room(inner.order).of_errors.order
+    basis = FeatureBasis(inner.likelihood, order) if order > inner.order else inner
     c = np.zeros(basis.n_terms)
     c[: inner.n_terms] = fitted.coefficients
     around = _Around(basis, c)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.models.answered import Answered
 from bosket.models.features import Subset
+
+_FEW = 4  # attributes of a question, up to which what is seen from some of them is kept
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,27 @@ class Heard:
         Answers that these attributes cannot tell apart become one: answers and combinations of the kept values that
         share cells are joined.
         """
-        kept = [place for place, at in enumerate(self.attributes) if at in block]
+        kept = tuple(place for place, at in enumerate(self.attributes) if at in block)
         local = tuple(block.index(self.attributes[place]) for place in kept)
+        if len(self.attributes) > _FEW:
+            found = self._seen_by(kept)
+        else:
+            if kept not in self._seen:
+                self._seen[kept] = self._seen_by(kept)
+            found = self._seen[kept]
+        return None if found is None else replace(found, attributes=local)
+
+    @cached_property
+    def _seen(self) -> dict[Subset, Answered | None]:
+        """What was seen from some of few attributes: many blocks see the same."""
+        return {}
+
+    def _seen_by(self, kept: Subset) -> Answered | None:
+        """From the attributes at these places, by which it names them."""
         shown = self.shown.astype(float)
         hashed = (None, None) if self.people is None else (float(self.people), self.by_chance)
         if len(kept) == len(self.attributes):
-            return Answered(local, self.answers, shown, self.keep, np.full(len(shown), self.by_chance), *hashed)
+            return Answered(kept, self.answers, shown, self.keep, np.full(len(shown), self.by_chance), *hashed)
         if not kept:
             return None
         values = np.unravel_index(np.arange(math.prod(self.shape)), self.shape)
@@ -58,7 +76,7 @@ class Heard:
         of_cells, of_answers = joined
         number = np.bincount(of_answers).astype(float)
         together = np.bincount(of_answers, shown).astype(float)
-        return Answered(local, of_cells, together, self.keep, self.by_chance * number, *hashed)
+        return Answered(kept, of_cells, together, self.keep, self.by_chance * number, *hashed)
 
 
 def alike_together(parts: Iterable[Answered]) -> list[Answered]:

@@ -2,14 +2,14 @@
 
 Designs come from others too.  A few kilobytes name hundreds of questions of thousands of answers each, whose
 derivatives would take hundreds of gigabytes; so the order of a law is one that there is room for, and a law of any
-order is refused where there is none.
+order is refused where there is none.  Of many laws, what all of them take is added up before the first is fitted.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bosket.errors import ParameterError
 from bosket.models.features import Subset
@@ -17,13 +17,20 @@ from bosket.models.features import Subset
 MOST_TERMS = 3000
 """Coefficients of a law with interactions of three attributes."""
 MOST_NUMBERS = 1 << 26
-"""Derivatives: of all answers by all coefficients."""
+"""Derivatives by all coefficients: of all answers, and of all cells."""
 MOST_WORK = 1 << 36
 """Multiplications of one step of scoring: some seconds on one core."""
+MOST_KEPT = 3 << 27
+"""Numbers that many laws keep, all of them together: 3.2 GB."""
+MOST_OF_ALL = 1 << 42
+"""Multiplications of many laws, all steps of all of them together: some three minutes on one core."""
 FEW_PARTS = 4000
 """Questions times subsets of attributes, up to which derivatives are made one by one."""
 _MOST_SQUARES = 1 << 25  # numbers of all matrices from features to combinations
 _SUMMED = 8  # multiplications in the time that a number takes to be added up
+_TRIED = 4  # laws that are computed in one step: where it begins, and at a length or two
+_STEPS = 12  # of scoring, as fits take them
+_FACTORS = 6  # times n^3 that the errors of n coefficients take
 
 
 def n_terms(shape: tuple[int, ...], order: int) -> int:
@@ -71,8 +78,12 @@ class Room:
         subsets = sum(math.comb(len(self.shape), size) for size in range(1, self.order + 1))
         if len(self.asked) * subsets <= FEW_PARTS:
             return True
-        squares = sum(size**2 for size, whole in zip(self._sizes, self.at_once, strict=True) if not whole)
-        return squares > _MOST_SQUARES or self._of_moments > max(MOST_WORK, self._of_margins)
+        return self._squares > _MOST_SQUARES or self._of_moments > max(MOST_WORK, self._of_margins)
+
+    @property
+    def _squares(self) -> int:
+        """Numbers of the matrices from features to combinations."""
+        return sum(size**2 for size, whole in zip(self._sizes, self.at_once, strict=True) if not whole)
 
     @property
     def _of_moments(self) -> int:
@@ -96,18 +107,50 @@ class Room:
         terms = n_terms(self.shape, self.order)
         route = self._of_margins if self.by_margins else self._of_moments
         looks = 3 * _SUMMED * len(self.asked) * self._n_cells
+        laws = _TRIED * _SUMMED * self._n_cells * terms
         errors = self._n_cells * terms**2 // 16  # once, after a dozen steps and more
-        return (self.n_answers * terms + self.n_chances + terms**2) * terms + route + looks + errors
+        return (self.n_answers * terms + self.n_chances + terms**2) * terms + route + looks + laws + errors
 
     @property
     def is_enough(self) -> bool:
         """Whether a law of this order can be fitted in bounded memory and time, its coefficients aside."""
-        return n_terms(self.shape, self.order) * self.n_answers <= MOST_NUMBERS and self.work <= MOST_WORK
+        numbers = n_terms(self.shape, self.order) * max(self.n_answers, self._n_cells)
+        return numbers <= MOST_NUMBERS and self.work <= MOST_WORK
+
+    @property
+    def of_errors(self) -> Room:
+        """Of the law that errors are made by: it has interactions of one attribute more, where there is room."""
+        wider = replace(self, order=self.order + 1)
+        is_law = self.order < min(3, len(self.shape)) and n_terms(self.shape, wider.order) <= MOST_TERMS
+        return wider if is_law and wider.is_enough else self
+
+    @property
+    def whole_work(self) -> int:
+        """Multiplications of a fit and of its errors."""
+        n = n_terms(self.shape, self.of_errors.order)
+        return _STEPS * self.work + (_FACTORS * n + self._n_cells) * n**2
+
+    @property
+    def kept(self) -> int:
+        """Numbers that a fitted law keeps: errors, how far answers pull, chances of reports, matrices, and cells."""
+        n, terms = n_terms(self.shape, self.of_errors.order), n_terms(self.shape, self.order)
+        matrices = sum(0 if one.by_margins else one._squares for one in (self, self.of_errors))
+        return n**2 + (terms + 8) * self.n_answers + self.n_chances + matrices + 8 * self._n_cells
+
+    @property
+    def at_work(self) -> int:
+        """Numbers that are held while a law is fitted."""
+        n = n_terms(self.shape, self.of_errors.order)
+        return 5 * n**2 + n * self.n_answers * 2 + min(n * self._n_cells, 1 << 25) + self.n_chances
 
 
-def too_large(what: str) -> ParameterError:
+class NoLawError(ParameterError):
+    """A law that takes too much, or cannot be computed; where nobody asked for one, answers are read without."""
+
+
+def too_large(what: str) -> NoLawError:
     """The refusal of a law that takes too much."""
-    return ParameterError(
+    return NoLawError(
         f"The 'model' parameter must be None here: {what}.",
         parameter="model",
         value=None,
@@ -115,6 +158,6 @@ def too_large(what: str) -> ParameterError:
     )
 
 
-def not_settled() -> ParameterError:
+def not_settled() -> NoLawError:
     """The refusal of a law whose equations have no solution by doubles."""
     return too_large("a law fitted to these answers cannot be computed to the digits that numbers have")

@@ -49,6 +49,8 @@ _MORE_STEPS = 15
 _LEFT_OUT = 0.15  # share of all people whose questions are left out in one round, at most
 _LEAST_SHARE = 1e-3
 _UNITS = 100_000  # that shares are whole numbers of
+MOST_WORK = 1 << 42
+"""Multiplications of all steps of a search: two or three minutes on one core."""
 
 
 def refined_design(design: Design, reports: Reports | Tally, *, people: int, min_support: float) -> Design:
@@ -125,6 +127,24 @@ class _Search:
         if is_known:
             self.known = self.known + self._information(self.basis.likelihood)
         self.candidates = list(self._candidates())
+        self._refuse_too_much()
+
+    @property
+    def work(self) -> int:
+        """Multiplications of all steps, if none ends early: of n^3, with an inverse, and of answers times n^2."""
+        n, n_answers = self.basis.n_terms, sum(one.n_answers for one in self.candidates)
+        return (_STEPS + (_ROUNDS - 1) * _MORE_STEPS) * (3 * n + 2 * n_answers) * n**2
+
+    def _refuse_too_much(self) -> None:
+        if self.work > MOST_WORK:
+            raise ParameterError(
+                f"The 'pilot' parameter must be about fewer values: the best questions for a law of "
+                f"{self.basis.n_terms} coefficients take {self.work:.1e} multiplications to find, more than "
+                f"{MOST_WORK:.1e}.",
+                parameter="pilot",
+                value=self.basis.n_terms,
+                hint="Merge values, or take Design.pairs or Design.covering, which need no pilot.",
+            )
 
     def _information(self, likelihood: Likelihood) -> Floats:
         slopes = FeatureBasis(likelihood, self.basis.order).slopes(self.law.fit.law)
@@ -215,10 +235,24 @@ class _Search:
     ) -> Floats:
         """How fast the criterion falls with the share of each question: tr(F_q V B V)."""
         inverse = self.known + (slopes.T * (self.people * shares[of] * weight)) @ slopes
-        covariance = np.linalg.inv(inverse)
+        try:
+            covariance = np.linalg.inv(inverse)
+        except np.linalg.LinAlgError:
+            raise _not_computed() from None
         pull = covariance @ targets @ covariance
         gain = np.bincount(of, weight * np.einsum("ij,ij->i", slopes @ pull, slopes), len(shares))
+        if not np.isfinite(gain).all() or (gain @ shares) <= 0:
+            raise _not_computed()
         return gain.astype(float)
+
+
+def _not_computed() -> ParameterError:
+    return ParameterError(
+        "The 'pilot' parameter must be answers by which questions can be compared to the digits that numbers have.",
+        parameter="pilot",
+        value=None,
+        hint="Design.pairs and Design.covering need no pilot.",
+    )
 
 
 def _question(one: _Candidate, evidence: FittedEvidence) -> Question:

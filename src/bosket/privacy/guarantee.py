@@ -201,11 +201,14 @@ def _influence_lines(parts: tuple[Influence, ...]) -> list[str]:
     weights = ", ".join(rounded_up(part.largest) for part in parts)
     widths = ", ".join(rounded_up(part.width) for part in parts)
     at = "" if parts[-1].record_size is None else f" (worst at size {parts[-1].record_size})"
-    where = ", where as many are asked each question as planned" if any(part.is_ratio for part in parts) else ""
-    return [
+    lines = [
         f"  weight  one report counts for up to {weights} people in the support of {sizes}{at};",
-        f"  dishonest people, a fraction f of all, can move such a support by up to f times {widths}{where}",
+        f"  dishonest people, a fraction f of all, can move such a support by up to f times {widths}",
     ]
+    if any(part.is_ratio for part in parts):
+        lines[-1] += ", where as many are asked each question as planned"
+        lines.append("  and answers are read without a law (model=None): a law may jump where two are about as likely")
+    return lines
 
 
 def json_number(value: float) -> float | str:

@@ -164,7 +164,7 @@ class Items:
         return items
 
 
-class Pairs:
+class RecordItems:
     """Pairs of a record and an item as they are read, some at a time, in eight bytes each."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.rows import Csr, Items, Offsets, Pairs, Sizes, canonical, domain_of, from_pairs, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, domain_of, from_pairs, taken
 from bosket.data.domain import Domain, is_text
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns, is_sign
@@ -135,7 +135,7 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
     source, n_rows = content.source, 0
     at_record, at_item = long_columns(Columns(names, (), source), told.record, told.item)
     keys, labels = _Coder(), _Coder()
-    pairs = Pairs()
+    pairs = RecordItems()
 
     def check() -> None:
         n_labels = len(keys.index) + len(labels.index)

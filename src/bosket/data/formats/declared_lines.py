@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bosket.data.baskets.rows import Csr, Items, Offsets, Pairs, Sizes, canonical, from_pairs, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, from_pairs, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
@@ -196,7 +196,7 @@ def _long(
     """A row per record and item; a row without a record, or with cells too few or too many, says nothing."""
     record, item = long_columns(Columns(names, (), content.source), told.record, told.item)
     keys: dict[bytes, int] = {}
-    pairs, n_rows = Pairs(), 0
+    pairs, n_rows = RecordItems(), 0
     for block in blocks:
         rows = cells_of_lines(block, index, len(names))
         n_cells = np.diff(rows.starts)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.baskets.kernels import once_in_list
-from bosket.data.baskets.rows import Csr, Items, Offsets, Pairs, Sizes, canonical, from_pairs, frozen, taken
+from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, from_pairs, frozen, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
@@ -232,7 +232,7 @@ def _signs(kind: Any, source: Source) -> tuple[Any, Any, Any]:
 
 def _long(file: Opened, record: str, item: str, kind: Any, cells: _Cells) -> Csr:
     keys: dict[Hashable, int] = {}
-    pairs, before = Pairs(), 0
+    pairs, before = RecordItems(), 0
 
     def check() -> None:
         file.content.check_size(taken(n_records=before, n_items=before, n_labels=len(keys)))

@@ -8,7 +8,7 @@ answers of a bucket by hashing.  These numbers add over batches, and are all tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,15 +20,13 @@ from bosket.counting.base import Counts, ItemsetRows
 from bosket.errors import DataError
 from bosket.mechanisms.columns import Numbers, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
-from bosket.mechanisms.questions.hash_kernels import LANES, count_range
+from bosket.mechanisms.questions.hashing import MOST_HASHES, HashedReports, KeyNumbers, refuse_many_hashes
 from bosket.mechanisms.questions.telling import pieces
-from bosket.threads import parallel_map, slices
 
 if TYPE_CHECKING:
-    from bosket.mechanisms.questions.asked import Asked
     from bosket.mechanisms.questions.channel import AskChannel
 
-_HASHES = 1 << 22  # computed in one piece
+_MOST_SHOWN = 1 << 62  # answers that all reports of a question may show together
 
 
 @dataclass(frozen=True)
@@ -85,8 +83,19 @@ class Answers(Payload):
         return AnswerCounter(self.channel, shown_by(self.channel, batch))
 
 
-def shown_by(channel: AskChannel, batch: Batch, counts: Counts | None = None) -> Shown:
-    """What the reports of a batch show; ``counts`` says how often each came."""
+def shown_by(
+    channel: AskChannel,
+    batch: Batch,
+    counts: Counts | None = None,
+    items: npt.NDArray[np.int32] | None = None,
+    *,
+    max_hashes: int = MOST_HASHES,
+) -> Shown:
+    """What the reports of a batch show; ``counts`` says how often each came.
+
+    Of hashed questions, where ``items`` are given, only answers that stand for one of them are counted.  More hashes
+    than ``max_hashes`` are refused before the first.
+    """
     question = batch["question"]
     starts = channel.questionnaire.answer_starts
     hashed = channel.hashed[question]
@@ -95,13 +104,12 @@ def shown_by(channel: AskChannel, batch: Batch, counts: Counts | None = None) ->
     every = _added(place, None if counts is None else counts[plain], int(starts[-1]))
     numbers = [every[start:stop] for start, stop in pairwise(starts.tolist())]
     asked = _added(question, counts, len(channel.asked))
-    rows = np.flatnonzero(hashed)
-    if len(rows):
-        rows = rows[np.argsort(question[rows], kind="stable")]
-        which, first = np.unique(question[rows], return_index=True)
-        for at, part in zip(which.tolist(), np.split(rows, first[1:]), strict=True):
-            times = np.ones(len(part), np.int64) if counts is None else counts[part]
-            numbers[at][:] = _hashed(channel.asked[at], batch["seed"][part], batch["answer"][part], times)
+    _refuse_many_people(channel, asked)
+    told = list(_hashed(channel, batch, counts))
+    wanted = {at: _wanted(channel, at, items) for at, _ in told}
+    refuse_many_hashes(sum(reports.hashes(wanted[at]) for at, reports in told), max_hashes)
+    for at, reports in told:
+        numbers[at][wanted[at]] = reports.shown(wanted[at])
     return Shown(asked, numbers)
 
 
@@ -113,17 +121,38 @@ def _added(place: npt.NDArray[np.integer[Any]], counts: Counts | None, n: int) -
     return every
 
 
-def _hashed(one: Asked, seeds: npt.NDArray[np.uint64], values: npt.NDArray[np.int32], times: Counts) -> Counts:
-    """How many reports show each answer to a hashed question: those that tell its bucket."""
-    n_blocks = -(-one.n_answers // LANES)
-    found = np.zeros(LANES * n_blocks, np.int64)
+def _hashed(channel: AskChannel, batch: Batch, counts: Counts | None) -> Iterator[tuple[int, HashedReports]]:
+    """The reports of each hashed question, those that are alike together."""
+    question = batch["question"]
+    rows = np.flatnonzero(channel.hashed[question])
+    if not len(rows):
+        return
+    rows = rows[np.argsort(question[rows], kind="stable")]
+    which, first = np.unique(question[rows], return_index=True)
+    for at, part in zip(which.tolist(), np.split(rows, first[1:]), strict=True):
+        times = None if counts is None else counts[part]
+        n_buckets = channel.asked[at].told.n_values
+        yield at, HashedReports.of(batch["seed"][part], batch["answer"][part], times, n_buckets)
 
-    def piece(part: tuple[int, int]) -> None:
-        of_part = found[LANES * part[0] : LANES * part[1]]
-        count_range(seeds, values, times, one.told.n_values, part[0], part[1], of_part)
 
-    parallel_map(piece, list(slices(n_blocks, max(1, _HASHES // len(seeds)))))
-    return found[: one.n_answers]
+def _wanted(channel: AskChannel, at: int, items: npt.NDArray[np.int32] | None) -> KeyNumbers:
+    """The answers to a question that stand for one of these items, with others or alone; all unless items are given."""
+    one = channel.asked[at]
+    if items is None:
+        return np.arange(one.n_answers)
+    has = np.zeros(one.shape, bool)
+    for place, attribute in enumerate(one.attributes):
+        values = items[channel.domain.groups[items] == attribute] - channel.domain.offsets[attribute]
+        np.moveaxis(has, place, 0)[values] = True
+    return np.unique(one.answers[has.ravel()]).astype(np.int64)
+
+
+def _refuse_many_people(channel: AskChannel, asked: Counts) -> None:
+    """Numbers of answers shown are added up as whole numbers of 64 bits; tallies may claim any number of people."""
+    widths = np.array([one.n_answers if one.told.is_hashed else 1 for one in channel.asked])
+    limit = _MOST_SHOWN // widths
+    if (asked > limit).any():
+        raise DataError(f"Reports of a hashed question must be at most {int(limit[asked > limit][0])}.")
 
 
 class AnswerCounter:

@@ -20,18 +20,13 @@ from bosket.errors import DataError
 from bosket.mechanisms.base import Cells, Channel, Floats
 from bosket.mechanisms.columns import PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
-from bosket.mechanisms.questions.hash_kernels import LANES, count_range, count_sets
+from bosket.mechanisms.questions.hashing import MOST_HASHES, Done, HashedReports, KeyNumbers, refuse_many_hashes
 from bosket.mechanisms.questions.responses import LocalHashing, Response, SubsetSelection
 from bosket.mechanisms.questions.sampled_kernels import sampled_block
 from bosket.mechanisms.questions.subset_kernels import subset_block
 from bosket.privacy import Accuracy, Influence
 from bosket.randomness import Randomness
-from bosket.threads import parallel_map, slices
 
-KeyNumbers = npt.NDArray[np.int64]
-"""Numbers of keys; -1 for an itemset that is none."""
-
-_BLOCKS = 256  # of four keys, counted in one piece
 _FEW = 64  # records, as on a person's own device, up to which time does not tell what a coin said
 
 
@@ -142,57 +137,38 @@ class BasketChannel(Channel):
         )  # fmt: skip
         return Batch({"seed": seed, "value": answer} if is_hashed else {"answer": answer})
 
-    def shown(self, batch: Batch, sets: KeyNumbers, counts: Counts | None = None) -> Counts:
-        """How many reports show all keys of each row; ``counts`` says how often each report came."""
+    def shown(
+        self,
+        batch: Batch,
+        sets: KeyNumbers,
+        counts: Counts | None = None,
+        *,
+        max_hashes: int = MOST_HASHES,
+        done: Done | None = None,
+    ) -> Counts:
+        """How many reports show all keys of each row; ``counts`` says how often each report came.
+
+        More hashes than ``max_hashes`` are refused before the first.
+        """
+        told = self.response
+        if isinstance(told, LocalHashing):
+            hashed = HashedReports.of(batch["seed"], batch["value"], counts, told.n_values)
+            if sets.shape[1] == 1:
+                refuse_many_hashes(hashed.hashes(sets[:, 0]), max_hashes)
+                return hashed.shown(sets[:, 0], done)
+            refuse_many_hashes(len(hashed) * sets.size, max_hashes, level=sets.shape[1])
+            return hashed.showing_all(sets, done)
         times = np.ones(len(batch), np.int64) if counts is None else counts
-        if isinstance(self.response, LocalHashing):
-            return self._by_hashes(batch, sets, times)
         found = np.zeros(len(sets), np.int64)
-        if isinstance(self.response, SubsetSelection):
+        if isinstance(told, SubsetSelection):
             words = batch["subset"]
             for row, keys in enumerate(sets.tolist()):
                 has = [(words[:, key >> 6] >> np.uint64(key & 63) & np.uint64(1)).astype(np.int64) for key in keys]
                 found[row] = int(np.multiply.reduce(has) @ times)
         elif sets.shape[1] == 1:  # an answer shows one key
-            numbers = np.zeros(self.response.n_values, np.int64)
+            numbers = np.zeros(told.n_values, np.int64)
             np.add.at(numbers, batch["answer"], times)
             found[:] = numbers[sets[:, 0]]
-        return found
-
-    def _by_hashes(self, batch: Batch, sets: KeyNumbers, times: Counts) -> Counts:
-        told = self.response
-        if sets.shape[1] == 1 and len(sets) > told.n_keys // LANES:
-            every: Counts = self._of_every_key(batch, times)[sets[:, 0]]
-            return every
-        found = np.zeros(len(sets), np.int64)
-        parallel_map(
-            lambda part: count_sets(
-                batch["seed"],
-                batch["value"],
-                times,
-                told.n_values,
-                sets[part[0] : part[1]],
-                found[part[0] : part[1]],
-            ),
-            list(slices(len(sets), _BLOCKS)),
-        )
-        return found
-
-    def _of_every_key(self, batch: Batch, times: Counts) -> Counts:
-        n_blocks = -(-self.response.n_keys // LANES)
-        found = np.zeros(LANES * n_blocks, np.int64)
-        parallel_map(
-            lambda part: count_range(
-                batch["seed"],
-                batch["value"],
-                times,
-                self.response.n_values,
-                part[0],
-                part[1],
-                found[LANES * part[0] : LANES * part[1]],
-            ),
-            list(slices(n_blocks, _BLOCKS)),
-        )
         return found
 
     def shares(self, batch: Batch, keys: KeyNumbers, counts: Counts | None = None) -> Floats:

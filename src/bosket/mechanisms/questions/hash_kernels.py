@@ -68,10 +68,11 @@ def bucket_of(seed: Any, key: Any, buckets: Any) -> Any:
 
 
 @compiled
-def count_range(seeds: Any, values: Any, counts: Any, buckets: int, start: int, stop: int, found: Any) -> None:
-    """found[i - 4 start] = how many reports have the bucket of key i as their value, for keys 4 start to 4 stop."""
+def count_blocks(seeds: Any, values: Any, counts: Any, buckets: int, blocks: Any, found: Any) -> None:
+    """found[j, i] += how many reports have the bucket of key 4 blocks[j] + i as their value."""
     mask = np.uint64(buckets - 1)
-    for block in range(start, stop):
+    for row in range(blocks.size):
+        block = blocks[row]
         first = second = third = fourth = np.int64(0)
         for report in range(seeds.size):
             word = siphash(seeds[report], block)
@@ -81,13 +82,15 @@ def count_range(seeds: Any, values: Any, counts: Any, buckets: int, start: int, 
             second += number * np.int64(((word >> np.uint64(16)) & mask) == value)
             third += number * np.int64(((word >> np.uint64(32)) & mask) == value)
             fourth += number * np.int64(((word >> np.uint64(48)) & mask) == value)
-        at = 4 * (block - start)
-        found[at], found[at + 1], found[at + 2], found[at + 3] = first, second, third, fourth
+        found[row, 0] += first
+        found[row, 1] += second
+        found[row, 2] += third
+        found[row, 3] += fourth
 
 
 @compiled
 def count_sets(seeds: Any, values: Any, counts: Any, buckets: int, sets: Any, found: Any) -> None:
-    """found[j] = how many reports have the bucket of every key in row j of ``sets`` as their value."""
+    """found[j] += how many reports have the bucket of every key in row j of ``sets`` as their value."""
     for row in range(sets.shape[0]):
         total = np.int64(0)
         for report in range(seeds.size):
@@ -95,4 +98,4 @@ def count_sets(seeds: Any, values: Any, counts: Any, buckets: int, sets: Any, fo
             for place in range(sets.shape[1]):
                 shows &= bucket_of(seeds[report], sets[row, place], buckets) == values[report]
             total += counts[report] * np.int64(shows)
-        found[row] = total
+        found[row] += total
