@@ -44,7 +44,7 @@ def frequent(result: Sieved, least: float = 0.5) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize(("bounding", "law"), KINDS)
 def test_without_noise_it_is_exact_mining(baskets: Baskets, bounding: Bounding, law: NoiseLaw) -> None:
     """All itemsets that lie clear of the limit by the width of the grid are found, and no others."""
-    result = sieved(baskets, bounding, Composition(1e9, law), 0.05, spread=0.01, spread_of_items=0.01)
+    result = sieved(baskets, bounding, Composition(1e9, law), 0.05, spread=0.01)
     exact = bk.mine(baskets, 0.03).to_frame()
     supports = {
         tuple(sorted(itemset)): value for itemset, value in zip(exact["itemsets"], exact["support"], strict=True)

@@ -37,14 +37,14 @@ _LEAST_SHARE = 0.02
 RATIOS = np.concatenate([[1e-6], np.geomspace(2e-3, 1.0, 60)])
 """Supports over the smallest support of a subset."""
 
-Places = npt.NDArray[np.int64]
+LevelPlaces = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)
 class Values:
     """What one round measured of itemsets of one size."""
 
-    places: Places
+    places: LevelPlaces
     """Of the itemsets in their level."""
     values: Floats
     """Noisy sums, in records."""
@@ -92,13 +92,13 @@ class Believer:
     limit: float
     n_records: float
 
-    def update(self, levels: list[Level], *, spread: float | None = None) -> None:
+    def update(self, levels: list[Level]) -> None:
         """Posteriors of all levels, smallest itemsets first: the means of subsets are what supports are ratios to."""
         below: Level | None = None
         for level in levels:
             level.grid = self._grid(level, below)
             level.limit = self.limit
-            self._fit(level, self.spread if spread is None else spread)
+            self._fit(level)
             below = level
 
     def _grid(self, level: Level, below: Level | None) -> Floats:
@@ -107,8 +107,8 @@ class Believer:
             return np.broadcast_to(np.concatenate([[0.0], counts]), (len(level.rows), 121))
         return np.asarray(smallest_subset(level.rows, below.rows, below.mean, self.limit / 2)[:, None] * RATIOS)
 
-    def _fit(self, level: Level, spread: float) -> None:
-        fits = [self._likelihood(level, values, values.factor, spread) for values in level.rounds]
+    def _fit(self, level: Level) -> None:
+        fits = [self._likelihood(level, values, values.factor) for values in level.rounds]
         total = np.zeros(level.grid.shape)
         for values, fit in zip(level.rounds, fits, strict=True):
             total[values.places] += fit
@@ -118,15 +118,15 @@ class Believer:
             for at in free:
                 values = level.rounds[at]
                 others = total[values.places] - fits[at]
-                values.factor = self._best_factor(level, values, others, spread)
-                fits[at] = self._likelihood(level, values, values.factor, spread)
+                values.factor = self._best_factor(level, values, others)
+                fits[at] = self._likelihood(level, values, values.factor)
                 total[values.places] = others + fits[at]
             if not free:
                 break
             level.prior = _prior(total)
         level.posterior = _posterior(total, level.prior)
 
-    def _best_factor(self, level: Level, values: Values, others: Floats, spread: float) -> float:
+    def _best_factor(self, level: Level, values: Values, others: Floats) -> float:
         """The factor of the average share under which the values are likeliest, beside what other rounds say.
 
         By itemsets of which another round says something, a thousand of them at most.
@@ -138,7 +138,7 @@ class Believer:
         some = replace(values, places=values.places[told], values=values.values[told])
         best, chosen = -math.inf, 1.0
         for factor in _FACTORS:
-            whole = others[told] + self._likelihood(level, some, float(factor), spread)
+            whole = others[told] + self._likelihood(level, some, float(factor))
             highest = whole.max(axis=1, keepdims=True)
             likely = float((np.log(np.exp(whole - highest) @ level.prior) + highest[:, 0]).sum())
             likely -= 0.5 * (math.log(factor) / _FACTORS_DEVIATION) ** 2
@@ -146,13 +146,13 @@ class Believer:
                 best, chosen = likely, float(factor)
         return chosen
 
-    def _likelihood(self, level: Level, values: Values, factor: float, spread: float) -> Floats:
+    def _likelihood(self, level: Level, values: Values, factor: float) -> Floats:
         """The log-likelihood of each value under each support of the grid, the share integrated out."""
         average = min(1.0, values.share * factor)
         grid = level.grid[values.places]
         total = np.full(grid.shape, -np.inf)
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
-            share = min(1.0, max(_LEAST_SHARE, average + point * spread * (1 - average)))
+            share = min(1.0, max(_LEAST_SHARE, average + point * self.spread * (1 - average)))
             errors = (values.values[:, None] - share * grid) / values.scale
             np.logaddexp(total, self.bounding.log_density(errors) + math.log(weight), out=total)
         return total

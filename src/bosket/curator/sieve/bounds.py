@@ -21,8 +21,8 @@ from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
 from bosket.statistics.estimates import Floats
 
 _SINGLE = 8
-_CLEAR = 3.0  # standard deviations of the noise
-_FIRST, _FALLING = 0.8, 0.45
+_CLEAR = 2.5  # standard deviations of the noise
+_FIRST, _FALLING = 0.8, 0.55
 
 
 @dataclass(frozen=True)

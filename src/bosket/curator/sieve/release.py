@@ -13,6 +13,8 @@ from bosket.curator.rule_intervals import Ends
 from bosket.curator.sieve.selection import Announced, Chosen
 from bosket.statistics.estimates import Floats, normal_quantile
 
+_UNSURE = 0.1  # of an average share that is kept, as histograms tell it; an error that all itemsets of a round have
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SieveRelease(Release):
@@ -41,8 +43,8 @@ class SieveRelease(Release):
         support      posterior mean of the share of the records
         itemsets     frozenset of labels
         size         number of items
-        low, high    interval that has ``level`` of the posterior, as much of the rest on either side.  The number of
-                     records is taken as it was measured; its noise is small beside that of the sums
+        low, high    interval that has ``level`` of the posterior, as much of the rest on either side, and a tenth more
+                     at either end for an error that all have in common; docs/theory/sieve.md says how often they hold
         probability  how likely the itemset is frequent, by all that was measured
         noisy        noisy sums of bounded contributions over the share that itemsets keep on average: the average of
                      all rounds
@@ -71,7 +73,9 @@ class SieveRelease(Release):
 
     def _ends(self, tail: float) -> Ends:
         low, high = ([quantiles(part.grid, part.posterior, q) for part in self.chosen] for q in (tail, 1 - tail))
-        return Ends(joined(low) / self.number, np.minimum(joined(high) / self.number, 1.0))
+        return Ends(
+            joined(low) * (1 - _UNSURE) / self.number, np.minimum(joined(high) * (1 + _UNSURE) / self.number, 1.0)
+        )
 
 
 def quantiles(grid: Floats, posterior: Floats, q: float) -> Floats:

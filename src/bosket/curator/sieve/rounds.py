@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bosket.curator.noise import Composition
-from bosket.curator.sieve.beliefs import Believer, Level, Places, Values
+from bosket.curator.sieve.beliefs import Believer, Level, LevelPlaces, Values
 from bosket.curator.sieve.bounds import choose_bound, noisy_histogram
 from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding
 from bosket.curator.sieve.search import Search
@@ -69,12 +69,11 @@ class Sieve:
             _tell(on_progress, number, 0.0)
             if number == 1:
                 self._measure(levels, [np.arange(self.data.n_items)], ActiveItems(self.data), share, limit)
-                believer.update(levels, spread=settings.spread_of_items)
             else:
                 if number > 2:
                     _extend(levels, search, largest=number - 1 if number < len(settings.rounds) else settings.largest)
                 self._again(levels, share, limit)
-                believer.update(levels)
+            believer.update(levels)
             _tell(on_progress, number, 1.0)
         found, missed = search.candidates(levels, largest=settings.largest)
         missed += sum(float(part.probability.sum()) for part in found)
@@ -87,7 +86,9 @@ class Sieve:
         if rows:
             self._measure(levels, places, ActiveItemsets(self.data, rows), share, limit)
 
-    def _measure(self, levels: list[Level], places: list[Places], active: Active, share: float, limit: float) -> None:
+    def _measure(
+        self, levels: list[Level], places: list[LevelPlaces], active: Active, share: float, limit: float
+    ) -> None:
         """One round: a histogram, the bound that follows from it, and noisy sums, added to what is known."""
         whole, settings, bounding = self.granted.epsilon, self.settings, self.bounding
         histogram = noisy_histogram(
@@ -126,14 +127,14 @@ def _extend(levels: list[Level], search: Search, *, largest: int) -> None:
             levels[size - 1].rows = np.concatenate([levels[size - 1].rows, part.rows])
 
 
-def _undecided(level: Level, least: float) -> Places:
+def _undecided(level: Level, least: float) -> LevelPlaces:
     """The places of itemsets that may or may not be frequent, and of those that nothing is known of yet."""
     probability = level.probability
     known = np.flatnonzero((probability > least) & (probability < 1 - least))
     return np.concatenate([known, np.arange(len(probability), len(level.rows))])
 
 
-def _remember(levels: list[Level], places: list[Places], noisy: Floats, scale: float, share: float) -> None:
+def _remember(levels: list[Level], places: list[LevelPlaces], noisy: Floats, scale: float, share: float) -> None:
     """Add the values of one round to the levels.
 
     The share is that of all itemsets of the round together.  Where they are of one size, or none of a size was measured

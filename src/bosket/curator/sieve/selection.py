@@ -13,7 +13,7 @@ import numpy as np
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex, patterns
-from bosket.curator.sieve.beliefs import Level, Places
+from bosket.curator.sieve.beliefs import Level, LevelPlaces
 from bosket.curator.sieve.rounds import Sieved
 from bosket.statistics.estimates import Floats
 
@@ -70,7 +70,7 @@ def _closed(levels: list[Level]) -> list[Floats]:
     return result
 
 
-def _chosen(level: Level, probability: Floats, at: Places) -> Chosen:
+def _chosen(level: Level, probability: Floats, at: LevelPlaces) -> Chosen:
     weight, total = np.zeros(len(level.rows)), np.zeros(len(level.rows))
     for values in level.rounds:
         share = min(1.0, values.share * values.factor)

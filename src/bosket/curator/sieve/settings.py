@@ -22,10 +22,8 @@ class SieveSettings:
     and any number of items."""
     undecided: float = 0.03
     """An itemset is measured again while it is frequent with a probability above this and below one minus this."""
-    spread: float = 0.3
+    spread: float = 0.5
     """How far the shares that itemsets keep lie apart, over what is cut on average."""
-    spread_of_items: float = 0.45
-    """The same for the first round, in which items of all kinds are measured together."""
     max_candidates: int = 60_000
     """Itemsets that are measured in one round."""
     largest: int = 12
@@ -50,7 +48,6 @@ class SieveSettings:
             )
         check_between("undecided", self.undecided, 0.0, 0.5, of="SieveSettings")
         check_not_negative("spread", self.spread, of="SieveSettings")
-        check_not_negative("spread_of_items", self.spread_of_items, of="SieveSettings")
         check_integer("max_candidates", self.max_candidates, least=1, of="SieveSettings")
         check_integer("largest", self.largest, least=1, of="SieveSettings")
 
