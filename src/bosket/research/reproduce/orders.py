@@ -2,7 +2,9 @@
 
 Who asks for ``model=LogLinear(order=2)`` or ``(order=3)`` gets that order whatever the answers say, so that intervals
 have to cover at both, where people were asked about pairs and where they were asked about triples.  Beside CENSUS and
-HEALTH stand simulated people and the mushrooms of the FIMI file, whom no constant of the law was chosen by.
+HEALTH stand simulated people and the mushrooms of the FIMI file.  What intervals allow for interactions of three where
+nobody was asked of three was chosen on such people of other seeds, on tables of other files and on the first mushrooms;
+the other mushrooms took part in no choice.
 """
 
 from __future__ import annotations
