@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Container, Iterator
+from functools import cache
 from pathlib import Path
 
 import bosket
@@ -23,9 +24,14 @@ DOORWAYS = {  # docs/decisions/0010
 }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def seen_nodes(path: Path) -> Iterator[ast.AST]:
     """The parts of a module, those for type checking alone left out."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     unseen = {
         id(inner)
         for node in ast.walk(tree)
@@ -125,14 +131,14 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def test_no_function_shadows_its_module() -> None:
     """``from bosket.mining import mine`` must not give a module or a function by the order of imports."""
     for path in modules():
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 assert node.name != path.stem, path
 
 
 def types_of(path: Path) -> Iterator[str]:
     """Classes and names for types that a module defines for others: not type variables, nor what begins with _."""
-    for node in ast.parse(path.read_text()).body:
+    for node in parsed(path).body:
         if isinstance(node, ast.ClassDef):
             names = [node.name]
         elif isinstance(node, ast.Assign) and not (
@@ -190,7 +196,7 @@ def test_importing_is_quick() -> None:
 def test_no_prints_outside_the_command_line() -> None:
     for path in modules():
         if room_of(path) != "cli":
-            calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
             assert not [call for call in calls if getattr(call.func, "id", "") == "print"], path
 
 
@@ -210,7 +216,7 @@ OTHER_CHANCE = {"numpy.random", "random", "scipy.stats.qmc", "uuid"}
 
 def chance_of(path: Path) -> Iterator[ast.AST]:
     """Every place where a module reaches for chance that is not bosket.randomness."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import) and {alias.name for alias in node.names} & OTHER_CHANCE:
             yield node
         elif isinstance(node, ast.ImportFrom):

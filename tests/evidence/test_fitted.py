@@ -310,7 +310,8 @@ def test_intervals_of_blocks_cover(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_intervals_cover(order: int, third: float, size: int) -> None:
     """All itemsets that are truly frequent, with and without an effect of three attributes, at both orders.
 
-    Questions about two attributes cannot show an effect of three: nothing is promised of one then.
+    Questions about two attributes cannot show an effect of three: of that, intervals hold enough in the mean over
+    populations (tests/research/reproduce/test_orders.py), and nothing is promised for one.
     """
     table = a_table(40_000, third=third)
     itemsets = [set(itemset) for itemset, _ in bk.mine(table, min_support=0.02)]

@@ -109,6 +109,7 @@ def test_what_is_stated_of_a_block_is_what_it_keeps() -> None:
     assert 511**2 * 8 < kept < 1.2 * stated
 
 
+@pytest.mark.slow
 def test_margins_of_a_family_are_not_all_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of 35 triples of 8 values take 4 MB each; here one is held at a time, and every number is the same."""
     reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)

@@ -219,3 +219,49 @@ def test_errors_where_all_is_told_are_none() -> None:
     people = 100_000 * (np.diag(margins.share) - np.outer(margins.share, margins.share))
     left = 100_000**2 * margins.errors @ margins.slopes.T + people
     assert np.abs(left).max() < 1e-2 * people.max()
+
+
+def with_pairs(shape: tuple[int, ...], seed: int = 3) -> tuple[Floats, dict[tuple[int, int], float]]:
+    """A law without interactions of three attributes, and the mean square of each of two over all cells."""
+    rng = np.random.default_rng(seed)
+    eta, strength = np.zeros(shape), {}
+    for number, (i, j) in enumerate(combinations(range(len(shape)), 2)):
+        effect = rng.normal(0, 0.1 * (1 + number), (shape[i], shape[j]))
+        effect -= effect.mean(axis=0)
+        effect -= effect.mean(axis=1, keepdims=True)
+        strength[i, j] = float((effect**2).mean())
+        eta += np.expand_dims(effect, tuple(at for at in range(len(shape)) if at not in (i, j)))
+    law = np.exp(eta).ravel()
+    return law / law.sum(), strength
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_three_attributes_that_nobody_was_asked_of_inherit_from_their_pairs(order: int) -> None:
+    """Errors allow for an interaction of three with a fifth of the mean strength of its pairs, whatever their sizes."""
+    shape = (2, 3, 2, 4)
+    law, strength = with_pairs(shape)
+    asked = [heard(law, shape, about, 10**8, gamma=1e6) for about in combinations(range(4), 2)]
+    errors = fit(likelihood_of(asked, shape), order).errors
+    for subset in combinations(range(4), 3):
+        columns = errors.basis.features.columns[subset]
+        precision = errors.precision[columns]
+        expected = 0.2 * np.mean([strength[i, j] for i, j in combinations(subset, 2)])
+        np.testing.assert_allclose(len(precision) / precision, expected, rtol=0.02)
+
+
+def test_what_three_inherit_changes_no_other_scale_and_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later people are asked by the scales of pairs; where three were asked about together, answers tell."""
+    shape = (2, 3, 2, 4)
+    law, _ = with_pairs(shape)
+    for width in (2, 3):
+        asked = likelihood_of([heard(law, shape, about, 5000) for about in combinations(range(4), width)], shape)
+        one = fit(asked, 2)
+        before = one.errors
+        with monkeypatch.context() as patch:
+            patch.setattr("bosket.models.loglinear._INHERITED", 0.4)
+            other = fit(asked, 2)
+            after = other.errors
+        ratio = np.ones(before.basis.n_terms)
+        ratio[one.basis.n_terms :] = 0.5 if width == 2 else 1.0
+        np.testing.assert_allclose(after.precision / before.precision, ratio)
+        np.testing.assert_array_equal(one.law, other.law)

@@ -183,6 +183,7 @@ def test_many_small_questions_are_not_left_out_at_once() -> None:
     assert min(of.values()) > np.mean(list(of.values())) / 3
 
 
+@pytest.mark.slow
 def test_a_search_that_takes_too_much_is_refused_before_its_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps times the products of each; a law of 2610 coefficients took up to fourteen minutes."""
     steps: list[int] = []

@@ -50,7 +50,8 @@ _LEAST_MAIN = 0.1  # of that of single attributes: values are never taken to be 
 _FIRST = (4.0, 0.1, 0.01)  # scales squared to begin with, by the number of attributes
 _MOST_STEPS = 100
 _AT_MOST = (4.0, 1.0, 0.1)  # scales squared that errors begin with, by the number of attributes
-_WEAKER = 0.03  # scale squared of interactions of three attributes, in that of two, where no question tells
+_WEAKER = 0.03  # scale squared of interactions of one attribute more, in that of the size before, at the least
+_INHERITED = 0.2  # strength of an interaction of three attributes, in that of its pairs, where no question tells
 _SPARSE = 0.5  # rho: how far scales near 0 are more probable, before
 _RENEWALS = 4  # of the scales, in one step of scoring
 _NEAR = 10.0  # gain of a step below which the mode is near, and the scales are learned
@@ -326,7 +327,8 @@ def _errors(fitted: Fit) -> CoefficientErrors:
     The fit takes interactions for nothing that the answers do not show, subset by subset, and those of more attributes
     than its order altogether.  Here every subset has at least the scale that all of its size have in common, found
     from above, so that it stays large where answers tell little; and interactions of one attribute more are allowed
-    for.  Where no question is about as many attributes, they have ``_WEAKER`` times the scale of the size before.
+    for.  Where no question is about as many attributes, they have ``_WEAKER`` times the scale of the size before while
+    scales are found; then those of three are allowed for what their pairs show (:func:`_inherited`).
     """
     inner = fitted.basis
     order = inner.likelihood.room(inner.order).of_errors.order
@@ -352,9 +354,28 @@ def _errors(fitted: Fit) -> CoefficientErrors:
         scales[learned] = squares[learned] / basis.dims[learned]
     common[1:] = [common[size] if size in told else _WEAKER * common[size - 1] for size in range(1, len(common))]
     used = np.maximum(scales, common[sizes])
+    if inner.likelihood.widest == 2 and basis.order == 3:
+        used[sizes == 3] = _inherited(basis, squares)
     posterior = around.posterior(used)
     covariance = posterior.root @ posterior.root.T
     return CoefficientErrors(basis, np.repeat(1 / used, basis.dims), covariance, posterior.mode - c)
+
+
+def _inherited(basis: FeatureBasis, squares: Floats) -> Floats:
+    """Scales squared of interactions of three attributes of which no answer tells, by what answers show of two.
+
+    With |c_S|^2 the strength of S, the mean square of its effect over all cells, the strength expected of three
+    attributes is ``_INHERITED`` times the mean strength of their three pairs: strong effects are seldom without strong
+    parts (heredity, Chipman 1996).  Strengths and not scales, since the larger sets have more coefficients.
+
+    squares  of each subset, what |c_S|^2 is expected to be, given the answers
+    """
+    strength = dict(zip(basis.subsets, squares.tolist(), strict=True))
+    of_three = [subset for subset in basis.subsets if len(subset) == 3]
+    of_pairs = np.array([[strength[pair] for pair in combinations(subset, 2)] for subset in of_three])
+    dims = basis.dims[[len(subset) == 3 for subset in basis.subsets]]
+    result: Floats = np.maximum(_INHERITED * of_pairs.mean(axis=1) / dims, _LEAST)
+    return result
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ def test_the_word_beyond_a_dictionary_changes_no_other(
         assert table.codes[:, 0].tolist().count(0) == 11
 
 
+@pytest.mark.slow
 def test_bytes_beyond_32_bits_of_offsets_change_no_cell() -> None:
     """A column of plain bytes, 2 GiB of them; chunks share one long word."""
     long = pa.array([b"milk", b"x" * (1 << 26)], pa.binary())

@@ -72,6 +72,7 @@ class TestFigures:
         assert threes[4] is not None
         assert threes[9] > 5 * threes[4]
 
+    @pytest.mark.slow
     def test_greatest_dependence_is_much_the_same(self, drawn: dict[int, Figure]) -> None:
         """Section 5.2: the two assumptions produce similar results; here within a fifth at 50%.
 

@@ -54,6 +54,29 @@ def test_intervals_of_simulated_people_cover_at_both_orders(seed: int) -> None:
     assert {key: float(np.mean(values)) for key, values in held.items() if np.mean(values) < 0.93} == {}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("third", "planted", "repetitions"), [(0.026, 0.25, 140), (0.15, 0.0, 60)], ids=["one planted", "all strong"]
+)
+def test_intervals_of_pairs_cover_effects_of_three_that_nobody_was_asked_of(
+    third: float, planted: float, repetitions: int
+) -> None:
+    """One effect of three besides, or effects of three as large as those of two: 0.93 in the mean, at both orders.
+
+    Populations hold 0.947 in the mean with a standard deviation of 0.032, and 0.953 with 0.027, by 160 of each, half of
+    them of these seeds: a right program fails for about one set of fresh seeds in 1e9.  With 0.03 of the scale of pairs
+    in place of what three inherit they hold 0.916 and 0.903, each with 0.045, and are passed once in 1e4.
+    """
+    held: dict[tuple[str, int], list[float]] = {}
+    for repetition in range(repetitions):
+        table = orders.simulated(third=third, planted=planted, seed=4300 + repetition)
+        study = orders.coverage(table, 19.0, 43_000 + 10 * repetition, min_support=0.02, sizes={"pairs": 2})
+        for key, score in study.items():
+            held.setdefault(key, []).append(score.coverage or 0.0)
+    assert set(held) == {("pairs", 2), ("pairs", 3)}
+    assert {key: float(np.mean(values)) for key, values in held.items() if np.mean(values) < 0.93} == {}
+
+
 @pytest.mark.data
 def test_mushrooms_have_the_attributes_of_their_file() -> None:
     folder = benchmark_file("mushroom.dat.gz").parent
