@@ -57,7 +57,7 @@ class Values:
 
 
 @dataclass(eq=False)
-class Level:
+class SievedLevel:
     """Itemsets of one size with all that was measured of them, and what that says."""
 
     rows: ItemsetRows
@@ -92,22 +92,22 @@ class Believer:
     limit: float
     n_records: float
 
-    def update(self, levels: list[Level]) -> None:
+    def update(self, levels: list[SievedLevel]) -> None:
         """Posteriors of all levels, smallest itemsets first: the means of subsets are what supports are ratios to."""
-        below: Level | None = None
+        below: SievedLevel | None = None
         for level in levels:
             level.grid = self._grid(level, below)
             level.limit = self.limit
             self._fit(level)
             below = level
 
-    def _grid(self, level: Level, below: Level | None) -> Floats:
+    def _grid(self, level: SievedLevel, below: SievedLevel | None) -> Floats:
         if below is None:
             counts = np.geomspace(max(1.0, self.limit / 50), max(2.0, self.n_records), 120)
             return np.broadcast_to(np.concatenate([[0.0], counts]), (len(level.rows), 121))
         return np.asarray(smallest_subset(level.rows, below.rows, below.mean, self.limit / 2)[:, None] * RATIOS)
 
-    def _fit(self, level: Level) -> None:
+    def _fit(self, level: SievedLevel) -> None:
         fits = [self._likelihood(level, values, values.factor) for values in level.rounds]
         total = np.zeros(level.grid.shape)
         for values, fit in zip(level.rounds, fits, strict=True):
@@ -126,7 +126,7 @@ class Believer:
             level.prior = _prior(total)
         level.posterior = _posterior(total, level.prior)
 
-    def _best_factor(self, level: Level, values: Values, others: Floats) -> float:
+    def _best_factor(self, level: SievedLevel, values: Values, others: Floats) -> float:
         """The factor of the average share under which the values are likeliest, beside what other rounds say.
 
         By itemsets of which another round says something, a thousand of them at most.
@@ -146,7 +146,7 @@ class Believer:
                 best, chosen = likely, float(factor)
         return chosen
 
-    def _likelihood(self, level: Level, values: Values, factor: float) -> Floats:
+    def _likelihood(self, level: SievedLevel, values: Values, factor: float) -> Floats:
         """The log-likelihood of each value under each support of the grid, the share integrated out."""
         average = min(1.0, values.share * factor)
         grid = level.grid[values.places]

@@ -10,7 +10,7 @@ import pandas as pd
 from bosket.counting.base import ItemsetRows
 from bosket.curator.release import Release, capped, frame_of, joined
 from bosket.curator.rule_intervals import Ends
-from bosket.curator.sieve.selection import Announced, Chosen
+from bosket.curator.sieve.selection import Announced, ReleasedItemsets
 from bosket.statistics.estimates import Floats, normal_quantile
 
 _UNSURE = 0.1  # of an average share that is kept, as histograms tell it; an error that all itemsets of a round have
@@ -20,7 +20,7 @@ _UNSURE = 0.1  # of an average share that is kept, as histograms tell it; an err
 class SieveRelease(Release):
     """Itemsets found by the sieve."""
 
-    chosen: tuple[Chosen, ...]
+    chosen: tuple[ReleasedItemsets, ...]
     """The frequent itemsets by size."""
     number: int
     """The noisy number of records."""

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bosket.curator.noise import Composition
-from bosket.curator.sieve.beliefs import Believer, Level, LevelPlaces, Values
+from bosket.curator.sieve.beliefs import Believer, LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.bounds import choose_bound, noisy_histogram
 from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding
-from bosket.curator.sieve.search import Search
+from bosket.curator.sieve.search import SieveSearch
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.data import Baskets
 from bosket.mining.candidates import ItemGroups
@@ -34,7 +34,7 @@ _WORK = 1 << 34  # itemsets times records of one round, at most
 class Sieved:
     """What the rounds leave: all of it is noisy, or follows from noisy numbers."""
 
-    levels: list[Level]
+    levels: list[SievedLevel]
     n_records: int
     limit: float
     missed: float
@@ -63,8 +63,8 @@ class Sieve:
         settings = self.settings
         believer = Believer(self.bounding, settings.spread, limit, n_records)
         most = max(1, min(settings.max_candidates, _WORK // n_records))
-        search = Search(limit, settings.undecided, most, self.groups)
-        levels = [Level(np.arange(self.data.n_items, dtype=np.int32)[:, None])]
+        search = SieveSearch(limit, settings.undecided, most, self.groups)
+        levels = [SievedLevel(np.arange(self.data.n_items, dtype=np.int32)[:, None])]
         for number, share in enumerate(settings.shares(), 1):
             _tell(on_progress, number, 0.0)
             if number == 1:
@@ -79,7 +79,7 @@ class Sieve:
         missed += sum(float(part.probability.sum()) for part in found)
         return Sieved(levels, n_records, limit, missed, self._costs())
 
-    def _again(self, levels: list[Level], share: float, limit: float) -> None:
+    def _again(self, levels: list[SievedLevel], share: float, limit: float) -> None:
         """Measure what is undecided; of itemsets that were never measured, all."""
         places = [_undecided(level, self.settings.undecided) for level in levels]
         rows = [level.rows[at] for level, at in zip(levels, places, strict=True) if len(at)]
@@ -87,7 +87,7 @@ class Sieve:
             self._measure(levels, places, ActiveItemsets(self.data, rows), share, limit)
 
     def _measure(
-        self, levels: list[Level], places: list[LevelPlaces], active: Active, share: float, limit: float
+        self, levels: list[SievedLevel], places: list[LevelPlaces], active: Active, share: float, limit: float
     ) -> None:
         """One round: a histogram, the bound that follows from it, and noisy sums, added to what is known."""
         whole, settings, bounding = self.granted.epsilon, self.settings, self.bounding
@@ -117,24 +117,24 @@ class Sieve:
         return (("total", whole * settings.number), *rounds)
 
 
-def _extend(levels: list[Level], search: Search, *, largest: int) -> None:
+def _extend(levels: list[SievedLevel], search: SieveSearch, *, largest: int) -> None:
     """Add the candidates of up to this size to the levels, to be measured."""
     for part in search.candidates(levels, largest=largest)[0]:
         size = part.rows.shape[1]
         if len(levels) < size:
-            levels.append(Level(part.rows))
+            levels.append(SievedLevel(part.rows))
         else:
             levels[size - 1].rows = np.concatenate([levels[size - 1].rows, part.rows])
 
 
-def _undecided(level: Level, least: float) -> LevelPlaces:
+def _undecided(level: SievedLevel, least: float) -> LevelPlaces:
     """The places of itemsets that may or may not be frequent, and of those that nothing is known of yet."""
     probability = level.probability
     known = np.flatnonzero((probability > least) & (probability < 1 - least))
     return np.concatenate([known, np.arange(len(probability), len(level.rows))])
 
 
-def _remember(levels: list[Level], places: list[LevelPlaces], noisy: Floats, scale: float, share: float) -> None:
+def _remember(levels: list[SievedLevel], places: list[LevelPlaces], noisy: Floats, scale: float, share: float) -> None:
     """Add the values of one round to the levels.
 
     The share is that of all itemsets of the round together.  Where they are of one size, or none of a size was measured

@@ -18,7 +18,7 @@ import numpy as np
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex
-from bosket.curator.sieve.beliefs import RATIOS, Level, smallest_subset
+from bosket.curator.sieve.beliefs import RATIOS, SievedLevel, smallest_subset
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidates import ItemGroups, next_candidates
 from bosket.statistics.estimates import Floats
@@ -31,7 +31,7 @@ _JOINED = 4_000_000  # candidates of one size, before the unlikely ones are left
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class SievedCandidates:
     """New itemsets of one size, with the prior probability that they are frequent."""
 
     rows: ItemsetRows
@@ -39,7 +39,7 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Search:
+class SieveSearch:
     """The limit, and from which prior probability on an itemset is measured."""
 
     limit: float
@@ -47,11 +47,11 @@ class Search:
     max_candidates: int
     groups: ItemGroups | None = None
 
-    def candidates(self, levels: list[Level], *, largest: int) -> tuple[list[Candidates], float]:
+    def candidates(self, levels: list[SievedLevel], *, largest: int) -> tuple[list[SievedCandidates], float]:
         """New itemsets of up to ``largest`` items, the likeliest first of all sizes together, and how many frequent
         itemsets are expected among those left out.
         """
-        found: list[Candidates] = []
+        found: list[SievedCandidates] = []
         missed = 0.0
         known = [(level.rows, level.probability, level.mean) for level in levels]
         rows, probability, mean = known[0]
@@ -59,7 +59,7 @@ class Search:
             new, of_new, means, left_out = self._next(size, rows, probability, mean, levels)
             missed += left_out
             if len(new):
-                found.append(Candidates(new, of_new))
+                found.append(SievedCandidates(new, of_new))
             if size <= len(known):
                 new = np.concatenate([known[size - 1][0], new])
                 of_new = np.concatenate([known[size - 1][1], of_new])
@@ -70,7 +70,7 @@ class Search:
         return self._most_likely(found, missed)
 
     def _next(
-        self, size: int, rows: ItemsetRows, probability: Floats, mean: Floats, levels: list[Level]
+        self, size: int, rows: ItemsetRows, probability: Floats, mean: Floats, levels: list[SievedLevel]
     ) -> tuple[ItemsetRows, Floats, Floats, float]:
         """Candidates of one size that are new and likely enough, with what they may have, and what is missed."""
         joined = probability > self.likely
@@ -97,7 +97,7 @@ class Search:
         chosen = likely > self.likely
         return new[chosen], likely[chosen], np.maximum(ratio * cap, self.limit)[chosen], float(likely[~chosen].sum())
 
-    def _chance(self, size: int, cap: Floats, levels: list[Level]) -> tuple[Floats, float]:
+    def _chance(self, size: int, cap: Floats, levels: list[SievedLevel]) -> tuple[Floats, float]:
         """The chance that supports below these caps reach the limit, and the mean ratio to the cap."""
         cap = np.maximum(cap, _BARELY * self.limit)
         needed = self.limit / cap
@@ -109,7 +109,7 @@ class Search:
             return -np.log(needed) / _SPAN, _PAIRS_MEAN
         return 1 - needed, _LARGER_MEAN
 
-    def _most_likely(self, found: list[Candidates], missed: float) -> tuple[list[Candidates], float]:
+    def _most_likely(self, found: list[SievedCandidates], missed: float) -> tuple[list[SievedCandidates], float]:
         """No more than may be measured at once, the likeliest of all sizes together."""
         every = np.concatenate([np.empty(0), *(part.probability for part in found)])
         if len(every) <= self.max_candidates:
@@ -120,5 +120,5 @@ class Search:
             float(part.probability[keep].sum()) for part, keep in zip(found, kept, strict=True)
         )
         return [
-            Candidates(part.rows[keep], part.probability[keep]) for part, keep in zip(found, kept, strict=True)
+            SievedCandidates(part.rows[keep], part.probability[keep]) for part, keep in zip(found, kept, strict=True)
         ], missed

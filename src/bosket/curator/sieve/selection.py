@@ -13,13 +13,13 @@ import numpy as np
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex, patterns
-from bosket.curator.sieve.beliefs import Level, LevelPlaces
+from bosket.curator.sieve.beliefs import LevelPlaces, SievedLevel
 from bosket.curator.sieve.rounds import Sieved
 from bosket.statistics.estimates import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ReleasedItemsets:
     """The itemsets of one size that are released, with what is believed of them."""
 
     rows: ItemsetRows
@@ -39,7 +39,7 @@ class Announced:
     recall: float
 
 
-def select(result: Sieved) -> tuple[list[Chosen], Announced]:
+def select(result: Sieved) -> tuple[list[ReleasedItemsets], Announced]:
     """The itemsets that are released, by size, and what is announced of them."""
     by_size = _closed(result.levels)
     every = np.concatenate(by_size)
@@ -59,7 +59,7 @@ def select(result: Sieved) -> tuple[list[Chosen], Announced]:
     return chosen, Announced(2 * found / (number + total), found / number, found / total)
 
 
-def _closed(levels: list[Level]) -> list[Floats]:
+def _closed(levels: list[SievedLevel]) -> list[Floats]:
     """Probabilities by size, each at least as large as those of supersets one larger."""
     result = [level.probability.copy() for level in levels]
     for size in range(len(levels), 1, -1):
@@ -70,11 +70,11 @@ def _closed(levels: list[Level]) -> list[Floats]:
     return result
 
 
-def _chosen(level: Level, probability: Floats, at: LevelPlaces) -> Chosen:
+def _chosen(level: SievedLevel, probability: Floats, at: LevelPlaces) -> ReleasedItemsets:
     weight, total = np.zeros(len(level.rows)), np.zeros(len(level.rows))
     for values in level.rounds:
         share = min(1.0, values.share * values.factor)
         np.add.at(weight, values.places, (share / values.scale) ** 2)
         np.add.at(total, values.places, (share / values.scale) ** 2 * values.values / share)
     noisy = total / np.maximum(weight, np.finfo(float).tiny)
-    return Chosen(level.rows[at], probability[at], level.grid[at], level.posterior[at], noisy[at])
+    return ReleasedItemsets(level.rows[at], probability[at], level.grid[at], level.posterior[at], noisy[at])
