@@ -77,8 +77,8 @@ def smoothed(counts: Floats, deviation: float) -> Floats:
     """Noisy numbers by bin that are not negative, fall from their peak on, and end.
 
     From the peak on they are the nearest that do not grow (isotonic regression).  Where these fall below two and a half
-    standard deviations of the noise, a bin has about half of the one before: a few hundred records that hold hundreds of
-    itemsets, made of noise, would outweigh all others, and a tail that is cut off would hide what long records lose.
+    standard deviations of the noise, a bin has about half of the one before: a few hundred records that hold hundreds
+    of itemsets, made of noise, would outweigh all others, and a tail that is cut off would hide what long records lose.
     Records that hold none are left out.
     """
     result = np.maximum(counts, 0.0)
