@@ -18,6 +18,7 @@
     ├── ExposedLedgerWarning                    a ledger that others can write was read; spending from it is refused
     ├── HopelessPlanWarning                     reports in which nothing will be seen
     ├── InfluenceWarning                        an estimate that a few reports carry
+    ├── LargeDeltaWarning                       a delta that would let one of the records be published
     └── NoiseWarning                            a limit within the noise: many itemsets that pass it are chance
 
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
@@ -206,6 +207,10 @@ class NoiseWarning(BosketWarning):
         super().__init__(message)
         self.size = size
         self.stderr = stderr
+
+
+class LargeDeltaWarning(BosketWarning):
+    """A delta above one in the number of records: to publish one of them, drawn at random, would be as private."""
 
 
 class InfluenceWarning(BosketWarning):

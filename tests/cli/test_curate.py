@@ -42,6 +42,20 @@ def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     assert "0.5" in shown.out
 
 
+def test_the_sieve_with_a_delta_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
+    ledger, out = tmp_path / "ledger.sqlite", tmp_path / "release.json"
+    assert run("budget", "create", ledger, "--name", "shop", "--epsilon", 9, "--delta", 1e-5).code == 0
+    call = ("curate", raw, "--epsilon", 8, "--min-support", 0.1, "--items-are-public", "--ledger", ledger)
+    result = run(*call, "--budget", "shop", "--method", "sieve", "--delta", 1e-6, "-o", out)
+    assert result.code == 0
+    assert "epsilon 8, delta 1e-06" in result.err
+    assert "expected to be frequent" in result.err
+    value = json.loads(out.read_text())
+    assert {frozenset(row["itemsets"]) for row in value["release"]} >= {frozenset([1]), frozenset([1, 2])}
+    assert value["about"]["guarantee"]["delta"] == 1e-6
+    assert all(0 <= row["probability"] <= 1 for row in value["release"])
+
+
 def test_a_release_is_written_though_the_ledger_cannot_be_read_any_more(
     run: Run, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator.lengths import Lengths, binned, bins, noisy_lengths
 from bosket.curator.noise import Composition, scale_of
 from bosket.curator.pool import Pool
+from bosket.curator.sieve.bounds import Histogram, noisy_histogram
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, TooManyCandidatesError
 from bosket.mining import exact
@@ -66,14 +67,14 @@ def lengths_with_total(
 class Once(Uncounted):
     """For a composition: as if one record could move one count only."""
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
         return super().noisy(counts, epsilon=epsilon, sensitivity=1)
 
 
 class Unpaid(Uncounted):
     """For a composition: the counts as they are."""
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
         return np.asarray(counts, np.int64)
 
 
@@ -140,6 +141,13 @@ def short_records(sizes: npt.NDArray[np.int64], *, longest: int, **paid: Any) ->
     if int(sizes.max(initial=0)) > longest:
         raise DataError(f"A record has more than {longest} items.")
     return noisy_lengths(sizes, longest=longest, **paid)
+
+
+def histogram_of_few(held: npt.NDArray[np.int64], n_active: int, **paid: Any) -> Histogram:
+    """For ``noisy_histogram`` of the sieve: no records, or one that holds more than a hundred itemsets: an error."""
+    if not len(held) or int(held.max()) > 100:
+        raise DataError("A record holds too much.")
+    return noisy_histogram(held, n_active, **paid)
 
 
 def by_writing(baskets: Baskets, domain: Domain) -> Baskets:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from bosket.counting.base import Counts
-from bosket.curator.noise import Composition, noisy
+from bosket.curator.noise import LAPLACE, Composition, noisy
 
 
 class Uncounted(Composition):
@@ -13,6 +13,7 @@ class Uncounted(Composition):
 
     def __init__(self, epsilon: float) -> None:
         self.epsilon = self.left = epsilon
+        self.law = LAPLACE
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
-        return noisy(counts, epsilon=epsilon, sensitivity=sensitivity)
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
+        return noisy(counts, epsilon=epsilon, sensitivity=int(sensitivity))

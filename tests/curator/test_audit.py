@@ -40,6 +40,7 @@ from bosket.curator.pool import Pool
 from bosket.curator.prepared import Prepared
 from bosket.curator.release import Release
 from bosket.curator.truncation import count_candidates, count_items, random_truncation
+from bosket.curator.truncation_release import TruncationRelease
 from bosket.data import Baskets
 from bosket.errors import ParameterError
 from tests.curator import broken
@@ -372,14 +373,14 @@ def mine(baskets: Baskets, *, epsilon: float = 1.0, min_support: float = 0.3) ->
 
 def evidence(
     records: Baskets, fewer: Baskets, *, lengths: float, cardinality: float
-) -> Callable[[Mined | Release], float]:
+) -> Callable[[Mined | TruncationRelease], float]:
     """The likelihood ratio of the whole output, but for what is missing from it and for what is cut of records."""
     both = records, fewer
     one, other = (np.bincount(np.minimum(part.sizes, 3), minlength=4) for part in both)
     rows = [row for size in (1, 2) for row in combinations(range(records.n_items), size)]
     supports = {row: [sum(set(row) <= set(record) for record in part) for part in both] for row in rows}
 
-    def ratio(mined: Mined | Release) -> float:
+    def ratio(mined: Mined | TruncationRelease) -> float:
         total = lengths_ratio(mined.prepared.lengths, one, other, lengths)
         total += miner.parts(cardinality)[1] / 2 * (1 if mined.prepared.largest == 2 else -1)
         for level in mined.levels:
@@ -470,14 +471,16 @@ REFUSED = -1e9
 Call = Callable[[Baskets], Release]
 
 
-def released(call: Call) -> Callable[[Baskets], Release | None]:
+def released(call: Call) -> Callable[[Baskets], TruncationRelease | None]:
     """None for a refusal."""
 
-    def run(baskets: Baskets) -> Release | None:
+    def run(baskets: Baskets) -> TruncationRelease | None:
         try:
-            return call(baskets)
+            release = call(baskets)
         except HopelessError:
             return None
+        assert isinstance(release, TruncationRelease)
+        return release
 
     return run
 
@@ -488,7 +491,7 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
     ratio = evidence(records, fewer, lengths=0.05, cardinality=0.1)
     one, other = (kth_support(pool_of(part), 2) for part in (records, fewer))
 
-    def all_of_it(release: Release | None) -> float:
+    def all_of_it(release: TruncationRelease | None) -> float:
         if release is None:
             return REFUSED
         if of_limit is None:

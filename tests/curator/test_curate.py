@@ -23,6 +23,7 @@ from bosket.curator.noise import Composition
 from bosket.curator.pool import Pool
 from bosket.curator.prepared import Prepared
 from bosket.curator.truncation import random_truncation
+from bosket.curator.truncation_release import TruncationRelease
 
 ITEMS = list(range(30))
 SURE = 1e6
@@ -66,6 +67,7 @@ class TestWithoutNoise:
         baskets = short_baskets(longest=9)
         settings = Settings(whole=0.5, heuristics=Heuristics(smart=False, double_standards=False))
         release = bk.curator.mine(baskets, epsilon=SURE, min_support=0.02, settings=settings)
+        assert isinstance(release, TruncationRelease)
         limit = release.prepared.max_size
         assert limit < 9
         assert max(release.sizes) <= limit
@@ -454,6 +456,7 @@ class TestRelease:
         held = []
         for _ in range(3):
             release = bk.curator.mine(baskets, epsilon=1.0, min_support=0.01, settings=Settings(whole=0.3))
+            assert isinstance(release, TruncationRelease)
             assert release.prepared.max_size <= 6
             held += [
                 row["low"] <= truth.get(row["itemsets"], 0.0) <= row["high"]

@@ -16,6 +16,8 @@ import bosket as bk
 from bosket.budget.budgets import Budget
 from bosket.curator import Release, curate, miner, vocabulary
 from bosket.curator.pool import Pool
+from bosket.curator.sieve import rounds
+from bosket.curator.sieve.contributions import ActiveItems
 from tests.curator import broken
 from tests.curator.outcomes import SURE, Outcome, of_call
 
@@ -71,6 +73,10 @@ def mine_deep(baskets: bk.Baskets, budget: Budget) -> Release:
     return mine(baskets, budget, settings=miner.Settings(clear=0.0))
 
 
+def sift(baskets: bk.Baskets, budget: Budget) -> Release:
+    return mine(baskets, budget, method="sieve")
+
+
 def top(baskets: bk.Baskets, budget: Budget) -> Release:
     return bk.curator.top_k(baskets, SURE, 50, budget=budget)
 
@@ -121,6 +127,18 @@ CONSTRUCTIONS = [
         "the first record", [], [0], mine, patched(miner, "noisy_lengths", broken.lengths_of_some), items=range(3)
     ),
     Construction(
+        "a record of all items, through the sieve", SHORT, list(range(3000)), sift,
+        patched(rounds, "noisy_histogram", broken.histogram_of_few), items=range(3000),
+    ),
+    Construction(
+        "the first record, through the sieve", [], [0], sift,
+        patched(rounds, "noisy_histogram", broken.histogram_of_few), items=range(3),
+    ),
+    Construction(
+        "no memory, for the sieve", SHORT, [0], sift, patched(curate, "_telling_no_counts", nullcontext),
+        context=patched(ActiveItems, "sums", failing),
+    ),
+    Construction(
         "an item that was not declared", WORDS, ["a", "quinine"], mine_words,
         patched(vocabulary, "restricted", broken.only_declared), items=None,
     ),
@@ -158,6 +176,7 @@ READING = [one for one in CONSTRUCTIONS if one.is_of_reading and one.name != "no
 def compiled() -> None:
     """Compiling takes memory of its own, once."""
     curate._compiled()
+    curate._compiled_sieve()
 
 
 @pytest.mark.parametrize("one", EACH)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import bosket as bk
 from bosket.curator import Release, Settings
 from bosket.curator.rule_intervals import BOUNDED, Ends, interval_of
+from bosket.curator.truncation_release import TruncationRelease
 from bosket.errors import DataError, ParameterError, TooManyRulesError
 from bosket.measures.catalogue import CATALOGUE
 from bosket.measures.table import Contingency
@@ -68,9 +69,9 @@ class TestAsFrequentItemsets:
     def test_without_itemsets(self) -> None:
         baskets = bk.Baskets([["a"]] * 4000, items=["a", "b"])
         none = bk.curator.mine(baskets, SURE, 1.0)
-        none = Release(
-            none.domain, none.prepared, tuple(level.take(np.zeros(1, bool)) for level in none.levels[:1]), {}
-        )
+        assert isinstance(none, TruncationRelease)
+        levels = tuple(level.take(np.zeros(1, bool)) for level in none.levels[:1])
+        none = TruncationRelease(none.domain, {}, none.prepared, levels)
         assert list(none) == []
         assert len(none.to_frame()) == 0
         none.about.update(curated().about)
@@ -287,10 +288,10 @@ def test_intervals_that_forget_the_noise_are_seen_to_miss(monkeypatch: pytest.Mo
     Fewer than five of twenty would miss with a probability below 1e-9.
     """
 
-    def narrow(self: Release, level: float) -> Ends:
+    def narrow(self: TruncationRelease, level: float) -> Ends:
         return self._ends([1.0] * len(self.levels), 1.0)
 
-    monkeypatch.setattr(Release, "ends_at_once", narrow)
+    monkeypatch.setattr(TruncationRelease, "ends_at_once", narrow)
     assert missed(PAIRS, level=0.8, releases=20, settings=Settings(whole=1.0, longest=3), min_support=0.1) >= 5
 
 

@@ -19,6 +19,7 @@ from bosket.curator.lengths import noisy_number
 from bosket.curator.levels import sensitivity
 from bosket.curator.noise import Composition, scale_of
 from bosket.curator.truncation import count_candidates, count_items
+from bosket.curator.truncation_release import TruncationRelease
 from bosket.data import Attribute, TableDomain
 from bosket.errors import DataError, ParameterError
 from tests.curator.granted import Uncounted
@@ -65,6 +66,7 @@ def test_the_length_is_public_and_costs_nothing(table: bk.Table) -> None:
     assert release.about["parts"]["total"] == pytest.approx(2.0 * 0.05)
     assert sum(release.about["parts"].values()) == pytest.approx(2.0)
     assert release.about["records_cut_to"] == table.n_attributes
+    assert isinstance(release, TruncationRelease)
     assert release.prepared.cap <= table.n_attributes == release.about["n_attributes"]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bosket.budget.accounts import NEIGHBOURS
 from bosket.budget.budgets import Budget
-from bosket.checks import check_choice, check_positive
+from bosket.checks import check_between, check_choice, check_not_negative, check_positive
 from bosket.curator.limit import Limit
 from bosket.curator.settings import Settings
 from bosket.curator.vocabulary import records_over
@@ -30,6 +30,7 @@ class Request:
     vocabulary: Domain | Iterable[Hashable] | None
     neighbours: str | None
     settings: Settings
+    delta: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class Declared:
     neighbours: str = "add-remove"
     length: int | None = None
     """How many items every record has, where that is public: a record of a table has one value of each attribute."""
+    delta: float = 0.0
 
     @property
     def longest(self) -> int:
@@ -70,10 +72,13 @@ def declare(baskets: Baskets | Table, request: Request) -> Declared:
         )
     if not isinstance(request.settings, Settings):
         raise ParameterError("The 'settings' parameter must be Settings.", parameter="settings", value=request.settings)
+    delta = check_not_negative("delta", request.delta)
+    if delta:
+        check_between("delta", delta, 0.0, 1.0)
     relation = _relation(request.neighbours, request.budget)
     data = records_over(baskets, request.vocabulary)
     length = baskets.n_attributes if isinstance(baskets, Table) else None
-    return Declared(data, request.limit, epsilon, request.settings, relation, length)
+    return Declared(data, request.limit, epsilon, request.settings, relation, length, delta)
 
 
 def _relation(neighbours: str | None, budget: Budget | None) -> str:

@@ -45,8 +45,12 @@ class ShareOfRecords:
     def asked(self) -> dict[str, Any]:
         return {"min_support": self.min_support}
 
+    def of(self, n_records: int) -> float:
+        """The count, of a noisy number of records."""
+        return self.min_support * max(n_records, 1)
+
     def count(self, lengths: Lengths, pool: Pool, *, granted: Composition, epsilon: float) -> float:
-        return self.min_support * max(lengths.total, 1)
+        return self.of(lengths.total)
 
 
 @dataclass(frozen=True)

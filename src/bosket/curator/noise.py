@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from threading import RLock, Thread
 from typing import Any, TypeVar
@@ -64,11 +65,55 @@ def allowed(*features: str) -> Iterator[Any]:
             dp.disable_features(*missing)
 
 
-@lru_cache(maxsize=1)
-def _counts() -> Any:
-    """Vectors of counts, and how far apart two of them are."""
+@dataclass(frozen=True)
+class NoiseLaw:
+    """A law of noise by OpenDP: what it is called there, and in which terms privacy and distances are counted."""
+
+    unit: str
+    """What an amount of privacy is: epsilon, or rho."""
+    measure: str
+    maker: str
+    norm: str
+    number: str
+
+    @property
+    def counts(self) -> Any:
+        """Vectors of counts, and how far apart two of them are."""
+        return _counts(self)
+
+    def divergence(self) -> Any:
+        with allowed(CONTRIB) as dp:
+            return getattr(dp, self.measure)()
+
+    def measurement(self, amount: float, sensitivity: float) -> tuple[Any, float]:
+        """A measurement of vectors of counts that costs no more than ``amount``, and its scale."""
+        return _measurement(self, check_positive(self.unit, amount), self._checked(sensitivity))
+
+    def make(self, scale: float) -> Any:
+        with allowed(CONTRIB) as dp:
+            return getattr(dp.m, self.maker)(*self.counts, scale=scale)
+
+    def least_scale(self, amount: float, sensitivity: float) -> float:
+        """The scale that costs this amount, up to rounding."""
+        return sensitivity / amount if self.number == "i64" else sensitivity / math.sqrt(2 * amount)
+
+    def _checked(self, sensitivity: float) -> float:
+        if self.number == "i64":
+            return check_integer("sensitivity", sensitivity, least=1)
+        return check_positive("sensitivity", sensitivity)
+
+
+LAPLACE = NoiseLaw("epsilon", "max_divergence", "make_laplace", "l1_distance", "i64")
+"""Pr(z) ~ exp(-|z| / scale): for L1 norms, in epsilon."""
+GAUSSIAN = NoiseLaw("rho", "zero_concentrated_divergence", "make_gaussian", "l2_distance", "f64")
+"""Pr(z) ~ exp(-z^2 / (2 scale^2)): for L2 norms, in rho of zero-concentrated privacy (Bun and Steinke 2016; for whole
+numbers Canonne, Kamath and Steinke 2020)."""
+
+
+@lru_cache(maxsize=2)
+def _counts(law: NoiseLaw) -> Any:
     with allowed(CONTRIB) as dp:
-        return dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+        return dp.vector_domain(dp.atom_domain(T="i64")), getattr(dp, law.norm)(T=law.number)
 
 
 @lru_cache(maxsize=1)
@@ -79,27 +124,48 @@ def _records() -> Any:
 
 
 @lru_cache(maxsize=64)
-def _measurement(epsilon: float, sensitivity: int) -> tuple[Any, float]:
-    """A measurement of vectors of counts and its scale."""
-    scale = sensitivity / (epsilon * _MARGIN)
-    with allowed(CONTRIB) as dp:
-        measurement = dp.m.make_laplace(*_counts(), scale=scale)
-        while measurement.map(sensitivity) > epsilon * _MARGIN:
-            scale = math.nextafter(scale, math.inf)
-            measurement = dp.m.make_laplace(*_counts(), scale=scale)
+def _measurement(law: NoiseLaw, amount: float, sensitivity: float) -> tuple[Any, float]:
+    scale = law.least_scale(amount * _MARGIN, sensitivity)
+    measurement = law.make(scale)
+    while measurement.map(sensitivity) > amount * _MARGIN:
+        scale = math.nextafter(scale, math.inf)
+        measurement = law.make(scale)
     return measurement, scale
+
+
+@lru_cache(maxsize=64)
+def rho_of(epsilon: float, delta: float) -> float:
+    """The largest rho, to a part in a million, that is (epsilon, delta)-differentially private.
+
+    The conversion is OpenDP's (Canonne, Kamath and Steinke 2020, Proposition 12), which rounds up.
+
+    >>> 0.024 < rho_of(1.0, 1e-6) < 0.0245
+    True
+    """
+    low, high = 0.0, epsilon  # a pure epsilon is epsilon^2 / 2, and rho above epsilon costs more than epsilon
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _epsilon_of(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def _epsilon_of(rho: float, delta: float) -> float:
+    measurement, _ = GAUSSIAN.measurement(rho, 1.0)
+    with allowed(CONTRIB) as dp:
+        curve = dp.c.make_zCDP_to_approxDP(measurement).map(1.0)
+        return float(curve.epsilon(delta))
 
 
 def scale_of(epsilon: float, sensitivity: int) -> float:
     """The scale of the noise: Pr(z) ~ exp(-|z| / scale)."""
-    return _checked(epsilon, sensitivity)[1]
+    return LAPLACE.measurement(epsilon, sensitivity)[1]
 
 
 class Composition:
     """An epsilon that was granted, and the only way to noisy counts for it: OpenDP's filter adds up what they cost.
 
     A measurement that costs more than is left is refused before anything is drawn.  What is asked next, and for how
-    much, may depend on what was answered (Rogers, Roth, Ullman and Vadhan 2016).
+    much, may depend on what was answered (Rogers, Roth, Ullman and Vadhan 2016; for rho Whitehouse and others 2023).
 
     >>> granted = Composition(1.0)
     >>> len(granted.noisy([3, 4], epsilon=1.0, sensitivity=1))
@@ -110,24 +176,30 @@ class Composition:
     bosket.errors.BudgetExceeded: What was to be measured next costs more than is left of the epsilon that was granted.
     """
 
-    def __init__(self, epsilon: float) -> None:
-        self.epsilon = check_positive("epsilon", epsilon)
+    def __init__(self, amount: float, law: NoiseLaw = LAPLACE) -> None:
+        """``amount`` is an epsilon, or a rho where the law is Gaussian."""
+        self.law = law
+        self.epsilon = check_positive(law.unit, amount)
         self.left = self.epsilon
         with allowed(CONTRIB) as dp:
-            odometer = dp.c.make_fully_adaptive_composition(*_records(), dp.max_divergence())
+            odometer = dp.c.make_fully_adaptive_composition(*_records(), law.divergence())
             self._admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=self.epsilon)(None)
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
-        """Counts with noise that makes them epsilon-differentially private, if neighbours differ by at most
-        ``sensitivity`` in the sum of absolute differences.
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
+        """Counts with noise that costs ``epsilon`` of what was granted, in its unit, if neighbours differ by at most
+        ``sensitivity``, in the norm of the law.
         """
-        measurement, _ = _checked(epsilon, sensitivity)
+        measurement, _ = self.law.measurement(epsilon, sensitivity)
         return _with_noise(counts, lambda values: self._answer(values, measurement, sensitivity))
 
-    def _answer(self, counts: Counts, measurement: Any, sensitivity: int) -> Any:
+    def scale_of(self, epsilon: float, sensitivity: float) -> float:
+        """The scale of the noise that this costs."""
+        return self.law.measurement(epsilon, sensitivity)[1]
+
+    def _answer(self, counts: Counts, measurement: Any, sensitivity: float) -> Any:
         with allowed(CONTRIB, _OUR_WORD) as dp:
             count = dp.t.make_user_transformation(
-                *_records(), *_counts(), lambda records: counts, lambda distance: distance * sensitivity
+                *_records(), *self.law.counts, lambda records: counts, lambda distance: distance * sensitivity
             )
             query = count >> measurement
         asked = measurement.map(sensitivity)
@@ -135,7 +207,7 @@ class Composition:
             result = self._admit(query)
         except dp.OpenDPException as problem:  # what it says is about budgets, never about counts
             raise BudgetExceeded(
-                "What was to be measured next costs more than is left of the epsilon that was granted.",
+                f"What was to be measured next costs more than is left of the {self.law.unit} that was granted.",
                 name="composition", asked=(asked, 0.0), remaining=(self.left, 0.0),
             ) from problem  # fmt: skip
         self.left -= asked
@@ -146,12 +218,8 @@ def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
     """One measurement that no composition adds up: for comparisons with other methods, which keep accounts of their
     own, and for tests.
     """
-    measurement, _ = _checked(epsilon, sensitivity)
+    measurement, _ = LAPLACE.measurement(epsilon, sensitivity)
     return _with_noise(counts, measurement)
-
-
-def _checked(epsilon: float, sensitivity: int) -> tuple[Any, float]:
-    return _measurement(check_positive("epsilon", epsilon), check_integer("sensitivity", sensitivity, least=1))
 
 
 def _with_noise(counts: npt.ArrayLike, answer: Callable[[Counts], Any]) -> Counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,47 +13,60 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bosket.curator.levels import NoisyLevel
-from bosket.curator.loss import maximal_support
-from bosket.curator.prepared import Prepared
+from bosket.counting.base import ItemsetRows
 from bosket.curator.rule_intervals import Ends
 from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.evidence import Provenance
 from bosket.privacy.central import CentralGuarantee
-from bosket.statistics.estimates import Floats, normal_quantile
+from bosket.statistics.estimates import Floats
 
 if TYPE_CHECKING:
     from bosket.mining.rules import RuleTemplate
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(ABC):
     """Itemsets found under differential privacy, as ``FrequentItemsets`` has them.
 
-    All of it may be published; nothing in it is exact.
+    All of it may be published; nothing in it is exact.  Every method of the curator has a kind of its own.
     """
 
     domain: Domain
-    prepared: Prepared
-    """What was measured first: lengths, limit, how large frequent itemsets get."""
-    levels: tuple[NoisyLevel, ...]
-    """The frequent itemsets by size."""
     about: dict[str, Any]
     """Epsilon and its parts, neighbours, parameters, the entries in the ledger, version, as plain values."""
 
     @property
+    @abstractmethod
     def n_records(self) -> int:
         """The noisy number of records."""
-        return max(self.prepared.lengths.total, 1)
+
+    @property
+    @abstractmethod
+    def rows(self) -> list[ItemsetRows]:
+        """The itemsets by size, as numbers of items."""
+
+    @abstractmethod
+    def to_frame(self, *, level: float = 0.95) -> pd.DataFrame:
+        """One row per itemset, the most frequent first: ``support``, ``itemsets``, ``size``, ``low``, ``high``,
+        ``noisy``, ``consistent``, and what else a method has.
+        """
+
+    @abstractmethod
+    def ends_at_once(self, level: float) -> Ends:
+        """Intervals of all supports that hold at once with a probability of at least ``level``, by ``names``."""
 
     @property
     def guarantee(self) -> CentralGuarantee:
         """What was promised; ``print(release.guarantee)`` shows the card."""
         about = self.about
         return CentralGuarantee(
-            about["mechanism"], about["epsilon"], about["neighbours"], tuple(about["parts"].items())
+            about["mechanism"],
+            about["epsilon"],
+            about["neighbours"],
+            tuple(about["parts"].items()),
+            delta=about.get("delta", 0.0),
         )
 
     @property
@@ -64,7 +77,7 @@ class Release:
     @property
     def sizes(self) -> dict[int, int]:
         """How many itemsets there are of each size."""
-        return {level.items.shape[1]: len(level.items) for level in self.levels if len(level.items)}
+        return {part.shape[1]: len(part) for part in self.rows if len(part)}
 
     def __len__(self) -> int:
         return sum(self.sizes.values())
@@ -97,43 +110,7 @@ class Release:
     @cached_property
     def names(self) -> list[frozenset[Hashable]]:
         """The itemsets by label, smallest first."""
-        return [self.domain.name(row) for level in self.levels for row in level.items.tolist()]
-
-    def to_frame(self, *, level: float = 0.95) -> pd.DataFrame:
-        """One row per itemset, the most frequent first.
-
-        support     estimated share of the records: what to expect behind the noisy count, within the interval; of
-                    single items also what truncation at random took, give or take a tenth where few records are
-                    long.  Not so of larger itemsets: theirs are too small where records are long
-        itemsets    frozenset of labels
-        size        number of items
-        low, high   interval at ``level``: the noise of the count and of the number of records, and that of many
-                    candidates the luckiest are shown (of the intervals shown, 5% are expected to miss; Benjamini and
-                    Yekutieli 2005).  Truncation can only lower a support, so the low end needs no correction; the
-                    high end allows for the loss when records are cut at random.  An interval is that of its own count:
-                    the largest low end of many supersets would be that of the luckiest, and miss far more often
-        noisy       the noisy share of truncated records, as it was drawn
-        consistent  ``support`` made consistent: not negative, and no larger than that of any subset
-        """
-        normal_quantile(level)
-        failure = (1 - level) / 2  # half of what may fail for the count, half for the number of records
-        ends = self._ends([failure * len(part.items) / part.n_candidates for part in self.levels], failure)
-        support = (_join([part.average for part in self.levels]) / self.n_records).clip(ends.low, ends.high)
-        sizes = [np.full(len(part.items), part.items.shape[1]) for part in self.levels]
-        frame = pd.DataFrame(
-            {
-                "support": support,
-                "itemsets": as_objects(self.names),
-                "size": _join(sizes).astype(np.int64),
-                "low": ends.low,
-                "high": ends.high,
-                "noisy": _join([part.noisy for part in self.levels]) / self.n_records,
-                "consistent": np.maximum(_capped(self.names, support), 0.0),
-            }
-        )
-        frame = frame.iloc[np.argsort(-support, kind="stable")].reset_index(drop=True)
-        frame.attrs["about"] = {**self.about, "level": level}
-        return frame
+        return [self.domain.name(row) for part in self.rows for row in part.tolist()]
 
     @cached_property
     def consistent(self) -> Floats:
@@ -141,35 +118,6 @@ class Release:
         frame = self.to_frame()
         known = dict(zip(frame["itemsets"], frame["consistent"].tolist(), strict=True))
         return np.array([known[name] for name in self.names], float)
-
-    def ends_at_once(self, level: float) -> Ends:
-        """Intervals of all supports that hold at once with a probability of at least ``level``, in the order of
-        ``names``; by Bonferroni over all candidates of all sizes and the number of records.
-
-        Since all hold, no low end is below that of a superset, and no high end above that of a subset.  Of every size
-        all candidates are counted in, released or not, so it does not matter which were chosen.
-        """
-        normal_quantile(level)
-        failure = (1 - level) / (self.prepared.largest + 1)
-        ends, names = self._ends([failure / part.n_candidates for part in self.levels], failure), self.names
-        highest = _capped(names, ends.high)
-        lowest = -_capped(names[::-1], -ends.low[::-1], up=True)[::-1]
-        return Ends(lowest, np.maximum(lowest, highest))  # a lucky superset may say more than a subset allows
-
-    def _ends(self, failures: list[float], of_total: float) -> Ends:
-        """Intervals of supports, where each count of a size may fail with one probability, and the number of records.
-
-        Pr(|z| > reach) < exp(-reach / scale) for the noise z of a count.
-        """
-        total = math.ceil(self.prepared.lengths.scale_of_total * math.log(1 / of_total))
-        low, high = [], []
-        for part, failure in zip(self.levels, failures, strict=True):
-            reach = math.ceil(part.scale * math.log(1 / failure)) if failure else 0
-            above = maximal_support(np.maximum(part.noisy + reach, 0), part.kept, 1 / part.scale)
-            low.append((part.noisy - reach) / (self.n_records + total))
-            high.append(np.maximum(above, part.noisy + reach) / max(self.n_records - total, 1.0))
-        lowest, highest = _join(low), np.minimum(_join(high), 1.0)
-        return Ends(lowest, np.maximum(lowest, highest))
 
     def rules(
         self,
@@ -209,11 +157,28 @@ class Release:
         return f"Release({sizes}; epsilon {self.about['epsilon']:g}, about {self.n_records:,} records)"
 
 
-def _join(parts: list[npt.NDArray[Any]]) -> Floats:
+def frame_of(release: Release, support: Floats, columns: dict[str, Any], *, level: float) -> pd.DataFrame:
+    """Rows in the order of ``names``, with supports made consistent beside them, the most frequent first."""
+    sizes = [np.full(len(part), part.shape[1]) for part in release.rows]
+    frame = pd.DataFrame(
+        {
+            "support": support,
+            "itemsets": as_objects(release.names),
+            "size": joined(sizes).astype(np.int64),
+            **columns,
+            "consistent": np.maximum(capped(release.names, support), 0.0),
+        }
+    )
+    frame = frame.iloc[np.argsort(-support, kind="stable")].reset_index(drop=True)
+    frame.attrs["about"] = {**release.about, "level": level}
+    return frame
+
+
+def joined(parts: list[npt.NDArray[Any]]) -> Floats:
     return np.concatenate(parts).astype(float) if parts else np.empty(0)
 
 
-def _capped(names: list[frozenset[Hashable]], values: Floats, *, up: bool = False) -> Floats:
+def capped(names: list[frozenset[Hashable]], values: Floats, *, up: bool = False) -> Floats:
     """Smallest sets first: at most what each subset that is one smaller got.
 
     ``up``, largest sets first: at most what each superset that is one larger got.

@@ -16,18 +16,18 @@ from bosket.curator.levels import NoisyLevel
 from bosket.curator.miner import Measured
 from bosket.curator.miner import parts as parts_of_cardinality
 from bosket.curator.paid import Paid
-from bosket.curator.release import Release
+from bosket.curator.truncation_release import TruncationRelease
 from bosket.privacy.central import CentralGuarantee
 
 MECHANISM = "truncation (Zeng, Naughton and Cai 2012) with discrete Laplace noise"
 
 
-def release(declared: Declared, paid: Paid, measured: Measured, *, most: int | None = None) -> Release:
+def release(declared: Declared, paid: Paid, measured: Measured, *, most: int | None = None) -> TruncationRelease:
     """The itemsets that reach the limit and are more than noise; of these the ``most`` frequent, if that is given."""
     frequent = _reported(measured, declared.settings.false_share)
     if most is not None:
         frequent = _best(frequent, most)
-    return Release(declared.domain, measured.prepared, frequent, _about(declared, paid, measured))
+    return TruncationRelease(declared.domain, _about(declared, paid, measured), measured.prepared, frequent)
 
 
 def _reported(measured: Measured, false_share: float | None) -> tuple[NoisyLevel, ...]:

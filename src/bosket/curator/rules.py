@@ -126,7 +126,7 @@ def _splits(release: Release, query: RuleQuery) -> list[ReleasedPlaces]:
     Sides that were not released are left out: of the most frequent itemsets a subset may be missing.
     """
     shape = (query.template or RuleTemplate()).on(release.domain)
-    levels = [level.items for level in release.levels]
+    levels = release.rows
     number = sum(len(rows) * shape.splits(rows.shape[1]) for rows in levels)
     if number > query.max_rules:
         raise TooManyRulesError(

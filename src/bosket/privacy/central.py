@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bosket.checks import check_choice, check_positive
+from bosket.checks import check_between, check_choice, check_positive
 from bosket.privacy.guarantee import Amplification, gamma_text, json_number, percent_up, rounded_up
 
 _UNITS = {
@@ -39,10 +39,14 @@ class CentralGuarantee:
     parts: tuple[tuple[str, float], ...] = ()
     """What each measurement cost; together no more than epsilon."""
     not_covered: tuple[str, ...] = NOT_COVERED
+    delta: float = 0.0
+    """How much of the probability of an outcome epsilon does not hold for; 0 in pure differential privacy."""
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon, of="CentralGuarantee")
         check_choice("neighbours", self.neighbours, _UNITS)
+        if self.delta:
+            check_between("delta", self.delta, 0.0, 1.0, of="CentralGuarantee")
 
     @property
     def record(self) -> Amplification:
@@ -55,8 +59,12 @@ class CentralGuarantee:
         return self.record.gamma
 
     def posterior(self, prior: float) -> float:
-        """Worst posterior of anything about one record with this prior, for one who knows all the others."""
-        return self.record.posterior(prior)
+        """Worst posterior of anything about one record with this prior, for one who knows all the others.
+
+        1 where delta is not 0: some outcome, of a small probability, may tell.
+        """
+        posterior = self.record.posterior(prior)
+        return 1.0 if self.delta else posterior
 
     def card(self) -> str:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
@@ -64,11 +72,19 @@ class CentralGuarantee:
         lines.append(
             f"  record  epsilon {rounded_up(self.epsilon)}, gamma {gamma_text(self.record)}: {self.record.unit}"
         )
-        lines.append("  who knows all other records and sees the release may come to believe anything about one record")
-        lines.append(f"  that had 5% with up to {percent_up(self.posterior(0.05))}")
+        if self.delta:
+            lines.append(
+                f"  delta {rounded_up(self.delta)}: a set of outcomes has at most gamma times its probability on "
+                "neighbouring data, and delta"
+            )
+        else:
+            lines.append(
+                "  who knows all other records and sees the release may come to believe anything about one record"
+            )
+            lines.append(f"  that had 5% with up to {percent_up(self.posterior(0.05))}")
         if self.parts:
             shares = ", ".join(f"{name} {rounded_up(part)}" for name, part in self.parts)
-            lines.append(f"  paid for  {shares}")
+            lines.append(f"  paid for  {shares}" + (", in rho" if self.delta else ""))
         lines += [f"  not covered: {what}" for what in self.not_covered]
         return "\n".join(lines)
 
@@ -80,6 +96,7 @@ class CentralGuarantee:
         return {
             "mechanism": self.mechanism,
             "epsilon": self.epsilon,
+            **({"delta": self.delta} if self.delta else {}),
             "gamma": json_number(self.gamma),
             "neighbours": self.neighbours,
             "unit": self.record.unit,

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any
 from bosket.cli.commands.budget import in_options
 from bosket.cli.inputs.attributes import add_table, check_table
 from bosket.cli.inputs.files import STANDARD_INPUT
-from bosket.cli.inputs.options import Commands, add_command, add_input, add_result, clash, fraction, positive, whole
+from bosket.cli.inputs.options import (
+    Commands,
+    add_command,
+    add_input,
+    add_result,
+    clash,
+    fraction,
+    not_negative,
+    positive,
+    whole,
+)
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, write_result
 from bosket.cli.views.tables import print_table, print_text
@@ -64,6 +74,20 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="which items, or values of a table, occur in the file is known to all anyway",
     )
+    command.add_argument(
+        "--method",
+        choices=("truncation", "sieve"),
+        default="truncation",
+        help="truncation (default): one size of itemsets after another, in records that are cut; sieve: rounds over "
+        "itemsets that are undecided, better on sparse data, with --min-support only",
+    )
+    command.add_argument(
+        "--delta",
+        type=not_negative("delta"),
+        default=0.0,
+        metavar="D",
+        help="with --method sieve: (epsilon, delta) by Gaussian noise, for instance 1e-6 (default: 0, pure)",
+    )
     command.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to pay from; see 'bosket budget'")
     command.add_argument("--budget", metavar="NAME", help="the budget in the ledger")
     command.add_argument(
@@ -80,6 +104,7 @@ def run(options: argparse.Namespace) -> None:
     from bosket import curator
 
     _check_declared(options)
+    _check_method(options)
     files = (options.raw, options.items, options.ledger, options.schema)
     inputs = [path for path in files if path not in (None, STANDARD_INPUT)]
     check_result(options, RELEASE, inputs=inputs)
@@ -96,15 +121,17 @@ def run(options: argparse.Namespace) -> None:
             raw = _read(options, declared)
         asked["vocabulary"] = raw.domain if options.items_are_public else declared
         with work.levels("curating") as asked["on_progress"]:
+            release: curator.Release
             if options.top_k is None:
-                release = curator.mine(raw, min_support=options.min_support, **asked)
+                method = {"method": options.method, "delta": options.delta}
+                release = curator.mine(raw, min_support=options.min_support, **method, **asked)
             else:
                 release = curator.top_k(raw, k=options.top_k, **asked)
     frame = release.to_frame()
     about = release.about
     say(
-        f"{count_text(len(release), 'itemset')} under epsilon {about['epsilon']:g} ({about['neighbours']}), of about "
-        f"{release.n_records:,} records"
+        f"{count_text(len(release), 'itemset')} under epsilon {about['epsilon']:g}{_and_delta(about)} "
+        f"({about['neighbours']}), of about {release.n_records:,} records"
     )
     if options.ledger is not None:
         numbers = ", ".join(str(entry["number"]) for entry in about["entries"])
@@ -123,6 +150,10 @@ def run(options: argparse.Namespace) -> None:
     except BosketError:  # it is paid for, and cannot be had again
         print_text(frame, RELEASE, "json")
         raise
+
+
+def _and_delta(about: dict[str, Any]) -> str:
+    return f", delta {about['delta']:g}" if about.get("delta") else ""
 
 
 def _left(budget: Budget | None) -> str:
@@ -161,6 +192,13 @@ def _check_can_be_written(path: Path | None) -> None:
 
 def _notes(about: dict[str, Any]) -> Iterator[str]:
     """What the release leaves out, and why; all of it follows from noisy numbers."""
+    if about.get("method") == "sieve":
+        announced = about["announced"]
+        yield (
+            f"note: about {announced['precision']:.0%} of these are expected to be frequent, and they to be "
+            f"{announced['recall']:.0%} of all that are, by all that was measured"
+        )
+        return
     asked = about.get("min_support")
     if asked is not None and asked < about["discoverable"]:
         yield f"note: single items below a support of {about['discoverable']:.2g} cannot be told from noise here"
@@ -181,6 +219,13 @@ def _check_declared(options: argparse.Namespace) -> None:
         )
     if not options.table and options.items is None and not options.items_are_public:
         raise clash("items", "be given, or --items-are-public, or --table", options)
+
+
+def _check_method(options: argparse.Namespace) -> None:
+    if options.method == "sieve" and options.top_k is not None:
+        raise clash("method", "be truncation with --top-k", options)
+    if options.delta and options.method != "sieve":
+        raise clash("delta", "come with --method sieve", options)
 
 
 def _left_out(options: argparse.Namespace) -> str:

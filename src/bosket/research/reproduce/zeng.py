@@ -83,7 +83,7 @@ def _released(answer: Callable[[], Release]) -> Answer:
         release = answer()
     except HopelessError:
         return Answer(set(), "refused: the limit is within the noise")
-    return Answer({tuple(row) for level in release.levels for row in level.items.tolist()})
+    return Answer({tuple(row) for part in release.rows for row in part.tolist()})
 
 
 def _ours(settings: Settings) -> Method:

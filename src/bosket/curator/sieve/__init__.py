@@ -1,0 +1,1 @@
+"""The sieve: rounds of bounded contributions over the itemsets that are still undecided."""

@@ -1,0 +1,80 @@
+"""Which itemsets are released: those that make the expected F of the release largest.
+
+With the itemsets in order of the probability p that they are frequent, and T expected to be frequent in all, the first
+k have an expected F of about 2 (p_1 + ... + p_k) / (k + T).  An itemset is as probable as each superset, at least.
+All of it is post-processing of noisy numbers, and so are the F, precision and recall that a release announces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bosket.counting.base import ItemsetRows
+from bosket.counting.table import ItemsetIndex, patterns
+from bosket.curator.sieve.beliefs import LevelPlaces, SievedLevel
+from bosket.curator.sieve.rounds import Sieved
+from bosket.statistics.estimates import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedItemsets:
+    """The itemsets of one size that are released, with what is believed of them."""
+
+    rows: ItemsetRows
+    probability: Floats
+    grid: Floats
+    posterior: Floats
+    noisy: Floats
+    """Noisy sums over the share that they keep, in records: the average of all rounds, by their noise."""
+
+
+@dataclass(frozen=True)
+class Announced:
+    """What the posterior says of the release itself."""
+
+    f: float
+    precision: float
+    recall: float
+
+
+def select(result: Sieved) -> tuple[list[ReleasedItemsets], Announced]:
+    """The itemsets that are released, by size, and what is announced of them."""
+    by_size = _closed(result.levels)
+    every = np.concatenate(by_size)
+    falling = -np.sort(-every)
+    likely = np.cumsum(falling)
+    total = float(likely[-1]) + result.missed
+    expected = 2 * likely / (np.arange(1, len(every) + 1) + total)
+    best = int(np.argmax(expected))
+    if expected[best] <= 0.0:
+        return [], Announced(0.0, 0.0, 0.0)
+    least = falling[best]
+    chosen = [
+        _chosen(level, probability, np.flatnonzero(probability >= least))
+        for level, probability in zip(result.levels, by_size, strict=True)
+    ]
+    number, found = int((every >= least).sum()), float(every[every >= least].sum())
+    return chosen, Announced(2 * found / (number + total), found / number, found / total)
+
+
+def _closed(levels: list[SievedLevel]) -> list[Floats]:
+    """Probabilities by size, each at least as large as those of supersets one larger."""
+    result = [level.probability.copy() for level in levels]
+    for size in range(len(levels), 1, -1):
+        rows, index = levels[size - 1].rows, ItemsetIndex(levels[size - 2].rows)
+        for positions in patterns(size, size - 1)[1]:
+            at = index.find(rows, positions)
+            np.maximum.at(result[size - 2], at[at >= 0], result[size - 1][at >= 0])
+    return result
+
+
+def _chosen(level: SievedLevel, probability: Floats, at: LevelPlaces) -> ReleasedItemsets:
+    weight, total = np.zeros(len(level.rows)), np.zeros(len(level.rows))
+    for values in level.rounds:
+        share = min(1.0, values.share * values.factor)
+        np.add.at(weight, values.places, (share / values.scale) ** 2)
+        np.add.at(total, values.places, (share / values.scale) ** 2 * values.values / share)
+    noisy = total / np.maximum(weight, np.finfo(float).tiny)
+    return ReleasedItemsets(level.rows[at], probability[at], level.grid[at], level.posterior[at], noisy[at])

@@ -1,0 +1,153 @@
+"""The rounds of the sieve: what they pay, what they find, and what they would find without noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import bosket as bk
+from bosket.counting.base import Counts
+from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw
+from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding
+from bosket.curator.sieve.rounds import Sieve, Sieved
+from bosket.curator.sieve.settings import SieveSettings
+from bosket.data import Baskets
+
+pytest.importorskip("opendp")
+
+KINDS = [pytest.param(PURE, LAPLACE, id="pure"), pytest.param(CONCENTRATED, GAUSSIAN, id="gaussian")]
+
+
+@pytest.fixture(scope="module")
+def baskets() -> Baskets:
+    return bk.quest(records=4000, items=40, patterns=20, mean_size=6, seed=3)
+
+
+def sieved(baskets: Baskets, bounding: Bounding, granted: Composition, share: float, **options: Any) -> Sieved:
+    sieve = Sieve(baskets, bounding, granted, SieveSettings(**options), 1)
+    number = sieve.number()
+    return sieve.run(share * number, number)
+
+
+def frequent(result: Sieved, least: float = 0.5) -> set[tuple[int, ...]]:
+    return {
+        tuple(row)
+        for level in result.levels
+        for row, probability in zip(level.rows.tolist(), level.probability, strict=True)
+        if probability > least
+    }
+
+
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+def test_without_noise_it_is_exact_mining(baskets: Baskets, bounding: Bounding, law: NoiseLaw) -> None:
+    """All itemsets that lie clear of the limit by the width of the grid are found, and no others."""
+    result = sieved(baskets, bounding, Composition(1e9, law), 0.05, spread=0.01)
+    exact = bk.mine(baskets, 0.03).to_frame()
+    supports = {
+        tuple(sorted(itemset)): value for itemset, value in zip(exact["itemsets"], exact["support"], strict=True)
+    }
+    found = frequent(result)
+    assert {itemset for itemset, value in supports.items() if value > 0.06 and len(itemset) <= 3} <= found
+    assert all(supports.get(itemset, 0.0) > 0.042 for itemset in found)
+    assert len(found) > 50
+
+
+class Recording(Composition):
+    """Notes what every measurement costs, and the sums it is of."""
+
+    def __init__(self, amount: float, law: NoiseLaw) -> None:
+        super().__init__(amount, law)
+        self.asked: list[tuple[float, float]] = []
+        self.exact: list[Counts] = []
+        self.answers: list[Counts] = []
+
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
+        self.asked.append((epsilon, sensitivity))
+        self.exact.append(np.array(counts, np.int64))
+        self.answers.append(super().noisy(counts, epsilon=epsilon, sensitivity=sensitivity))
+        return self.answers[-1]
+
+
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+def test_rounds_cost_what_was_granted_and_no_more(baskets: Baskets, bounding: Bounding, law: NoiseLaw) -> None:
+    granted = Recording(1.0, law)
+    result = sieved(baskets, bounding, granted, 0.05)
+    assert sum(epsilon for epsilon, _ in granted.asked) <= 1.0 * (1 + 1e-9)
+    assert sum(cost for _, cost in result.costs) == pytest.approx(1.0)
+    with pytest.raises(bk.BudgetExceeded):
+        granted.noisy([1], epsilon=0.01, sensitivity=1)
+
+
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+def test_every_measurement_moves_no_more_than_it_says(bounding: Bounding, law: NoiseLaw) -> None:
+    """The same rounds on a neighbour, led by the noisy numbers of the first: every vector is within its sensitivity."""
+    records = [[0, 1, 2]] * 300 + [[0, 1]] * 200 + [[3]] * 100 + [[2, 3, 4, 5]] * 60
+    one = Baskets(records, items=range(6))
+    for extra in ([0, 1, 2, 3, 4, 5], [0], []):
+        other = Baskets([*records, extra], items=range(6))
+        granted = Recording(2.0, law)
+        sieved(one, bounding, granted, 0.05)
+        neighbour = Led(granted, 2.0, law)
+        sieved(other, bounding, neighbour, 0.05)
+        assert len(neighbour.exact) == len(granted.exact) > 6
+        for before, after, (_, sensitivity) in zip(granted.exact, neighbour.exact, granted.asked, strict=True):
+            difference = (after - before).astype(float)
+            moved = np.abs(difference).sum() if law is LAPLACE else float(np.sqrt((difference**2).sum()))
+            assert moved <= sensitivity
+
+
+class Led(Recording):
+    """Answers as another composition answered, so that both programs ask the same."""
+
+    def __init__(self, leader: Recording, amount: float, law: NoiseLaw) -> None:
+        super().__init__(amount, law)
+        self._answers = iter(leader.answers)
+
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
+        self.asked.append((epsilon, sensitivity))
+        self.exact.append(np.array(counts, np.int64))
+        return next(self._answers)
+
+
+def test_it_finds_what_noise_leaves(baskets: Baskets) -> None:
+    """Forty thousand records: nearly all that lies well above the limit, and hardly anything far below it."""
+    many = Baskets.from_csr(
+        np.concatenate([[0], np.cumsum(np.tile(baskets.sizes, 10))]), np.tile(baskets.indices, 10), baskets.domain
+    )
+    exact = bk.mine(baskets, 0.02).to_frame()
+    supports = {
+        tuple(sorted(itemset)): value for itemset, value in zip(exact["itemsets"], exact["support"], strict=True)
+    }
+    found = frequent(sieved(many, PURE, Composition(1.0), 0.05))
+    clear = [itemset for itemset, value in supports.items() if value > 0.08 and len(itemset) <= 2]
+    assert sum(itemset in found for itemset in clear) > 0.9 * len(clear)
+    assert sum(supports.get(itemset, 0.0) < 0.025 for itemset in found) < 0.05 * len(found)
+
+
+def test_records_of_no_items_and_one_item_alone() -> None:
+    some: list[list[list[int]]] = [[[]] * 50, [[0]] * 50]
+    for records in some:
+        result = sieved(Baskets(records, items=[0]), PURE, Composition(50.0), 0.5)
+        assert (len(frequent(result)) == 1) == (records[0] == [0])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"number": 0.0},
+        {"number": 1.5},
+        {"histograms": 0.2},
+        {"rounds": (0.5, 0.5)},
+        {"rounds": (0.5, 0.5, -1.0)},
+        {"undecided": 0.6},
+        {"spread": -0.1},
+        {"max_candidates": 0},
+        {"largest": 0},
+    ],
+)
+def test_settings_that_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(bk.ParameterError):
+        SieveSettings(**wrong)
