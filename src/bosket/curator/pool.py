@@ -24,6 +24,7 @@ import numpy as np
 
 from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
+from bosket.curator.columns import bitmaps_of
 from bosket.curator.kernels import best_triangle
 from bosket.curator.truncation import widest
 from bosket.data import Baskets
@@ -85,13 +86,7 @@ class Pool:
     @cached_property
     def _bitmaps(self) -> Bitmaps:
         """A column for each item of the pool of pairs, the widest there is; columns stand by rank."""
-        kept = self._ranked[: self.width(2)]
-        place = np.full(self._baskets.n_items, -1, np.int32)
-        place[kept] = np.arange(len(kept), dtype=np.int32)
-        places = place[self._baskets.indices]
-        indptr = np.concatenate([[0], np.cumsum(places >= 0)])[self._baskets.indptr]
-        few = Baskets.from_csr(indptr, places[places >= 0], range(len(kept)))
-        return Bitmaps.from_rows(few.to_bits(), len(kept))
+        return bitmaps_of(self._baskets, self._ranked[: self.width(2)])
 
 
 def _all(n: int, size: int) -> ItemsetRows:

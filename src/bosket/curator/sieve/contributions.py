@@ -22,12 +22,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import Counts, ItemsetRows, Words
-from bosket.counting.bitmaps import Bitmaps
+from bosket.counting.base import Counts, ItemsetRows
+from bosket.curator.columns import bitmaps_of
 from bosket.curator.noise import GAUSSIAN, LAPLACE, NoiseLaw
 from bosket.curator.sieve.kernels import add_units, count_held
 from bosket.data import Baskets
-from bosket.data.domain import ItemIds
 from bosket.statistics.estimates import Floats
 from bosket.threads import parallel_map, slices
 
@@ -165,7 +164,7 @@ class ActiveItemsets:
 
     def __init__(self, baskets: Baskets, rows: Sequence[ItemsetRows]) -> None:
         items = np.unique(np.concatenate([part.ravel() for part in rows]))
-        self._columns = _columns(baskets, items)
+        self._columns = bitmaps_of(baskets, items).columns
         filled = _filled(rows)
         self._rows = np.where(filled >= 0, np.searchsorted(items, filled), -1).astype(np.int32)
         self._n_records = baskets.n_records
@@ -203,13 +202,3 @@ def _filled(rows: Sequence[ItemsetRows]) -> ItemsetRows:
     return np.concatenate(
         [np.pad(part.astype(np.int32), ((0, 0), (0, widest - part.shape[1])), constant_values=-1) for part in rows]
     )
-
-
-def _columns(baskets: Baskets, items: ItemIds) -> Words:
-    """Bitmaps of these items, a row each."""
-    place = np.full(baskets.n_items, -1, np.int32)
-    place[items] = np.arange(len(items), dtype=np.int32)
-    places = place[baskets.indices]
-    indptr = np.concatenate([[0], np.cumsum(places >= 0)])[baskets.indptr]
-    few = Baskets.from_csr(indptr, places[places >= 0], range(len(items)))
-    return Bitmaps.from_rows(few.to_bits(), len(items)).columns
