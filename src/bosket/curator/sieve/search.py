@@ -76,26 +76,30 @@ class SieveSearch:
         joined = probability > self.likely
         if size == 2:
             joined &= mean > _HARDLY * self.limit
-        order = np.flatnonzero(joined)[np.lexsort(rows[joined].T[::-1])]
-        base = np.ascontiguousarray(rows[order])
-        none = np.empty((0, size), np.int32), np.empty(0), np.empty(0), 0.0
-        try:
-            new = (
-                next_candidates(ItemsetIndex(base), max_candidates=_JOINED, groups=self.groups)
-                if len(base)
-                else none[0]
-            )
-        except TooManyCandidatesError:  # their number follows from noisy counts
-            return none
+        new = self._join(rows[joined], mean[joined])
         if len(levels) >= size:
             new = new[ItemsetIndex(levels[size - 1].rows).find(new) < 0]
         if not len(new):
-            return none
+            return new, np.empty(0), np.empty(0), 0.0
         cap = smallest_subset(new, rows, mean, 0.0)
         likely, ratio = self._chance(size, cap, levels)
         likely *= smallest_subset(new, rows, probability, 0.0)
         chosen = likely > self.likely
         return new[chosen], likely[chosen], np.maximum(ratio * cap, self.limit)[chosen], float(likely[~chosen].sum())
+
+    def _join(self, rows: ItemsetRows, mean: Floats) -> ItemsetRows:
+        """All itemsets one larger whose subsets are all among these; of the more frequent half where they are too many.
+
+        How many there are follows from noisy numbers.
+        """
+        while len(rows):
+            base = np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
+            try:
+                return next_candidates(ItemsetIndex(base), max_candidates=_JOINED, groups=self.groups)
+            except TooManyCandidatesError:
+                kept = np.argsort(-mean, kind="stable")[: len(rows) // 2]
+                rows, mean = rows[kept], mean[kept]
+        return np.empty((0, rows.shape[1] + 1), np.int32)
 
     def _chance(self, size: int, cap: Floats, levels: list[SievedLevel]) -> tuple[Floats, float]:
         """The chance that supports below these caps reach the limit, and the mean ratio to the cap."""

@@ -1,0 +1,74 @@
+"""Candidates of the sieve: what is joined, how likely it is taken to be frequent, and how many at most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from bosket.curator.sieve import search
+from bosket.curator.sieve.beliefs import RATIOS, SievedLevel, smallest_subset
+from bosket.curator.sieve.search import SieveSearch
+
+
+def known(rows: Sequence[tuple[int, ...]], supports: Sequence[float], *, limit: float) -> SievedLevel:
+    """A level that knows its supports."""
+    level = SievedLevel(np.array(rows, np.int32), limit=limit)
+    level.grid = np.array(supports, float)[:, None]
+    level.posterior = np.ones((len(rows), 1))
+    level.prior = np.full(len(RATIOS), 1 / len(RATIOS))
+    return level
+
+
+def items(supports: Sequence[float], *, limit: float = 100.0) -> SievedLevel:
+    return known([(item,) for item in range(len(supports))], supports, limit=limit)
+
+
+def test_pairs_of_items_that_may_be_frequent() -> None:
+    """By definition: the chance of a ratio of limit over the smaller support, log-uniform over a factor of e^6."""
+    found, missed = SieveSearch(100.0, 0.03, 1000).candidates([items([500, 300, 120, 101, 20])], largest=2)
+    (pairs,) = found
+    expected = {
+        pair: np.log(min(support) / 100.0) / 6
+        for pair, support in (((0, 1), (500, 300)), ((0, 2), (500, 120)), ((1, 2), (300, 120)))
+    }
+    kept = {pair: value for pair, value in expected.items() if value > 0.03}
+    assert dict(zip(map(tuple, pairs.rows.tolist()), pairs.probability, strict=True)) == pytest.approx(kept)
+    assert missed == pytest.approx(sum(np.log(1.02) / 6 for _ in range(3)), rel=0.05)  # those with the item at 101
+
+
+def test_itemsets_that_were_measured_are_not_new() -> None:
+    levels = [items([500, 400, 300]), known([(0, 1), (1, 2)], [200, 200], limit=100.0)]
+    found, _ = SieveSearch(100.0, 0.03, 1000).candidates(levels, largest=2)
+    assert found[0].rows.tolist() == [[0, 2]]
+
+
+def test_larger_itemsets_need_all_of_their_subsets() -> None:
+    pairs = [(0, 1), (0, 2), (1, 2), (1, 3)]
+    levels = [items([500, 400, 300, 300]), known(pairs, [250, 250, 250, 250], limit=100.0)]
+    levels[1].prior = np.zeros(len(RATIOS))
+    levels[1].prior[0] = 1.0  # no other pair is likely
+    found, _ = SieveSearch(100.0, 0.03, 1000).candidates(levels, largest=3)
+    assert [part.rows.tolist() for part in found] == [[[0, 1, 2]]]
+    assert found[0].probability.tolist() == pytest.approx([1 - 100 / 250])
+
+
+def test_no_more_than_may_be_measured_the_likeliest_first() -> None:
+    found, missed = SieveSearch(100.0, 0.0, 3).candidates([items([900, 800, 700, 600, 500])], largest=2)
+    assert sum(len(part.rows) for part in found) <= 3
+    assert {tuple(row) for part in found for row in part.rows.tolist()} <= {(0, 1), (0, 2), (1, 2)}
+    assert missed > 0
+
+
+def test_where_too_many_would_be_joined_the_more_frequent_half_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_JOINED", 10)
+    found, _ = SieveSearch(100.0, 0.0, 1000).candidates([items([300.0 + item for item in range(8)])], largest=2)
+    assert {tuple(row) for row in found[0].rows.tolist()} == set(combinations((4, 5, 6, 7), 2))
+
+
+def test_the_smallest_subset() -> None:
+    rows = np.array([[0, 1, 2], [1, 2, 3]], np.int32)
+    below = np.array([[0, 1], [0, 2], [1, 2]], np.int32)
+    assert smallest_subset(rows, below, np.array([5.0, 4.0, 3.0]), 0.5).tolist() == [3.0, 0.5]
