@@ -80,7 +80,7 @@ class SievedLevel:
     @property
     def probability(self) -> Floats:
         """How likely each itemset is frequent."""
-        return np.asarray((self.posterior * (self.grid >= self.limit)).sum(axis=1))
+        return np.minimum((self.posterior * (self.grid >= self.limit)).sum(axis=1), 1.0)
 
 
 @dataclass(frozen=True)
