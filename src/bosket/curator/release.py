@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,9 @@ class Release(ABC):
     domain: Domain
     about: dict[str, Any]
     """Epsilon and its parts, neighbours, parameters, the entries in the ledger, version, as plain values."""
+
+    intervals: ClassVar[str]
+    """What intervals of rules promise."""
 
     @property
     @abstractmethod

@@ -24,10 +24,6 @@ from bosket.statistics.estimates import Floats
 if TYPE_CHECKING:
     from bosket.curator.release import Release
 
-INTERVALS = (
-    "with a probability of at least the level, the intervals of all supports hold at once, whichever rules are chosen, "
-    "as far as truncation took no more than they allow for; a measure is somewhere between its least and largest value"
-)
 _ORDERS = {"low": "the low end of the metric's interval, the surest first", "estimate": "the metric"}
 
 ReleasedPlaces = npt.NDArray[np.int64]
@@ -110,7 +106,7 @@ def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
         "passed": len(passed),
         "level": query.level,
         "sort_by": query.sort_by,
-        "intervals": INTERVALS,
+        "intervals": release.intervals,
     }
     return result
 

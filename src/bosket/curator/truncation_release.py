@@ -26,6 +26,12 @@ class TruncationRelease(Release):
     levels: tuple[NoisyLevel, ...]
     """The frequent itemsets by size."""
 
+    intervals = (
+        "with a probability of at least the level, the intervals of all supports hold at once, whichever rules are "
+        "chosen, as far as truncation took no more than they allow for; a measure is somewhere between its least and "
+        "largest value"
+    )
+
     @property
     def n_records(self) -> int:
         return max(self.prepared.lengths.total, 1)

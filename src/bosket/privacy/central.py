@@ -18,7 +18,7 @@ _UNITS = {
 NOT_COVERED = (
     "a person with several records is protected for each of them, not for all together",
     "what holds of a group can be learnt, and be concluded of its members, whether they took part or not",
-    "other releases of the same records cost their own epsilon: epsilons add",
+    "other releases of the same records cost their own epsilon and delta: epsilons add, and deltas too",
     "how long the curator's program takes, for somebody who can watch it run",
 )
 """What no release of the curator promises."""
@@ -37,7 +37,7 @@ class CentralGuarantee:
     epsilon: float
     neighbours: str
     parts: tuple[tuple[str, float], ...] = ()
-    """What each measurement cost; together no more than epsilon."""
+    """What each measurement cost; together no more than epsilon, or, where delta is not 0, than the rho behind both."""
     not_covered: tuple[str, ...] = NOT_COVERED
     delta: float = 0.0
     """How much of the probability of an outcome epsilon does not hold for; 0 in pure differential privacy."""
@@ -50,7 +50,7 @@ class CentralGuarantee:
 
     @property
     def record(self) -> Amplification:
-        """The most that the release can multiply the odds between neighbouring data sets."""
+        """The most that the release can multiply the odds between neighbouring data sets, but for delta."""
         return Amplification(self.epsilon, _UNITS[self.neighbours])
 
     @property
@@ -96,7 +96,7 @@ class CentralGuarantee:
         return {
             "mechanism": self.mechanism,
             "epsilon": self.epsilon,
-            **({"delta": self.delta} if self.delta else {}),
+            **({"delta": self.delta, "parts_in": "rho"} if self.delta else {}),
             "gamma": json_number(self.gamma),
             "neighbours": self.neighbours,
             "unit": self.record.unit,

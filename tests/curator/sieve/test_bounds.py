@@ -71,3 +71,11 @@ def test_more_noise_makes_a_smaller_bound_and_no_noise_cuts_nothing(bounding: Bo
 
 def test_where_nothing_is_held_the_bound_is_one() -> None:
     assert choose_bound(Histogram(np.arange(3.0), np.zeros(3)), PURE, 1.0, 10.0, 0.3).bound == 1.0
+
+
+def test_a_bound_that_leaves_nothing_is_not_chosen() -> None:
+    """Records of two thousand itemsets each, of which one unit is rounded to nothing; no warning either."""
+    numbers = np.zeros(2001)
+    numbers[2000] = 1000
+    chosen = choose_bound(Histogram(np.arange(2001.0), numbers), PURE, 1e-3, 100.0, 0.0)
+    assert chosen.share > 1e-3

@@ -11,6 +11,7 @@ import pytest
 import bosket as bk
 from bosket.counting.base import Counts
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw
+from bosket.curator.sieve.beliefs import Believer, SievedLevel, Values
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding
 from bosket.curator.sieve.rounds import Sieve, Sieved
 from bosket.curator.sieve.settings import SieveSettings
@@ -143,6 +144,9 @@ def test_records_of_no_items_and_one_item_alone() -> None:
         {"histograms": 0.2},
         {"rounds": (0.5, 0.5)},
         {"rounds": (0.5, 0.5, -1.0)},
+        {"rounds": (1e308,) * 3},
+        {"rounds": (1.0, 1e-320, 1.0)},
+        {"rounds": 3},
         {"undecided": 0.6},
         {"spread": -0.1},
         {"max_candidates": 0},
@@ -152,3 +156,41 @@ def test_records_of_no_items_and_one_item_alone() -> None:
 def test_settings_that_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(bk.ParameterError):
         SieveSettings(**wrong)
+
+
+def test_no_itemset_is_larger_than_the_settings_say() -> None:
+    baskets = Baskets([[0, 1, 2, 3]] * 3000, items=range(4))
+    for largest in (1, 2, 3):
+        result = sieved(baskets, PURE, Composition(20.0), 0.3, largest=largest)
+        assert len(result.levels) == largest
+
+
+def test_equal_candidates_are_cut_and_not_dropped() -> None:
+    """Forty items alike have 780 pairs alike, of which one hundred may be measured."""
+    baskets = Baskets([list(range(40))] * 2000, items=range(40))
+    result = sieved(baskets, PURE, Composition(1e5), 0.3, max_candidates=100, largest=2, rounds=(1.0, 1.0, 1.0))
+    assert len(result.levels[1].rows) == 100
+
+
+def test_no_more_of_what_is_undecided_is_measured_than_may_be(baskets: Baskets) -> None:
+    result = sieved(baskets, PURE, Composition(0.01), 0.05, max_candidates=7)
+    assert all(
+        len(values.places) <= 14 for level in result.levels for values in level.rounds[level is result.levels[0] :]
+    )
+
+
+def test_what_lies_at_the_limit_is_not_decided_by_the_grid() -> None:
+    """Values known to a hair, at the limit and a little above it: nobody is sure that they are not frequent."""
+    level = SievedLevel(np.arange(3, dtype=np.int32)[:, None])
+    level.rounds.append(Values(np.arange(3), np.array([400.0, 402.0, 404.0]), 1e-3, 1.0, is_anchor=True))
+    Believer(PURE, 0.5, 400.0, 1e5).update([level])
+    assert (level.probability > 0.03).all()
+
+
+def test_a_superset_may_be_frequent_though_a_subset_seems_just_not_to_be() -> None:
+    items = SievedLevel(np.array([[0], [1]], np.int32))
+    items.rounds.append(Values(np.arange(2), np.array([195.0, 195.0]), 40.0, 1.0, is_anchor=True))
+    pairs = SievedLevel(np.array([[0, 1]], np.int32))
+    pairs.rounds.append(Values(np.arange(1), np.array([230.0]), 3.0, 1.0, is_anchor=True))
+    Believer(PURE, 0.5, 200.0, 1e4).update([items, pairs])
+    assert pairs.probability[0] > 0.03

@@ -33,7 +33,10 @@ _FACTORS_DEVIATION = 0.8  # of their logarithm, before anything is known
 _ENOUGH = 1000
 _FEW = 10  # values that do not say what their average share is
 _STEPS = 60  # of EM
-_LEAST_SHARE = 0.02
+_LEAST_SHARE = 0.25  # of the average
+_MAY_BE = 0.03  # probability from which on a subset is taken to reach the limit, barely, whatever its mean is
+BARELY = 1.02
+"""Of the limit."""
 RATIOS = np.concatenate([[1e-6], np.geomspace(2e-3, 1.0, 60)])
 """Supports over the smallest support of a subset."""
 
@@ -79,8 +82,10 @@ class SievedLevel:
 
     @property
     def probability(self) -> Floats:
-        """How likely each itemset is frequent."""
-        return np.minimum((self.posterior * (self.grid >= self.limit)).sum(axis=1), 1.0)
+        """How likely each itemset is frequent; what a point of the grid has is spread evenly over its cell."""
+        edges = edges_of(self.grid)
+        above = (edges[:, 1:] - self.limit) / np.maximum(np.diff(edges, axis=1), 1e-9)
+        return np.asarray(np.minimum((self.posterior * np.clip(above, 0.0, 1.0)).sum(axis=1), 1.0))
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,8 @@ class Believer:
         if below is None:
             counts = np.geomspace(max(1.0, self.limit / 50), max(2.0, self.n_records), 120)
             return np.broadcast_to(np.concatenate([[0.0], counts]), (len(level.rows), 121))
-        return np.asarray(smallest_subset(level.rows, below.rows, below.mean, self.limit / 2)[:, None] * RATIOS)
+        may_be = np.where(below.probability > _MAY_BE, np.maximum(below.mean, BARELY * self.limit), below.mean)
+        return np.asarray(smallest_subset(level.rows, below.rows, may_be, self.limit / 2)[:, None] * RATIOS)
 
     def _fit(self, level: SievedLevel) -> None:
         fits = [self._likelihood(level, values, values.factor) for values in level.rounds]
@@ -152,10 +158,15 @@ class Believer:
         grid = level.grid[values.places]
         total = np.full(grid.shape, -np.inf)
         for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
-            share = min(1.0, max(_LEAST_SHARE, average + point * self.spread * (1 - average)))
+            share = min(1.0, max(_LEAST_SHARE * average, average + point * self.spread * (1 - average)))
             errors = (values.values[:, None] - share * grid) / values.scale
             np.logaddexp(total, self.bounding.log_density(errors) + math.log(weight), out=total)
         return total
+
+
+def edges_of(grid: Floats) -> Floats:
+    """The ends of the cells of a grid, a row each: the middles between its points, and the first and the last."""
+    return np.concatenate([grid[:, :1], (grid[:, 1:] + grid[:, :-1]) / 2, grid[:, -1:]], axis=1)
 
 
 def smallest_subset(rows: ItemsetRows, below: ItemsetRows, values: Floats, otherwise: float) -> Floats:

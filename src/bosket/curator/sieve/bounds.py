@@ -106,6 +106,7 @@ def choose_bound(histogram: Histogram, bounding: Bounding, scale_of_one: float, 
     held = np.maximum(1, np.rint(histogram.held)).astype(np.int64)
     bounds = _grid(int(held[np.flatnonzero(occurrences)[-1]]))
     shares = np.array([occurrences @ bounding.weights(held, bound) for bound in bounds]) / occurrences.sum()
+    bounds, shares = bounds[shares > 1 / RESOLUTION], shares[shares > 1 / RESOLUTION]  # less is rounded to nothing
     norms = np.array([bounding.sensitivity(bounding.budget(bound), 1) for bound in bounds]) / RESOLUTION
     noise = bounding.deviation(scale_of_one) * norms / shares
     best = int(np.argmin(noise**2 + (spread * (1 - shares) / shares * limit) ** 2))

@@ -49,7 +49,7 @@ def sieve(
     chosen, announced = select(result)
     n_measured = sum(len(level.rows) for level in result.levels)
     about = _about(declared, settings, result, announced) | _paid(budget, entries, is_kept=is_kept)
-    return SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured)
+    return SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured, program.scale_of_number)
 
 
 def _check_delta(delta: float, number: int) -> None:
@@ -77,6 +77,7 @@ def _about(declared: Declared, settings: SieveSettings, result: Sieved, announce
         "epsilon": declared.epsilon,
         **({"delta": declared.delta} if declared.delta else {}),
         "neighbours": declared.neighbours,
+        **({"rho": sum(cost for _, cost in result.costs)} if declared.delta else {}),
         **declared.limit.asked,
         "min_count": round(result.limit, 6),
         "n_records": result.n_records,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from bosket.counting.base import ItemsetRows
 from bosket.curator.release import Release, capped, frame_of, joined
 from bosket.curator.rule_intervals import Ends
+from bosket.curator.sieve.beliefs import edges_of
 from bosket.curator.sieve.selection import Announced, ReleasedItemsets
 from bosket.statistics.estimates import Floats, normal_quantile
 
@@ -28,6 +30,14 @@ class SieveRelease(Release):
     """The F, precision and recall that the posterior expects of this release."""
     n_measured: int
     """How many itemsets were measured, of which these were chosen."""
+    scale_of_number: float
+    """Of the noise of the number of records."""
+
+    intervals = (
+        "intervals of supports are those of a posterior, by Bonferroni over all itemsets that were measured: they hold "
+        "as far as its assumptions do, and often not all at once; a measure is between its least and largest value in "
+        "them"
+    )
 
     @property
     def n_records(self) -> int:
@@ -43,8 +53,9 @@ class SieveRelease(Release):
         support      posterior mean of the share of the records
         itemsets     frozenset of labels
         size         number of items
-        low, high    interval that has ``level`` of the posterior, as much of the rest on either side, and a tenth more
-                     at either end for an error that all have in common; docs/theory/sieve.md says how often they hold
+        low, high    interval that has ``level`` of the posterior, as much of the rest on either side, with the noise of
+                     the number of records and a tenth more at either end for an error that all have in common;
+                     docs/theory/sieve.md says how often they hold
         probability  how likely the itemset is frequent, by all that was measured
         noisy        noisy sums of bounded contributions over the share that itemsets keep on average: the average of
                      all rounds
@@ -73,9 +84,9 @@ class SieveRelease(Release):
 
     def _ends(self, tail: float) -> Ends:
         low, high = ([quantiles(part.grid, part.posterior, q) for part in self.chosen] for q in (tail, 1 - tail))
-        return Ends(
-            joined(low) * (1 - _UNSURE) / self.number, np.minimum(joined(high) * (1 + _UNSURE) / self.number, 1.0)
-        )
+        reach = math.ceil(self.scale_of_number * math.log(1 / tail))  # of Gaussian noise more than enough
+        least, most = max(self.number - reach, 1), self.number + reach
+        return Ends(joined(low) * (1 - _UNSURE) / most, np.minimum(joined(high) * (1 + _UNSURE) / least, 1.0))
 
 
 def quantiles(grid: Floats, posterior: Floats, q: float) -> Floats:
@@ -84,7 +95,6 @@ def quantiles(grid: Floats, posterior: Floats, q: float) -> Floats:
     >>> quantiles(np.array([[1.0, 2.0, 3.0]]), np.array([[0.0, 1.0, 0.0]]), 0.5).tolist()
     [2.0]
     """
-    middles = (grid[:, 1:] + grid[:, :-1]) / 2
-    edges = np.concatenate([grid[:, :1], middles, grid[:, -1:]], axis=1)
+    edges = edges_of(grid)
     below = np.concatenate([np.zeros((len(grid), 1)), np.cumsum(posterior, axis=1)], axis=1)
     return np.array([np.interp(q, mass, edge) for mass, edge in zip(below, edges, strict=True)], float)

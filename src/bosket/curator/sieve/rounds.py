@@ -12,6 +12,7 @@ follows from noisy numbers (priors, candidates, which itemsets are decided) cost
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,11 @@ class Sieve:
     per_person: int
     groups: ItemGroups | None = None
 
+    @property
+    def scale_of_number(self) -> float:
+        """Of the noise of the number of records."""
+        return self.granted.scale_of(self.settings.number * self.granted.epsilon, 1)
+
     def number(self) -> int:
         """The noisy number of records, at least 1; a record in place of another does not move it."""
         amount = self.settings.number * self.granted.epsilon
@@ -71,17 +77,17 @@ class Sieve:
                 self._measure(levels, [np.arange(self.data.n_items)], ActiveItems(self.data), share, limit)
             else:
                 if number > 2:
-                    _extend(levels, search, largest=number - 1 if number < len(settings.rounds) else settings.largest)
-                self._again(levels, share, limit)
+                    _extend(levels, search, largest=min(settings.largest, _sizes_in(number, len(settings.rounds))))
+                self._again(levels, share, limit, most)
             believer.update(levels)
             _tell(on_progress, number, 1.0)
         found, missed = search.candidates(levels, largest=settings.largest)
         missed += sum(float(part.probability.sum()) for part in found)
         return Sieved(levels, n_records, limit, missed, self._costs())
 
-    def _again(self, levels: list[SievedLevel], share: float, limit: float) -> None:
-        """Measure what is undecided; of itemsets that were never measured, all."""
-        places = [_undecided(level, self.settings.undecided) for level in levels]
+    def _again(self, levels: list[SievedLevel], share: float, limit: float, most: int) -> None:
+        """Measure what is undecided, the ``most`` undecided ones at most, and all itemsets that were never measured."""
+        places = _undecided(levels, self.settings.undecided, most)
         rows = [level.rows[at] for level, at in zip(levels, places, strict=True) if len(at)]
         if rows:
             self._measure(levels, places, ActiveItemsets(self.data, rows), share, limit)
@@ -117,6 +123,11 @@ class Sieve:
         return (("total", whole * settings.number), *rounds)
 
 
+def _sizes_in(number: int, n_rounds: int) -> int:
+    """Up to how many items new itemsets of a round have: two in the third round, one more in each, any in the last."""
+    return number - 1 if number < n_rounds else sys.maxsize
+
+
 def _extend(levels: list[SievedLevel], search: SieveSearch, *, largest: int) -> None:
     """Add the candidates of up to this size to the levels, to be measured."""
     for part in search.candidates(levels, largest=largest)[0]:
@@ -127,11 +138,18 @@ def _extend(levels: list[SievedLevel], search: SieveSearch, *, largest: int) -> 
             levels[size - 1].rows = np.concatenate([levels[size - 1].rows, part.rows])
 
 
-def _undecided(level: SievedLevel, least: float) -> LevelPlaces:
-    """The places of itemsets that may or may not be frequent, and of those that nothing is known of yet."""
-    probability = level.probability
-    known = np.flatnonzero((probability > least) & (probability < 1 - least))
-    return np.concatenate([known, np.arange(len(probability), len(level.rows))])
+def _undecided(levels: list[SievedLevel], least: float, most: int) -> list[LevelPlaces]:
+    """The places of itemsets that may or may not be frequent, and of those that nothing is known of yet.
+
+    Of the former those nearest to one half, where there are more than ``most``.
+    """
+    known = [level.probability for level in levels]
+    every = np.concatenate([np.abs(probability - 0.5) for probability in known])
+    farthest = min(0.5 - least, float(np.partition(every, most)[most]) if len(every) > most else 0.5)
+    return [
+        np.concatenate([np.flatnonzero(np.abs(one - 0.5) < farthest), np.arange(len(one), len(level.rows))])
+        for one, level in zip(known, levels, strict=True)
+    ]
 
 
 def _remember(levels: list[SievedLevel], places: list[LevelPlaces], noisy: Floats, scale: float, share: float) -> None:

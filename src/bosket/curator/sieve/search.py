@@ -18,7 +18,7 @@ import numpy as np
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex
-from bosket.curator.sieve.beliefs import RATIOS, SievedLevel, smallest_subset
+from bosket.curator.sieve.beliefs import BARELY, RATIOS, SievedLevel, smallest_subset
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidates import ItemGroups, next_candidates
 from bosket.statistics.estimates import Floats
@@ -26,7 +26,6 @@ from bosket.statistics.estimates import Floats
 _SPAN = 6.0  # of the logarithms of ratios of pairs
 _PAIRS_MEAN, _LARGER_MEAN = 0.3, 0.6  # of ratios, before any were measured
 _HARDLY = 0.7  # of the limit: items with a smaller support are not joined to pairs
-_BARELY = 1.02  # of the limit: what a subset that may be frequent is taken to have at least
 _JOINED = 4_000_000  # candidates of one size, before the unlikely ones are left out
 
 
@@ -103,7 +102,7 @@ class SieveSearch:
 
     def _chance(self, size: int, cap: Floats, levels: list[SievedLevel]) -> tuple[Floats, float]:
         """The chance that supports below these caps reach the limit, and the mean ratio to the cap."""
-        cap = np.maximum(cap, _BARELY * self.limit)
+        cap = np.maximum(cap, BARELY * self.limit)
         needed = self.limit / cap
         if len(levels) >= size:
             prior = levels[size - 1].prior
@@ -118,8 +117,9 @@ class SieveSearch:
         every = np.concatenate([np.empty(0), *(part.probability for part in found)])
         if len(every) <= self.max_candidates:
             return found, missed
-        limit = np.sort(every)[-self.max_candidates]
-        kept = [part.probability > limit for part in found]
+        chosen = np.zeros(len(every), bool)
+        chosen[np.argsort(-every, kind="stable")[: self.max_candidates]] = True
+        kept = np.split(chosen, np.cumsum([len(part.probability) for part in found])[:-1])
         missed += float(every.sum()) - sum(
             float(part.probability[keep].sum()) for part, keep in zip(found, kept, strict=True)
         )

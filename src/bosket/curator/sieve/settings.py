@@ -32,14 +32,14 @@ class SieveSettings:
     def __post_init__(self) -> None:
         check_fraction("number", self.number, of="SieveSettings")
         check_fraction("histograms", self.histograms, of="SieveSettings")
-        if len(self.rounds) < 3:
+        if not isinstance(self.rounds, tuple) or len(self.rounds) < 3:
             raise ParameterError(
-                f"The 'rounds' parameter of SieveSettings must have at least 3 shares, got {len(self.rounds)}.",
+                f"The 'rounds' parameter of SieveSettings must be a tuple of at least 3 shares, got {self.rounds!r}.",
                 parameter="rounds",
                 value=self.rounds,
             )
         for share in self.rounds:
-            check_between("rounds", share, 0.0, math.inf, of="SieveSettings")
+            check_between("rounds", share, 1e-6, 1e6, of="SieveSettings")
         if self.number + len(self.rounds) * self.histograms > 0.5:
             raise ParameterError(
                 "The 'histograms' parameter of SieveSettings must leave half of the budget for the rounds themselves.",
