@@ -114,6 +114,11 @@ def one_by_one(table: Any, items: list[Any]) -> bk.Baskets:
     return frame_dropping(pd.DataFrame({name: objects(table[name].to_pylist()) for name in table.column_names}), items)
 
 
+def table_dropping(table: Any, items: list[Any]) -> Any:
+    """A table of one column, ``price``."""
+    return bk.Table.from_frame(table, values={"price": items}, unknown="other")
+
+
 def by_writing(self: Lookup, values: list[Any]) -> list[int]:
     """For ``Lookup.items``: 1.0 is not written as 1 is."""
     return [self.places.get(str(value), -1) for value in values]
@@ -205,8 +210,21 @@ def by_day(*last: int) -> Any:
     return pa.table({"record": days, "item": (WORDS * 31)[: len(days)]})
 
 
+def priced(*last: int) -> Any:
+    """Amounts of seven digits in 32 bits, which have room for more."""
+    cents = np.array([100, 250] * 30 + list(last), np.int32)
+    kind = pa.decimal32(7, 2)
+    return pa.table({"price": pa.Array.from_buffers(kind, len(cents), [None, pa.py_buffer(cents)])})
+
+
 ITSELF = tuple((f"bosket.data.{module}.plain", lambda label: label) for module in ("baskets.rows", "formats.lookup"))
 AS_THEY_COME = ("bosket.data.baskets.rows.labels_of", list)
+NARROW_DECIMALS = [
+    Pair(
+        "an amount of more digits than its type has", priced(), priced(2**31 - 1), table_dropping, table_dropping,
+        items=(1, 2.5), patches=(("bosket.data.formats.declared_types._DIGITS", 7),),
+    )
+] if hasattr(pa, "decimal32") else []  # fmt: skip
 PAIRS = [
     Pair("an item that was not declared", *records(["milk", "quinine"]), refusing),
     Pair("a missing item", *records(["milk", None]), guessing),
@@ -263,6 +281,7 @@ PAIRS = [
     ),
     Pair("a word beyond a dictionary of eight bits", daily(127), daily(128), combining, frame_dropping),
     Pair("a day in the year 12921", by_day(), by_day(86_400_000 * 4 * 10**6), one_by_one, frame_dropping),
+    *NARROW_DECIMALS,
     Pair("a missing value in a matrix", *matrix(float("nan")), matrix_refusing, matrix_dropping),
 ]  # fmt: skip
 

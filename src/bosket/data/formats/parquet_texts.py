@@ -180,8 +180,10 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
 
 
 def _typed(batch: Any, schema: Any) -> Any:
-    """A batch with the types that the schema says, but for text, lists, and codes: two row groups may be read two ways,
-    and a time in seconds is to be that number in both.
+    """A batch with the types that the schema says, but for text, lists, codes and decimals: two row groups may be read
+    two ways, and a time in seconds is to be that number in both.
+
+    A decimal is the same number however wide its type is, and Arrow refuses to cast one of more digits than that says.
     """
     columns = [_cast(column, schema.field(name).type) for name, column in zip(batch.schema.names, batch, strict=True)]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
@@ -189,7 +191,7 @@ def _typed(batch: Any, schema: Any) -> Any:
 
 def _cast(column: Any, kind: Any) -> Any:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_left = pa.types.is_nested(kind) or _is_text(column.type)
+    is_left = pa.types.is_nested(kind) or pa.types.is_decimal(kind) or _is_text(column.type)
     return column if is_left or column.type == kind else column.cast(kind)
 
 
