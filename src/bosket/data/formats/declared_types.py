@@ -27,6 +27,11 @@ _VIEWS = tuple(
 _LISTS = (_types.is_list, _types.is_large_list, _types.is_fixed_size_list, *_VIEWS)
 
 
+def is_text_view(kind: Any) -> bool:
+    """Whether text or bytes are stored as places in other bytes, in any order."""
+    return bool(_types.is_string_view(kind) or _types.is_binary_view(kind))
+
+
 def is_text(kind: Any) -> bool:
     """Whether cells are text or bytes, each with a length of its own."""
     return any(is_kind(kind) for is_kind in _TEXTS)
