@@ -114,6 +114,23 @@ def one_by_one(table: Any, items: list[Any]) -> bk.Baskets:
     return frame_dropping(pd.DataFrame({name: objects(table[name].to_pylist()) for name in table.column_names}), items)
 
 
+def table_dropping(table: Any, items: list[Any]) -> Any:
+    """A table of one column, ``price``."""
+    return bk.Table.from_frame(table, values={"price": items}, unknown="other")
+
+
+def flattening(table: Any, items: list[Any]) -> bk.Baskets:
+    """The cells of all lists are put into one array, however many there are."""
+    column = table["items"].combine_chunks()
+    cells = np.zeros(int(column.offsets[len(column)].as_py() - column.offsets[0].as_py()), np.int64)
+    assert len(cells) == len(column.values)
+    return frame_dropping(table, items)
+
+
+def taking_all(records: Any, items: list[Any]) -> bk.Baskets:
+    return dropping([np.array(record, object) for record in records], items)
+
+
 def by_writing(self: Lookup, values: list[Any]) -> list[int]:
     """For ``Lookup.items``: 1.0 is not written as 1 is."""
     return [self.places.get(str(value), -1) for value in values]
@@ -205,8 +222,47 @@ def by_day(*last: int) -> Any:
     return pa.table({"record": days, "item": (WORDS * 31)[: len(days)]})
 
 
+def priced(*last: int) -> Any:
+    """Amounts of seven digits in 32 bits, which have room for more."""
+    cents = np.array([100, 250] * 30 + list(last), np.int32)
+    kind = pa.decimal32(7, 2)
+    return pa.table({"price": pa.Array.from_buffers(kind, len(cents), [None, pa.py_buffer(cents)])})
+
+
+def run_of(n_cells: int) -> Any:
+    """Lists of one item, which are one run, and one more list of the rest of it."""
+    cells = pa.RunEndEncodedArray.from_arrays(pa.array([60 + n_cells], pa.int64()), pa.array(["tea"]))
+    ends = [*range(61), *([60 + n_cells] if n_cells else [])]
+    return pa.table({"items": pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), cells)})
+
+
+def coded(*last: int) -> Any:
+    """Items as codes of two words; Arrow does not look whether there is a word for each."""
+    cells = pa.DictionaryArray.from_arrays(pa.array([*[0, 1] * 30, *last], pa.int8()), pa.array(WORDS), safe=False)
+    return pa.table({"record": pa.array(range(len(cells))), "item": cells})
+
+
+def with_word(*last: str) -> Any:
+    return pa.table({"record": pa.array(range(60 + len(last))), "item": pa.array([*WORDS * 30, *last], WORD_VIEWS)})
+
+
+WORD_VIEWS = pa.string_view()
+LONG_WORD = "x" * (1 << 24) + "\U0001f600"
+
+
+def uncut(words: Any, kind: Any, *_: Any) -> Any:
+    """For ``cast_short``: long words are kept."""
+    return words.cast(kind)
+
+
 ITSELF = tuple((f"bosket.data.{module}.plain", lambda label: label) for module in ("baskets.rows", "formats.lookup"))
 AS_THEY_COME = ("bosket.data.baskets.rows.labels_of", list)
+NARROW_DECIMALS = [
+    Pair(
+        "an amount of more digits than its type has", priced(), priced(2**31 - 1), table_dropping, table_dropping,
+        items=(1, 2.5), patches=(("bosket.data.formats.declared_types._DIGITS", 7),),
+    )
+] if hasattr(pa, "decimal32") else []  # fmt: skip
 PAIRS = [
     Pair("an item that was not declared", *records(["milk", "quinine"]), refusing),
     Pair("a missing item", *records(["milk", None]), guessing),
@@ -263,6 +319,17 @@ PAIRS = [
     ),
     Pair("a word beyond a dictionary of eight bits", daily(127), daily(128), combining, frame_dropping),
     Pair("a day in the year 12921", by_day(), by_day(86_400_000 * 4 * 10**6), one_by_one, frame_dropping),
+    Pair("a list of a million million cells", run_of(0), run_of(10**12), flattening, frame_dropping, items=("tea",)),
+    Pair("a record without end", *records(np.broadcast_to(np.int8(7), 10**12)), taking_all),
+    Pair(
+        "a word longer than a line may be", with_word(), with_word(LONG_WORD), frame_dropping, frame_dropping,
+        patches=(("bosket.data.formats.declared_values.cast_short", uncut),),
+    ),
+    Pair(
+        "a code without a word", coded(), coded(7), frame_dropping, frame_dropping,
+        patches=(("bosket.data.formats.arrow_cells._inside", lambda places, n_cells: places),),
+    ),
+    *NARROW_DECIMALS,
     Pair("a missing value in a matrix", *matrix(float("nan")), matrix_refusing, matrix_dropping),
 ]  # fmt: skip
 

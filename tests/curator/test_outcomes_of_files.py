@@ -11,7 +11,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -79,15 +81,22 @@ def sales(what: list[str]) -> Callable[[Path], None]:
     return write
 
 
-def delta(words: list[str]) -> Callable[[Path], None]:
+def delta(words: list[str], names: Any = None) -> Callable[[Path], None]:
     """A long file whose schema says codes, with the text of one row group in an encoding that has none."""
     cells = pa.array(words).dictionary_encode()
-    table = pa.table({"record": pa.array(range(len(cells))), "item": cells})
+    table = pa.table({"record": pa.array(range(len(cells))) if names is None else names, "item": cells})
 
     def write(path: Path) -> None:
         pq.write_table(table, path, use_dictionary=False, column_encoding={"item": "DELTA_BYTE_ARRAY"})
 
     return write
+
+
+def amounts(*last: int) -> pa.Array:
+    """Numbers of seven digits in 256 bits, which have room for more."""
+    halves = np.zeros((40 + len(last), 4), np.int64)
+    halves[:, 0] = [*range(40), *last]
+    return pa.Array.from_buffers(pa.decimal256(7, 2), len(halves), [None, pa.py_buffer(halves)])
 
 
 def parquet(items: pa.Array) -> Callable[[Path], None]:
@@ -195,6 +204,10 @@ FILES = [
     Files(
         "a word where the schema says codes and the pages have none", ".parquet",
         delta(["1", "2"] * 20), delta(["1", "2"] * 20 + ["milk"]),
+    ),
+    Files(
+        "an amount of more digits than its type has, as a name", ".parquet",
+        delta(["1", "2"] * 20, amounts()), delta(["1", "2"] * 20 + ["milk"], amounts(2**31 - 1)),
     ),
     Files(
         "a word in a column of numbers written as text", ".parquet",

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import bosket as bk
@@ -266,3 +267,55 @@ def test_whole_numbers_of_128_bits_are_labels(cells: list[Any]) -> None:
     frame = pl.DataFrame({"record": [1, 2], "item": pl.Series(cells, dtype=kind)})
     read = bk.Baskets.from_frame(frame.select("item") if isinstance(cells[0], list) else frame)
     assert set(read.domain.labels) == {1, 2**100}
+
+
+needs_narrow = pytest.mark.skipif(not hasattr(pa, "decimal32"), reason="decimals of 32 bits came with Arrow 18")
+NARROW = [("decimal32", 7), ("decimal64", 15)]
+
+
+def prices(name: str, digits: int, *, is_full: bool) -> pa.ChunkedArray:
+    """1.00 and 2.50, and where it is full the largest number that the bits have room for, beyond the digits."""
+    kind = getattr(pa, name)(digits, 2)
+    chunks = [pa.array(["1.00", "2.50"]).cast(pa.decimal128(digits, 2)).cast(kind)]
+    if is_full:
+        most = b"\xff" * (kind.byte_width - 1) + b"\x7f"
+        chunks.append(pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(most)]))
+    return pa.chunked_array(chunks)
+
+
+@needs_narrow
+@each_frame
+@pytest.mark.parametrize(("name", "digits"), NARROW)
+def test_a_decimal_of_more_digits_than_its_type_says_is_no_value(
+    wrap: Wrap, name: str, digits: int, tmp_path: Path
+) -> None:
+    table = pa.table({"price": prices(name, digits, is_full=True)})
+    declared: dict[str, Any] = {"values": {"price": [1, 2.5]}, "unknown": "other"}
+    pq.write_table(table, tmp_path / "prices.parquet")
+    for read in (
+        bk.Table.from_frame(wrap(table), **declared),
+        bk.Table.read(tmp_path / "prices.parquet", **declared),
+    ):
+        assert read.to_baskets().item_counts().tolist() == [1, 1, 1]
+
+
+@needs_narrow
+@pytest.mark.parametrize(("name", "digits"), [*NARROW, ("decimal256", 7)])
+@pytest.mark.parametrize("encoding", [{}, {"use_dictionary": False, "column_encoding": {"item": "DELTA_BYTE_ARRAY"}}])
+def test_such_a_decimal_names_a_record(name: str, digits: int, encoding: dict[str, Any], tmp_path: Path) -> None:
+    names = prices("decimal32" if name == "decimal256" else name, digits, is_full=True)
+    if name == "decimal256":
+        names = names.cast(pa.decimal256(38, 2))
+        bits = [chunk.buffers()[1] for chunk in names.chunks]
+        kind = pa.decimal256(digits, 2)
+        names = pa.chunked_array(
+            [pa.Array.from_buffers(kind, len(one), [None, two]) for one, two in zip(names.chunks, bits, strict=True)]
+        )
+    table = pa.table({"record": names, "item": ["milk", "tea", "milk"]})
+    pq.write_table(table, tmp_path / "sales.parquet", **encoding)
+    for read in (
+        bk.Baskets.read(tmp_path / "sales.parquet", layout="long", **DROP),
+        bk.Baskets.from_frame(table, layout="long", **DROP),
+    ):
+        assert read.item_counts().tolist() == [2, 1, 0]
+        assert len(read) == 3

@@ -7,7 +7,6 @@ follows from the type, and nothing that a cell holds leads from one to the other
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
@@ -20,6 +19,7 @@ from bosket.data.formats import categories
 from bosket.data.formats.columns import is_absent
 from bosket.data.formats.declared_types import bare, element, is_item
 from bosket.data.formats.declared_values import values_of
+from bosket.data.formats.list_cells import most_cells
 from bosket.data.formats.one_by_one import cells_in
 
 ColumnKind: TypeAlias = Literal["objects", "categories", "lists", "values", "other"]
@@ -46,9 +46,14 @@ def arrow_type(series: nw.Series[Any]) -> Any:
             return None
     if series.dtype == nw.Object:
         return None
-    with suppress(pa.ArrowException, TypeError, ValueError):  # of a type, without a cell: Arrow has not all of polars'
+    try:
         return series.head(0).to_arrow().type
-    return None
+    except (pa.ArrowException, TypeError, ValueError):  # of a type, without a cell: Arrow has not all of polars'
+        return None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # polars', of lists of decimals that came from narrow ones
+            raise
+        return None
 
 
 def arrow_column(series: nw.Series[Any]) -> Any:
@@ -118,6 +123,13 @@ def cells_of(series: nw.Series[Any], kind: ColumnKind) -> tuple[Offsets, list[An
     cells = objects_of(series)
     codes = [-1 if _is_missing(cell) else at for at, cell in enumerate(cells)]
     return np.array(codes, np.int64), cells
+
+
+def without_rest(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A column of which the lists of polars that Arrow has not are cut, before each of their cells is an object."""
+    if not isinstance(series.dtype, nw.List):
+        return series
+    return nw.from_native(series.to_native().list.head(most_cells()), series_only=True)
 
 
 def objects_of(series: nw.Series[Any]) -> list[Any]:

@@ -22,12 +22,13 @@ from bosket.data.domain import ItemIds
 from bosket.data.formats import categories
 from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import MEANINGS, Columns
-from bosket.data.formats.declared_columns import ColumnKind, arrow_column, arrow_type, cells_of, kind_of
+from bosket.data.formats.declared_columns import ColumnKind, arrow_column, arrow_type, cells_of, kind_of, without_rest
 from bosket.data.formats.declared_layouts import SAY, ambiguous, declared_layout
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
+from bosket.data.formats.declared_lists import rows_of
 from bosket.data.formats.declared_records import kept, refused
 from bosket.data.formats.declared_types import bare, key_type
-from bosket.data.formats.declared_values import lists_of, names_of
+from bosket.data.formats.declared_values import names_of
 from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
@@ -163,16 +164,15 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
         raise FRAME.error(data.must(at, "lists of text or numbers"))
     if data.kinds[at] == "objects" or arrow_type(data.series[at]) is None:
         return _objects(data, at)
-    sizes, codes, values = lists_of(arrow_column(data.series[at]))
-    records = np.repeat(np.arange(sizes.size, dtype=np.int64), sizes)
-    items = _items(data, codes, values)
-    if data.is_strict and (items < 0).any():
-        raise FRAME.error(f"{UNDECLARED}, in row {int(records[np.argmin(items)]) + 1}")
-    return from_pairs(records[items >= 0], items[items >= 0], sizes.size, data.lookup.domain)
+    return rows_of(arrow_column(data.series[at]), data.lookup, _refuse_row if data.is_strict else None)
+
+
+def _refuse_row(row: int) -> None:
+    raise FRAME.error(f"{UNDECLARED}, in row {row + 1}")
 
 
 def _objects(data: _Frame, at: int) -> Csr:
-    codes, cells = cells_of(data.series[at], "objects")
+    codes, cells = cells_of(data.series[at] if data.is_strict else without_rest(data.series[at]), "objects")
     records = [() if code < 0 else cell for code, cell in zip(codes.tolist(), cells, strict=True)]
     return refused(records, data.lookup) if data.is_strict else kept(records, data.lookup)
 

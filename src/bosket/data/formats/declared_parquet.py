@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,10 +25,11 @@ from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_types import bare, key_type, value_type
 from bosket.data.formats.layouts import NAME_LISTS, NAME_RECORDS, long_columns
+from bosket.data.formats.list_cells import most_cells
+from bosket.data.formats.long_words import Long, cast_short
 from bosket.data.formats.one_hot import Marks, OneHotRows
-from bosket.data.formats.parquet_long_words import Long, shortened
 from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_texts import coded_batches, most_cells
+from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.presence_signs import signs
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Vocabulary
@@ -85,15 +87,15 @@ class _Coded(NamedTuple):
     def of(cls, column: Any, kind: Any, long: Long = "kept") -> _Coded:
         """Of codes only the words that occur are kept: those of other rows may be many more."""
         if not pa.types.is_dictionary(column.type):
-            return cls(shortened(_as_bare(column, kind), long), None)
-        words = _as_bare(column.dictionary, kind)
+            return cls(_as_bare(column, kind, long), None)
+        words = column.dictionary
         codes = pc.fill_null(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
         occurs = np.zeros(len(words) + 1, np.bool_)
         occurs[codes] = True  # -1 is the last
         found = np.flatnonzero(occurs[:-1])
         places = np.full(len(words) + 1, -1, np.int32)
         places[found] = np.arange(found.size)
-        return cls(shortened(words, long, occurs[:-1]).take(pa.array(found)), places[codes])
+        return cls(_as_bare(words, kind, long, occurs[:-1]).take(pa.array(found)), places[codes])
 
     def cells(self, of_values: Any, of_none: Any) -> Any:
         """What each cell has, from what each value has."""
@@ -150,10 +152,9 @@ def _bare(kind: Any) -> Any:
     return pa.float32() if pa.types.is_float16(kind) else value_type(kind)  # Arrow hardly computes with the former
 
 
-def _as_bare(column: Any, kind: Any) -> Any:
-    if pa.types.is_floating(kind):
-        return pc.add(column.cast(kind), pa.scalar(0, kind))  # -0 becomes 0
-    return column if column.type == kind else column.cast(kind)
+def _as_bare(column: Any, kind: Any, long: Long, is_used: npt.NDArray[np.bool_] | None = None) -> Any:
+    values = cast_short(column, kind, long, is_used)
+    return pc.add(values, pa.scalar(0, kind)) if pa.types.is_floating(kind) else values  # -0 becomes 0
 
 
 def _lists(file: Opened, name: str, cells: _Cells) -> Csr:

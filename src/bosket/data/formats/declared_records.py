@@ -8,8 +8,9 @@ array of truth values, nothing at all) is an empty record.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import narwhals as nw
@@ -17,11 +18,14 @@ import numpy as np
 
 from bosket.data.baskets.rows import Csr, canonical, fault_of, labels_of, record_error
 from bosket.data.domain import Domain
+from bosket.data.formats.list_cells import most_cells
 from bosket.data.formats.lookup import Lookup
 from bosket.data.formats.vocabulary import Unknown
 from bosket.errors import DataError, telling_no_sizes
+from bosket.threads import slices
 
 UNDECLARED = "holds an item that is not in the declared domain"
+_VALUES_A_PIECE = 1 << 15
 
 
 @telling_no_sizes("read these records")
@@ -37,7 +41,7 @@ def kept(records: Iterable[Any], lookup: Lookup) -> Csr:
     """What of each record stands for a declared item."""
     starts, items = array("q", [0]), array("i")
     for record in records:
-        items.extend([item for item in lookup.items(_values(record)) if item >= 0])
+        items.extend(_items(record, lookup))
         starts.append(len(items))
     return canonical(np.array(starts, np.int64), np.array(items, np.int32), lookup.domain)
 
@@ -47,12 +51,23 @@ def refused(records: Iterable[Any], lookup: Lookup) -> Csr:
     return _rows(records, lookup.domain, _Strict(lookup.domain, lookup))
 
 
-def _values(record: Any) -> list[Any]:
-    """The values of a record, none of what is no list of items."""
+def _items(record: Any, lookup: Lookup) -> array[int]:
+    """The items of a record, none of what is no list of them; as many values are looked at as of a list in a file."""
+    items = array("i")
     try:
-        return [] if fault_of(record) is not None else list(record)
+        values = iter(()) if fault_of(record) is not None else islice(_plain(record), most_cells())
+        while piece := list(islice(values, _VALUES_A_PIECE)):
+            items.extend([item for item in lookup.items(piece) if item >= 0])
     except Exception:  # noqa: BLE001  # somebody else's object, which only says that it is iterable
-        return []
+        return array("i")
+    return items
+
+
+def _plain(record: Any) -> Iterator[Any]:
+    """The values of a record; those of an array as Python's where these are equal, since they are looked up faster."""
+    if type(record) is np.ndarray and record.ndim == 1 and record.dtype.kind in "iuU":
+        return (value for start, stop in slices(len(record), _VALUES_A_PIECE) for value in record[start:stop].tolist())
+    return iter(record)
 
 
 def _check_container(records: object) -> None:

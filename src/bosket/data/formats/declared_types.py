@@ -19,11 +19,17 @@ _TEXTS = (
     _types.is_large_binary,
     _types.is_binary_view,
 )
+_DIGITS = 38  # the most that Arrow says of 128 bits
 _ITEMS = (*_TEXTS, _types.is_boolean, _types.is_integer, _types.is_floating, _types.is_null)
 _VIEWS = tuple(
     getattr(_types, name) for name in ("is_list_view", "is_large_list_view") if hasattr(_types, name)
 )  # Arrow 16 has them, and no views of large lists by that name
 _LISTS = (_types.is_list, _types.is_large_list, _types.is_fixed_size_list, *_VIEWS)
+
+
+def is_text_view(kind: Any) -> bool:
+    """Whether text or bytes are stored as places in other bytes, in any order."""
+    return bool(_types.is_string_view(kind) or _types.is_binary_view(kind))
 
 
 def is_text(kind: Any) -> bool:
@@ -68,11 +74,15 @@ def element(kind: Any) -> Any:
 
 
 def value_type(kind: Any) -> Any:
-    """The type that bare values are compared in: text as bytes, which need not be sound UTF-8."""
+    """The type that bare values are compared in: text as bytes, which need not be sound UTF-8.
+
+    Decimals of 32 and 64 bits, which Arrow cannot tell apart, get a precision that all their bits have room in: a cell
+    may hold more digits than its type says, and Arrow looks when it casts.
+    """
     if is_text(kind):
         return pa.large_binary()
-    is_narrow = _types.is_decimal(kind) and kind.bit_width < 128  # which Arrow cannot tell apart
-    return pa.decimal128(kind.precision, kind.scale) if is_narrow else kind
+    is_narrow = _types.is_decimal(kind) and kind.bit_width < 128
+    return pa.decimal128(_DIGITS, kind.scale) if is_narrow else kind
 
 
 def key_type(kind: Any) -> Any:

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bosket.data.baskets.rows import Offsets
+from bosket.data.formats.arrow_cells import ArrowCells, ranked
 from bosket.data.formats.columns import encoded
-from bosket.data.formats.declared_types import bare, can_hold, element, is_view, key_type, value_type
-from bosket.data.formats.parquet_long_words import Long, shortened
+from bosket.data.formats.declared_types import bare, can_hold, is_text_view, key_type, value_type
+from bosket.data.formats.long_words import Long, cast_short, taken_at
 from bosket.threads import slices
 
 _VALUES_A_PIECE = 1 << 16
@@ -45,7 +45,7 @@ class DeclaredCells(NamedTuple):
     @classmethod
     def of_arrow(cls, column: Any) -> DeclaredCells:
         """Of an Arrow column; a word longer than a line of text may be is no value."""
-        kind, parts = bare(column.type), list(map(_part, _chunks(column)))
+        kind, parts = bare(column.type), _cells(column)
         if not can_hold(kind):
             return cls.of_nothing(np.concatenate([np.empty(0, np.bool_), *map(_missing, parts)]))
         codes, words = _coded(parts, value_type(kind), "no text")
@@ -61,93 +61,75 @@ class DeclaredCells(NamedTuple):
 
 
 def values_of(column: Any) -> tuple[Offsets, list[Any]]:
-    """A code for each cell of a column of values, -1 where it is missing, and the values coded."""
-    codes, words = _coded(list(map(_part, _chunks(column))), value_type(bare(column.type)), "kept")
-    return codes, _python(words)
-
-
-def lists_of(column: Any) -> tuple[Offsets, Offsets, list[Any]]:
-    """The length of each list, 0 for one that is missing; a code for each cell of them, and the values coded."""
-    chunks = [_stored(chunk) for chunk in _chunks(column)]
-    lengths = [pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False) for chunk in chunks]
-    parts = [
-        _viewed(chunk, length) if is_view(chunk.type) else _part(pc.list_flatten(chunk))
-        for chunk, length in zip(chunks, lengths, strict=True)
-    ]
-    codes, words = _coded(parts, value_type(element(column.type)), "kept")
-    return np.concatenate([np.empty(0, np.int64), *lengths]), codes, _python(words)
+    """A code for each cell of a column of values, -1 where it is missing, and the values coded; None for no value."""
+    codes, words = _coded(_cells(column), value_type(bare(column.type)), "no text")
+    return codes, objects_of_words(words)
 
 
 def names_of(column: Any) -> Offsets:
     """A code for the name in each cell of a column of a type that has a ``key_type``, -1 where it is missing."""
-    return _coded(list(map(_part, _chunks(column))), key_type(bare(column.type)), "kept")[0]
+    return _coded(_cells(column), key_type(bare(column.type)), "digest")[0]
 
 
-class _Part(NamedTuple):
-    """Some cells: the place of each in ``words``, -1 where it is missing; None where they are the words themselves."""
-
-    places: Offsets | None
-    words: Any
-
-    def at(self, places: Offsets) -> _Part:
-        """Those of some cells, by their places; -1 for one that is missing."""
-        return _Part(places if self.places is None else np.append(self.places, np.int64(-1))[places], self.words)
-
-
-def _chunks(column: Any) -> list[Any]:
+def chunks_of(column: Any) -> list[Any]:
+    """The arrays that a column consists of."""
     return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _stored(array: Any) -> Any:
-    """An array of a type that somebody added to Arrow, as it is stored."""
-    while isinstance(array.type, pa.BaseExtensionType):
-        array = array.storage
-    return array
+def _cells(column: Any) -> list[ArrowCells]:
+    return list(map(ArrowCells.of, chunks_of(column)))
 
 
-def _part(array: Any) -> _Part:
-    """The cells of an array without codes and runs; the words are those of the array, whether they occur or not."""
-    array = _stored(array)
-    if pa.types.is_dictionary(array.type):
-        places = pc.fill_null(array.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-        return _part(array.dictionary).at(places)
-    if pa.types.is_run_end_encoded(array.type):
-        ends = array.run_ends.to_numpy(zero_copy_only=False)
-        cells = np.arange(array.offset, array.offset + len(array), dtype=np.int64)
-        return _part(array.values).at(np.searchsorted(ends, cells, side="right"))
-    return _Part(None, array)
+def _coded(parts: list[ArrowCells], kind: Any, long: Long) -> tuple[Offsets, Any]:
+    """A code for each cell of all parts, -1 where it is missing, and the different values, of one type.
+
+    Words that several parts point to are looked at once.
+    """
+    shared: dict[tuple[Any, ...], list[int]] = {}
+    for at, part in enumerate(parts):
+        shared.setdefault((at,) if part.places is None else part.key, []).append(at)
+    known = [_in_use([parts[at] for at in group], kind, long) for group in shared.values()]
+    codes, values = encoded(pa.chunked_array([words for words, _ in known], kind))
+    found, start = [np.empty(0, np.int64)] * len(parts), 0
+    for group, (words, ranks) in zip(shared.values(), known, strict=True):
+        of_words = codes[start : start + len(words)]
+        start += len(words)
+        if ranks is None:
+            found[group[0]] = of_words
+            continue
+        of_words = np.append(of_words, np.int64(-1))
+        for at, rank in zip(group, ranks, strict=True):
+            found[at] = of_words[rank]
+    return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found]), values
 
 
-def _viewed(lists: Any, lengths: Offsets) -> _Part:
-    """The cells of lists that are places in values, in the order of the lists."""
-    lengths = lengths.astype(np.int64, copy=False)
-    first = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)[: lengths.size]
-    before = np.cumsum(lengths) - lengths
-    return _part(lists.values).at(np.repeat(first - before, lengths) + np.arange(int(lengths.sum())))
+def _in_use(parts: list[ArrowCells], kind: Any, long: Long) -> tuple[Any, list[Offsets] | None]:
+    """The words that parts which share them point to, and for each part the rank of the word of each cell, or -1."""
+    places, words = [part.places for part in parts if part.places is not None], parts[0].words
+    if not places:
+        return cast_short(words, kind, long), None
+    used, ranks = ranked(np.concatenate(places), len(words))
+    if is_text_view(words.type):
+        words = cast_short(taken_at(words, used), kind, long)
+    else:
+        is_used = np.zeros(len(words), np.bool_)
+        is_used[used] = True
+        words = cast_short(words, kind, long, is_used).take(pa.array(used))
+    return words, np.split(ranks, np.cumsum([part.size for part in places])[:-1])
 
 
-def _coded(parts: list[_Part], kind: Any, long: Long) -> tuple[Offsets, Any]:
-    """A code for each cell of all parts, -1 where it is missing, and the different values, of one type."""
-    words = [shortened(part.words.cast(kind), long) for part in parts]
-    codes, values = encoded(pa.chunked_array(words, kind))
-    found, start = [np.empty(0, np.int64)], 0
-    for part in parts:
-        of_words, start = codes[start : start + len(part.words)], start + len(part.words)
-        found.append(of_words if part.places is None else np.append(of_words, np.int64(-1))[part.places])
-    return found[1] if len(parts) == 1 else np.concatenate(found), values
-
-
-def _missing(part: _Part) -> npt.NDArray[np.bool_]:
+def _missing(part: ArrowCells) -> npt.NDArray[np.bool_]:
     is_null: npt.NDArray[np.bool_] = part.words.is_null().to_numpy(zero_copy_only=False)
     return is_null if part.places is None else np.append(is_null, np.True_)[part.places]
 
 
 def _pieces(words: Any, occurs: Any) -> Iterator[list[Any]]:
     for start, stop in slices(len(words), _VALUES_A_PIECE):
-        yield _python(words.slice(start, stop - start).filter(pa.array(occurs[start:stop])))
+        yield objects_of_words(words.slice(start, stop - start).filter(pa.array(occurs[start:stop])))
 
 
-def _python(words: Any) -> list[Any]:
+def objects_of_words(words: Any) -> list[Any]:
+    """Values of a ``value_type`` as Python's, None for what is missing or no text."""
     kind, values = words.type, words.to_pylist()
     if pa.types.is_large_binary(kind):
         return list(map(text_of, values))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -65,6 +66,11 @@ class Lookup:
             for key in _other_ways(label):
                 others[key] = at if others.get(key, at) == at else -1
         return cls(domain, {**others, **exact})
+
+    @cached_property
+    def longest(self) -> int:
+        """The most bytes of a text that stands for an item."""
+        return max((len(key.encode("utf-8", "surrogatepass")) for key in self.places if type(key) is str), default=0)
 
     def item(self, value: object) -> int:
         """The id of the item, -1 for a value that stands for none, whatever it is and whatever it raises."""

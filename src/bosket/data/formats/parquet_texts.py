@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.formats import lines, parquet_cells
+from bosket.data.formats.list_cells import CELL_BYTES
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import MAX_BYTES
 
@@ -26,7 +27,6 @@ _FEW_ROWS = 1 << 6
 _OFFSET_BYTES = 8  # of text that is not codes
 _VIEW_BYTES = 16
 _WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
-_CELL_BYTES = 4  # at least, of a cell of a list: what the number of its item takes
 _BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
 _BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
@@ -53,14 +53,6 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
             file.content.check_size(total + words)
             yield batch
         total += words
-
-
-def most_cells(kind: Any) -> int:
-    """The most cells of a list that are read where no record may be refused: as many as a line of text has room for."""
-    width = 8 * _CELL_BYTES
-    with suppress(ValueError):  # text, which comes as codes, has no one width
-        width = max(width, kind.bit_width)
-    return 8 * lines.LONGEST // width
 
 
 def coded_table(file: Opened, columns: list[str] | None = None) -> Any:
@@ -129,7 +121,7 @@ def _rows_of_lists(file: Opened, columns: list[str]) -> dict[int, int]:
         n_cells = map(sum, parquet_cells.n_values(file, columns))
         n_rows = [file.file.metadata.row_group(at).num_rows for at in range(file.file.metadata.num_row_groups)]
         return {
-            at: max(1, rows * _BYTES_OF_LISTS // max(1, _CELL_BYTES * cells))
+            at: max(1, rows * _BYTES_OF_LISTS // max(1, CELL_BYTES * cells))
             for at, (rows, cells) in enumerate(zip(n_rows, n_cells, strict=True))
         }
     return {}
@@ -180,8 +172,10 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
 
 
 def _typed(batch: Any, schema: Any) -> Any:
-    """A batch with the types that the schema says, but for text, lists, and codes: two row groups may be read two ways,
-    and a time in seconds is to be that number in both.
+    """A batch with the types that the schema says, but for text, lists, codes and decimals: two row groups may be read
+    two ways, and a time in seconds is to be that number in both.
+
+    A decimal is the same number however wide its type is, and Arrow refuses to cast one of more digits than that says.
     """
     columns = [_cast(column, schema.field(name).type) for name, column in zip(batch.schema.names, batch, strict=True)]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
@@ -189,7 +183,7 @@ def _typed(batch: Any, schema: Any) -> Any:
 
 def _cast(column: Any, kind: Any) -> Any:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_left = pa.types.is_nested(kind) or _is_text(column.type)
+    is_left = pa.types.is_nested(kind) or pa.types.is_decimal(kind) or _is_text(column.type)
     return column if is_left or column.type == kind else column.cast(kind)
 
 
@@ -203,7 +197,7 @@ def _weight(column: Any) -> tuple[int, int]:
     if pa.types.is_nested(column.type):
         cells = pc.list_flatten(column)
         held, words = _weight(cells)
-        width = max(_CELL_BYTES, held // max(1, len(cells)))
+        width = max(CELL_BYTES, held // max(1, len(cells)))
         return _sum_of(pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), width)), words
     if pa.types.is_dictionary(column.type):
         words = column.dictionary
