@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.evidence import evidence_of
+from bosket.evidence.sampled import SampledEvidence
 from bosket.learning import ByClassReports
 from bosket.mechanisms.columns import LONGEST_TOKEN
 from bosket.respondents import refuse_repeated, tokens_of
@@ -105,6 +106,8 @@ def test_a_person_who_answers_in_two_phases_is_refused(baskets: bool) -> None:
     assert bk.pool(first, second).n_records == 80
     both = a_study(early, [*late[:38], *early[:2]], baskets=baskets)
     assert "over all" in str(refused(lambda: bk.pool(*both), people=2))
+    if baskets:
+        refused(lambda: SampledEvidence.of(*both), people=2)
     told = bk.pool(both[0].without_respondents(), both[1])
     assert told.n_records == 80, "nobody can know"
     assert bk.pool(bk.Tally.of(both[0]), both[1]).n_records == 80, "a tally has no names"
