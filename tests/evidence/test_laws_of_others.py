@@ -253,3 +253,30 @@ def test_answers_that_no_law_can_be_computed_from() -> None:
         bk.estimate(tally, [{"a=1"}], model="log-linear")
     truth = sum(1 << power for power in powers[:9]) / sum(1 << power for power in powers)
     assert bk.estimate(tally, [{"a=1"}]).value[0] == pytest.approx(truth, rel=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", [bk.Flip(keep=0.9), bk.GammaDiagonal(gamma=19)])
+def test_reports_are_counted_some_at_a_time_for_a_law(mechanism: bk.Flip | bk.GammaDiagonal) -> None:
+    """A few megabytes of reports that are alike took 42 bytes for each, beside the eight that they have."""
+    n = 1_000_000
+    plan = bk.Plan(yes_or_no(4), mechanism)
+    reports = bk.Reports(plan, np.full((n, 1), 0b01010101, np.uint64), randomness="simulation")
+    evidence_of(reports[:100], model="log-linear")  # compiled before
+    tracemalloc.start()
+    try:
+        evidence = evidence_of(reports, model="log-linear")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * n + (12 << 20)
+    assert evidence.n_records == n
+
+
+def test_more_different_reports_of_bits_than_a_law_is_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.evidence.laws.MOST_ANSWERS", 15)
+    plan = bk.Plan(yes_or_no(4), bk.Flip(keep=0.9))
+    bits = np.arange(200, dtype=np.uint64)[:, None]
+    reports = bk.Reports(plan, bits, randomness="simulation")
+    with pytest.raises(bk.ParameterError, match="more different reports"):
+        evidence_of(reports, model="log-linear")
+    assert not isinstance(evidence_of(reports), FittedEvidence)

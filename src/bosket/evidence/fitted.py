@@ -41,6 +41,8 @@ from bosket.threads import apart, n_threads, one_thread_of_blas, parallel_map
 log = logging.getLogger(__name__)
 MOST_CELLS = 1 << 16
 """Cells of a law."""
+MOST_ANSWERS = 1 << 18
+"""Of all questions; or different reports."""
 BLOCK_CELLS = 1 << 10
 """Cells of one of many blocks, unless three attributes have more."""
 _BLOCK_TERMS = 800  # coefficients of the law of one of many blocks with interactions of three attributes
@@ -48,7 +50,6 @@ _HELD = 1 << 28  # bytes of margins that all laws together keep
 _AT_ONCE = 1 << 22  # numbers that covariances are made of at a time
 MOST_BLOCKS = 256
 """Laws of a table of many attributes: some fifty that are yes or no."""
-_MOST_ANSWERS = 1 << 18  # of all questions
 _MOST_SEEN = 1 << 19  # questions, seen from blocks
 _MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
 _MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
@@ -124,8 +125,8 @@ class FittedEvidence(Evidence):
     def _refuse_too_much(self) -> None:
         """Questions that come from others may be many, and have many answers."""
         n_answers = sum(len(one.shown) for one in self.heard)
-        if n_answers > _MOST_ANSWERS:
-            raise too_large(f"a law is fitted to at most {_MOST_ANSWERS} answers of all questions, got {n_answers}")
+        if n_answers > MOST_ANSWERS:
+            raise too_large(f"a law is fitted to at most {MOST_ANSWERS} answers of all questions, got {n_answers}")
         n_blocks = len(self.blocks)
         if n_blocks > 1 and n_blocks * len(self.heard) > _MOST_SEEN:
             raise too_large(
