@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.counting.distinct_rows import distinct
 from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of
 from bosket.mechanisms.payload import Batch
-from bosket.models.room import Room, not_settled
+from bosket.models.room import MOST_OF_ALL, Room, allowance, not_settled
 from tests.fuzz.budget import memory_within
 
 pytestmark = pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
@@ -280,3 +281,57 @@ def test_more_different_reports_of_bits_than_a_law_is_fitted_to(monkeypatch: pyt
     with pytest.raises(bk.ParameterError, match="more different reports"):
         evidence_of(reports, model="log-linear")
     assert not isinstance(evidence_of(reports), FittedEvidence)
+
+
+def far_apart(n_values: int) -> bk.Tally:
+    """Three questions about pairs, one of them with counts from 1 to 10^9: a fit moves in small steps, without end."""
+    domain = values(3, n_values)
+    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), gamma=13912.0))
+    rng = np.random.default_rng(3)
+    counts = np.zeros((3, n_values**2), np.int64)
+    counts[0, 5] = 1
+    counts[1] = np.floor(10 ** (9 * rng.random(n_values**2)))
+    counts[2, rng.integers(n_values**2, size=5)] = 80
+    counts = counts.ravel()
+    at = np.flatnonzero(counts)
+    question, answer = (one.astype(np.int32) for one in np.divmod(at, n_values**2))
+    rows = plan.channel.payload.to_rows(Batch({"question": question, "answer": answer}))
+    return bk.Tally._made(plan, *distinct(rows, counts[at]), "secure")
+
+
+@pytest.mark.filterwarnings("ignore::bosket.BosketWarning")
+def test_a_fit_ends_where_the_stated_work_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve steps were counted, and answers of a few kilobytes made every fit take a hundred."""
+    tally = far_apart(4)
+    free = evidence_of(tally)
+    assert isinstance(free, FittedEvidence)
+    rooms = [one for orders in free._rooms.values() for one in orders]
+    work: list[int] = []
+    of_step = Room.of_step
+    monkeypatch.setattr(Room, "of_step", lambda room, tried: work.append(of_step(room, tried)) or work[-1])  # type: ignore[func-returns-value]
+    monkeypatch.setattr("bosket.models.room.MOST_OF_ALL", sum(room.whole_work for room in rooms))
+    evidence = evidence_of(tally)
+    assert isinstance(evidence, FittedEvidence)
+    one_step_more = sum(of_step(room, 16) for room in rooms)
+    assert sum(work) < sum(room.stated for room in rooms) + one_step_more
+    law = evidence.law((0, 1, 2))
+    assert not law.fit.is_settled
+    assert "not settled after" in str(evidence.provenance.model)
+    assert evidence.family(np.array([[0], [7]], np.int32)).doubtful.all()
+
+
+def test_what_many_laws_may_take_is_shared_by_them() -> None:
+    """All of it together, whatever the answers are; and never less than was stated."""
+    rooms = [Room((20, 20, 20), [(0, 1), (1, 2)], 800, order) for order in (1, 2)]
+    steps = sum(room.stated for room in rooms)
+    others = sum(room.whole_work for room in rooms) - steps
+    for n in (1, 10):
+        assert n * (allowance(n * rooms) * steps + others) == pytest.approx(MOST_OF_ALL)
+    assert allowance(rooms * 1000) == 1.0
+
+
+def test_fits_of_answers_as_people_give_them_settle() -> None:
+    evidence = evidence_of(one_answer_each(bk.Design.pairs(domain := values(3, 6)), domain))
+    assert isinstance(evidence, FittedEvidence)
+    assert evidence.law((0, 1, 2)).fit.is_settled
+    assert "not settled" not in str(evidence.provenance.model)

@@ -32,7 +32,7 @@ from bosket.models.features import Subset as Attributes
 from bosket.models.laws import FittedLaw, HeldMargins
 from bosket.models.loglinear import Answered, Fit, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard, alike_together
-from bosket.models.room import MOST_KEPT, MOST_OF_ALL, MOST_TERMS, Room, n_terms, not_settled, too_large
+from bosket.models.room import MOST_KEPT, MOST_OF_ALL, MOST_TERMS, Room, allowance, n_terms, not_settled, too_large
 from bosket.models.weighed import FlippedBits
 from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
@@ -95,6 +95,7 @@ class FittedEvidence(Evidence):
         self._laws: dict[Attributes, FittedLaw] = {}
         self._fits: dict[Attributes, tuple[Fit, ...]] = {}
         self._rooms: dict[Attributes, list[Room]] = {}
+        self._allowance = 1.0  # times its stated work that each law of a block may take
         self._held = HeldMargins(_HELD)
         self._refuse_too_much()
         self.provenance = replace(unbiased.provenance, model=self._described())
@@ -142,6 +143,8 @@ class FittedEvidence(Evidence):
             every = {**self._rooms, **new}
             if len(every) > 1:
                 _refuse_too_many(list(every.values()))
+            if not self._rooms:
+                self._allowance = allowance([one for orders in every.values() for one in orders])
             self._rooms = every
 
     def _room_for(self, block: Attributes) -> list[Room]:
@@ -215,9 +218,9 @@ class FittedEvidence(Evidence):
 
     def _fitted(self, block: Attributes) -> tuple[tuple[Fit, ...], FittedLaw]:
         """The fits of all orders there is room for, and the law of the best; of many blocks no more than is needed."""
-        orders = [one.order for one in self._rooms[block]]
         likelihood = Likelihood(tuple(self.sizes[at] for at in block), self._seen(block))
-        found = [_told(likelihood, order) for order in orders]
+        times = self._allowance if block in self.blocks else 1.0
+        found = [_told(likelihood, one.order, times * one.stated) for one in self._rooms[block]]
         if self.model.order is None:
             found.insert(0, _told(likelihood, 0))
         if not all(np.isfinite(one.law).all() and math.isfinite(one.score) for one in found):
@@ -239,7 +242,8 @@ class FittedEvidence(Evidence):
         law = self.law(self.asked)
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
         compared = f": log evidence less prices {law.fit.score:.1f}, {', '.join(others)}" if others else ""
-        return f"{what}; {_ORDERS[law.fit.order]}{compared}{alone}"
+        ended = "" if law.fit.is_settled else f"; not settled after {law.fit.steps} steps: take it for a guess"
+        return f"{what}; {_ORDERS[law.fit.order]}{compared}{alone}{ended}"
 
     @property
     def _alone(self) -> str:
@@ -411,11 +415,12 @@ class FittedFamily(Family):
 
         And all that the law knows hardly anything of: all of a law without effects, whose errors are those about equal
         shares, from which a large support may be any number of them away; and those with an item that reports tell of
-        with an error above ``FAINT``, so that effects which were found may be noise.
+        with an error above ``FAINT``, so that effects which were found may be noise.  And all of a law that has not
+        settled.
         """
         marked = self._elsewhere.copy()
         for alike in self._alike:
-            marked[alike.rows] |= alike.law.fit.order == 0
+            marked[alike.rows] |= alike.law.fit.order == 0 or not alike.law.fit.is_settled
         marked |= self.evidence.faint[self.rows].any(axis=1)
         covered, unbiased = self._unbiased
         if unbiased is not None:
@@ -534,10 +539,12 @@ def _too_many_attributes(attributes: Attributes) -> ParameterError:
     return too_large(f"a table of {len(attributes)} attributes would need more than {MOST_BLOCKS} laws")
 
 
-def _told(likelihood: Likelihood, order: int) -> Fit:
+def _told(likelihood: Likelihood, order: int, most_work: float = math.inf) -> Fit:
     """A fit that the log tells of: large ones take minutes."""
     began = time.perf_counter()
-    found = fit(likelihood, order)
+    found = fit(likelihood, order, most_work=most_work)
     size = math.prod(likelihood.shape)
     log.info("law of order %d over %d cells: %d steps, %.1f s", order, size, found.steps, time.perf_counter() - began)
+    if not found.is_settled:
+        log.info("law of order %d over %d cells: not settled after %d steps", order, size, found.steps)
     return found
