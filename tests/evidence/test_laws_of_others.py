@@ -178,7 +178,7 @@ def test_a_block_that_cannot_be_fitted_is_read_without_a_law(
     reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)
     assert isinstance(evidence_of(reports), FittedEvidence)
 
-    def failing(*_: object) -> None:
+    def failing(*_: object, **rest: object) -> None:
         raise problem
 
     monkeypatch.setattr("bosket.evidence.fitted.fit", failing)
@@ -292,11 +292,10 @@ def far_apart(n_values: int) -> bk.Tally:
     counts[0, 5] = 1
     counts[1] = np.floor(10 ** (9 * rng.random(n_values**2)))
     counts[2, rng.integers(n_values**2, size=5)] = 80
-    counts = counts.ravel()
     at = np.flatnonzero(counts)
     question, answer = (one.astype(np.int32) for one in np.divmod(at, n_values**2))
     rows = plan.channel.payload.to_rows(Batch({"question": question, "answer": answer}))
-    return bk.Tally._made(plan, *distinct(rows, counts[at]), "secure")
+    return bk.Tally._made(plan, *distinct(rows, counts.ravel()[at]), "secure")
 
 
 @pytest.mark.filterwarnings("ignore::bosket.BosketWarning")

@@ -15,9 +15,9 @@ ByteRows = npt.NDArray[np.uint8]
 Multiplicities = npt.NDArray[np.int64]
 """How often each row stands there."""
 
-Columns = Sequence[npt.NDArray[Any]]
+RowColumns = Sequence[npt.NDArray[Any]]
 """Values of rows, column by column."""
-Join = Callable[[Columns, Multiplicities], tuple[Columns, Multiplicities]]
+Join = Callable[[RowColumns, Multiplicities], tuple[RowColumns, Multiplicities]]
 """Makes the different rows of some, and adds up the numbers of those that are alike."""
 
 _WORD = 8
@@ -51,7 +51,7 @@ def are_distinct(rows: ByteRows) -> bool:
     return True
 
 
-def joined_by_order(columns: Columns, numbers: Multiplicities) -> tuple[Columns, Multiplicities]:
+def joined_by_order(columns: RowColumns, numbers: Multiplicities) -> tuple[RowColumns, Multiplicities]:
     """The different rows in the order of their values, column by column, and the sum of the numbers of each."""
     order = np.lexsort(tuple(reversed(columns)))
     is_first = np.zeros(len(order), bool)
@@ -63,7 +63,7 @@ def joined_by_order(columns: Columns, numbers: Multiplicities) -> tuple[Columns,
     return [column[order[first]] for column in columns], np.add.reduceat(numbers[order], first)
 
 
-def joined_by_bytes(columns: Columns, numbers: Multiplicities) -> tuple[Columns, Multiplicities]:
+def joined_by_bytes(columns: RowColumns, numbers: Multiplicities) -> tuple[RowColumns, Multiplicities]:
     """The same of one column of rows of words, in the order of their bytes."""
     (words,) = columns
     rows, sums = distinct(np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1), numbers)
@@ -71,15 +71,15 @@ def joined_by_bytes(columns: Columns, numbers: Multiplicities) -> tuple[Columns,
 
 
 def alike_together(
-    columns: Columns, numbers: Multiplicities | None, join: Join, *, most: int, at_once: int = AT_ONCE
-) -> tuple[Columns, Multiplicities] | None:
+    columns: RowColumns, numbers: Multiplicities | None, join: Join, *, most: int, at_once: int = AT_ONCE
+) -> tuple[RowColumns, Multiplicities] | None:
     """Different rows, ``at_once`` rows being joined at a time; None where there are more than ``most``.
 
     ``numbers`` says how often each row stands there: once, unless given.  Beside the rows, up to twice ``most`` and
     ``at_once`` of them are held, and copied once when they are put together; that is done when as many wait for it as
     have been found before, so that few are joined often.
     """
-    found: list[tuple[Columns, Multiplicities]] = []
+    found: list[tuple[RowColumns, Multiplicities]] = []
     n = len(columns[0])
     for start, stop in slices(n, at_once):
         times = np.ones(stop - start, np.int64) if numbers is None else numbers[start:stop]
@@ -92,7 +92,7 @@ def alike_together(
     return found[0] if found else (columns, np.zeros(0, np.int64))
 
 
-def _put_together(found: list[tuple[Columns, Multiplicities]], join: Join) -> None:
+def _put_together(found: list[tuple[RowColumns, Multiplicities]], join: Join) -> None:
     """All parts as one; they are let go of before they are joined."""
     columns = [np.concatenate([part[at] for part, _ in found]) for at in range(len(found[0][0]))]
     numbers = np.concatenate([sums for _, sums in found])
