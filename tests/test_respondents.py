@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.evidence import evidence_of
+from bosket.evidence.sampled import SampledEvidence
 from bosket.learning import ByClassReports
 from bosket.mechanisms.columns import LONGEST_TOKEN
 from bosket.respondents import refuse_repeated, tokens_of
@@ -104,6 +106,8 @@ def test_a_person_who_answers_in_two_phases_is_refused(baskets: bool) -> None:
     assert bk.pool(first, second).n_records == 80
     both = a_study(early, [*late[:38], *early[:2]], baskets=baskets)
     assert "over all" in str(refused(lambda: bk.pool(*both), people=2))
+    if baskets:
+        refused(lambda: SampledEvidence.of(*both), people=2)
     told = bk.pool(both[0].without_respondents(), both[1])
     assert told.n_records == 80, "nobody can know"
     assert bk.pool(bk.Tally.of(both[0]), both[1]).n_records == 80, "a tally has no names"
@@ -311,9 +315,47 @@ def test_tokens_count_towards_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     n = 20_000
     randomized(PLANS["flip"], range(n)).write(path)
-    assert len(bk.Reports.read(path, max_bytes=(8 + LONGEST_TOKEN) * n)) == n
+    counted = (8 + LONGEST_TOKEN + 16) * n
+    assert len(bk.Reports.read(path, max_bytes=counted)) == n
     with pytest.raises(bk.DataError, match="cap"):
-        bk.Reports.read(path, max_bytes=(8 + LONGEST_TOKEN) * n - 1)
+        bk.Reports.read(path, max_bytes=counted - 1)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_reading_tokens_takes_no_more_than_the_cap_counts(alike: bool, tmp_path: Path) -> None:
+    """Beside the batch that is read: no copy of all tokens is made, and none is checked twice."""
+    n = 300_000
+    plan = bk.Plan(bk.Domain(range(8)), bk.Flip(keep=0.9), unit=bk.PrivacyUnit(reports=n if alike else 1))
+    tokens = np.array([b"a"] * n if alike else [b"x" * 56 + b"%08d" % (7 * at % n) for at in range(n)], "S64")
+    bk.Reports(plan, np.zeros((n, 1), np.uint64), randomness="secure", respondents=tokens).write(tmp_path / "r.parquet")
+    counted, one_batch = (8 + LONGEST_TOKEN + 16) * n, 12 << 20
+    tracemalloc.start()
+    try:
+        bk.Reports.read(tmp_path / "r.parquet", max_bytes=counted)
+        assert tracemalloc.get_traced_memory()[1] < counted + one_batch
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_with_a_person_twice_is_sorted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.parquet"
+    found = randomized(PLANS["flip"], names(1, 2)).without_respondents()
+    found._tokens = np.array([b"a", b"a"], "S64")
+    found.write(path)
+    sorts: list[int] = []
+    argsort = np.argsort
+    monkeypatch.setattr(np, "argsort", lambda *args, **rest: sorts.append(1) or argsort(*args, **rest))  # type: ignore[func-returns-value]
+    with pytest.raises(bk.RepeatedRespondentError, match=r"r\.parquet") as caught:
+        bk.Reports.read(path)
+    assert caught.value.path == path
+    assert len(sorts) == 1
+
+
+def test_one_token_alone_is_refused_as_such() -> None:
+    for one in (np.array("ab"), np.array(b"ab", "S64"), np.array(7)):
+        with pytest.raises(bk.ParameterError, match="respondents") as caught:
+            tokens_of(one, 1)
+        assert caught.value.value is None
 
 
 def test_tokens_that_were_chosen_take_the_time_of_any(tmp_path: Path) -> None:

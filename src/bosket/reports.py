@@ -58,10 +58,17 @@ class Reports(Collected):
         self.plan = plan
         self._batch = checked_batch(plan, batch)
         self.randomness = randomness
-        self._tokens = None if respondents is None else tokens_of(respondents, len(self._batch))
-        if self._tokens is not None:
-            self._tokens.flags.writeable = False
-            refuse_repeated([(self._tokens, plan.unit.reports)])
+        self._tokens: ColumnValues | None = None
+        if respondents is not None:
+            self._name(tokens_of(respondents, len(self._batch)))
+
+    def _name(self, tokens: ColumnValues | None, path: str | Path | None = None) -> Reports:
+        """These reports with tokens that are checked, one each; refused where somebody sent too many."""
+        if tokens is not None:
+            refuse_repeated([(tokens, self.plan.unit.reports)], path=path)
+            tokens.flags.writeable = False
+        self._tokens = tokens
+        return self
 
     @classmethod
     def concat(cls, parts: Iterable[Reports], *, allow_duplicates: bool = False) -> Reports:
@@ -90,12 +97,8 @@ class Reports(Collected):
             refuse_duplicates([compared(part) for part in parts])
         simulated = [part.randomness for part in parts if part.is_simulation]
         together = Batch.concat(part.batch for part in parts)
-        return cls(
-            parts[0].plan,
-            together,
-            randomness=simulated[0] if simulated else "secure",
-            respondents=_all_tokens(parts),
-        )
+        tokens = _all_tokens(parts)
+        return cls(parts[0].plan, together, randomness=simulated[0] if simulated else "secure")._name(tokens)
 
     def __getitem__(self, chosen: Chosen) -> Reports:
         """Some of the reports: by slice, by truth values, or by numbers."""
@@ -104,7 +107,7 @@ class Reports(Collected):
         if not isinstance(chosen, slice | np.ndarray):
             raise TypeError("Reports are chosen by a slice, or by an array of truth values or of numbers.")
         batch, tokens = self.batch.take(chosen), None if self._tokens is None else self._tokens[chosen].copy()
-        return Reports(self.plan, batch, randomness=self.randomness, respondents=tokens)
+        return Reports(self.plan, batch, randomness=self.randomness)._name(tokens)
 
     @property
     def batch(self) -> Batch:
@@ -195,9 +198,8 @@ class Reports(Collected):
             own = {column.name for column in file.plan.channel.payload.columns}
             batch, beside = file.read(_NAMED if COLUMN.name in set(file.names) - own else report_files.PLAIN)
         try:
-            return cls(file.plan, batch, randomness=file.randomness, respondents=beside.get(COLUMN.name))
+            return cls(file.plan, batch, randomness=file.randomness)._name(beside.get(COLUMN.name), path)
         except RepeatedRespondentError:
-            refuse_repeated([(beside[COLUMN.name], file.plan.unit.reports)], path=path)
             raise
         except DataError as problem:
             raise file.refused(problem) from None
@@ -222,7 +224,7 @@ class Reports(Collected):
         if not isinstance(data, bytes | bytearray | memoryview):
             raise DataError(f"Reports are made of bytes, a {type(data).__name__} is none.")
         batch, randomness, tokens = report_bytes.unpack(plan, bytes(data))
-        return cls(plan, batch, randomness=randomness, respondents=tokens)
+        return cls(plan, batch, randomness=randomness)._name(tokens)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.counting.distinct_rows import distinct
 from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of
 from bosket.mechanisms.payload import Batch
-from bosket.models.room import Room, not_settled
+from bosket.models.room import MOST_OF_ALL, Room, allowance, not_settled
 from tests.fuzz.budget import memory_within
 
 pytestmark = pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
@@ -177,7 +178,7 @@ def test_a_block_that_cannot_be_fitted_is_read_without_a_law(
     reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)
     assert isinstance(evidence_of(reports), FittedEvidence)
 
-    def failing(*_: object) -> None:
+    def failing(*_: object, **rest: object) -> None:
         raise problem
 
     monkeypatch.setattr("bosket.evidence.fitted.fit", failing)
@@ -253,3 +254,83 @@ def test_answers_that_no_law_can_be_computed_from() -> None:
         bk.estimate(tally, [{"a=1"}], model="log-linear")
     truth = sum(1 << power for power in powers[:9]) / sum(1 << power for power in powers)
     assert bk.estimate(tally, [{"a=1"}]).value[0] == pytest.approx(truth, rel=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", [bk.Flip(keep=0.9), bk.GammaDiagonal(gamma=19)])
+def test_reports_are_counted_some_at_a_time_for_a_law(mechanism: bk.Flip | bk.GammaDiagonal) -> None:
+    """A few megabytes of reports that are alike took 42 bytes for each, beside the eight that they have."""
+    n = 1_000_000
+    plan = bk.Plan(yes_or_no(4), mechanism)
+    reports = bk.Reports(plan, np.full((n, 1), 0b01010101, np.uint64), randomness="simulation")
+    evidence_of(reports[:100], model="log-linear")  # compiled before
+    tracemalloc.start()
+    try:
+        evidence = evidence_of(reports, model="log-linear")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * n + (12 << 20)
+    assert evidence.n_records == n
+
+
+def test_more_different_reports_of_bits_than_a_law_is_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.evidence.laws.MOST_ANSWERS", 15)
+    plan = bk.Plan(yes_or_no(4), bk.Flip(keep=0.9))
+    bits = np.arange(200, dtype=np.uint64)[:, None]
+    reports = bk.Reports(plan, bits, randomness="simulation")
+    with pytest.raises(bk.ParameterError, match="more different reports"):
+        evidence_of(reports, model="log-linear")
+    assert not isinstance(evidence_of(reports), FittedEvidence)
+
+
+def far_apart(n_values: int) -> bk.Tally:
+    """Three questions about pairs, one of them with counts from 1 to 10^9: a fit moves in small steps, without end."""
+    domain = values(3, n_values)
+    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), gamma=13912.0))
+    rng = np.random.default_rng(3)
+    counts = np.zeros((3, n_values**2), np.int64)
+    counts[0, 5] = 1
+    counts[1] = np.floor(10 ** (9 * rng.random(n_values**2)))
+    counts[2, rng.integers(n_values**2, size=5)] = 80
+    at = np.flatnonzero(counts)
+    question, answer = (one.astype(np.int32) for one in np.divmod(at, n_values**2))
+    rows = plan.channel.payload.to_rows(Batch({"question": question, "answer": answer}))
+    return bk.Tally._made(plan, *distinct(rows, counts.ravel()[at]), "secure")
+
+
+@pytest.mark.filterwarnings("ignore::bosket.BosketWarning")
+def test_a_fit_ends_where_the_stated_work_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve steps were counted, and answers of a few kilobytes made every fit take a hundred."""
+    tally = far_apart(4)
+    free = evidence_of(tally)
+    assert isinstance(free, FittedEvidence)
+    rooms = [one for orders in free._rooms.values() for one in orders]
+    work: list[int] = []
+    of_step = Room.of_step
+    monkeypatch.setattr(Room, "of_step", lambda room, tried: work.append(of_step(room, tried)) or work[-1])  # type: ignore[func-returns-value]
+    monkeypatch.setattr("bosket.models.room.MOST_OF_ALL", sum(room.whole_work for room in rooms))
+    evidence = evidence_of(tally)
+    assert isinstance(evidence, FittedEvidence)
+    one_step_more = sum(of_step(room, 16) for room in rooms)
+    assert sum(work) < sum(room.stated for room in rooms) + one_step_more
+    law = evidence.law((0, 1, 2))
+    assert not law.fit.is_settled
+    assert "not settled after" in str(evidence.provenance.model)
+    assert evidence.family(np.array([[0], [7]], np.int32)).doubtful.all()
+
+
+def test_what_many_laws_may_take_is_shared_by_them() -> None:
+    """All of it together, whatever the answers are; and never less than was stated."""
+    rooms = [Room((20, 20, 20), [(0, 1), (1, 2)], 800, order) for order in (1, 2)]
+    steps = sum(room.stated for room in rooms)
+    others = sum(room.whole_work for room in rooms) - steps
+    for n in (1, 10):
+        assert n * (allowance(n * rooms) * steps + others) == pytest.approx(MOST_OF_ALL)
+    assert allowance(rooms * 1000) == 1.0
+
+
+def test_fits_of_answers_as_people_give_them_settle() -> None:
+    evidence = evidence_of(one_answer_each(bk.Design.pairs(domain := values(3, 6)), domain))
+    assert isinstance(evidence, FittedEvidence)
+    assert evidence.law((0, 1, 2)).fit.is_settled
+    assert "not settled" not in str(evidence.provenance.model)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -63,9 +65,10 @@ class Bitmaps:
         """Transpose packed records (a row each) into bitmaps.
 
         ``strata`` gives each record's stratum (all 0 if absent).  With ``items``, only these columns are guaranteed to
-        be there: what else shares a word with them comes along.
+        be there: what else shares a word with them comes along.  Beside the bitmaps, a record takes 12 bytes where
+        there are several strata, and nothing where there is one.
         """
-        names, order, sizes = _sorted_by_stratum(strata, len(rows))
+        placed = _Placed.of(strata, len(rows))
         if items is None:
             words = np.arange(rows.shape[1])
             ids = None
@@ -74,14 +77,14 @@ class Bitmaps:
             words = np.unique(items // 64)
             ids = (64 * words[:, None] + np.arange(64)).ravel().astype(np.int32)
             n_columns = len(ids)
-        columns = np.empty((n_columns, len(order) // 64), np.uint64)
+        columns = np.empty((n_columns, placed.n_words), np.uint64)
 
         def transpose(part: tuple[int, int]) -> None:
             start, stop = part
-            kernels.transpose_rows(rows, order[64 * start : 64 * stop], start, words, columns)
+            kernels.transpose_rows(rows, placed.records(start, stop), start, words, columns)
 
-        parallel_map(transpose, list(slices(len(order) // 64, _TRANSPOSE_WORDS)))
-        return cls(columns, strata=names, stratum_records=sizes, items=ids)
+        parallel_map(transpose, list(slices(placed.n_words, _TRANSPOSE_WORDS)))
+        return cls(columns, strata=placed.names, stratum_records=placed.sizes, items=ids)
 
     def column(self, items: npt.NDArray[np.integer[Any]]) -> Words:
         """A copy of the bitmaps of these items, a row each."""
@@ -186,26 +189,45 @@ def _between(tell: Callable[[int], None] | None, start: int, stop: int) -> Calla
     return None if tell is None else lambda part: tell(start + int(part * (stop - start)))
 
 
-def _sorted_by_stratum(
-    strata: npt.NDArray[np.int32] | None, n_records: int
-) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
-    """Stratum names, record numbers sorted by stratum (each stratum padded with -1 to whole words), and sizes."""
-    if strata is None:
-        names, sizes = [0], [n_records]
-        order = np.arange(n_records)
-    else:
+@dataclass(frozen=True)
+class _Placed:
+    """Where records stand in the words of bitmaps: stratum by stratum, each from a new word on.
+
+    order  record numbers sorted by stratum; None where records stand as they came
+    """
+
+    names: list[int]
+    sizes: list[int]
+    order: npt.NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, strata: npt.NDArray[np.int32] | None, n_records: int) -> _Placed:
+        if strata is None or not n_records:
+            return cls([0], [n_records], None)
         found, counts = np.unique(strata, return_counts=True)
-        names, sizes = [int(name) for name in found], [int(count) for count in counts]
-        order = np.argsort(strata, kind="stable")
-        if not names:
-            names, sizes = [0], [0]
-    padded = np.full(sum(-(-size // 64) * 64 for size in sizes), -1, np.int64)
-    source = target = 0
-    for size in sizes:
-        padded[target : target + size] = order[source : source + size]
-        source += size
-        target += -(-size // 64) * 64
-    return names, padded, sizes
+        order = np.argsort(strata, kind="stable") if len(found) > 1 else None
+        return cls(found.tolist(), counts.tolist(), order)
+
+    @cached_property
+    def _words(self) -> npt.NDArray[np.int64]:
+        """The word at which each stratum starts, and the number of all."""
+        return np.cumsum([0, *(-(-size // 64) for size in self.sizes)])
+
+    @property
+    def n_words(self) -> int:
+        return int(self._words[-1])
+
+    def records(self, start: int, stop: int) -> npt.NDArray[np.int64]:
+        """The numbers of the records of these words, 64 each; -1 where a word is padded out."""
+        words = np.arange(start, stop)
+        stratum = np.searchsorted(self._words, words, side="right") - 1
+        within = (64 * (words - self._words[stratum]))[:, None] + np.arange(64)
+        sizes = np.array(self.sizes)
+        number = (np.cumsum(sizes) - sizes)[stratum][:, None] + within
+        is_record = within < sizes[stratum][:, None]
+        found = np.full(number.shape, -1, np.int64)
+        found[is_record] = number[is_record] if self.order is None else self.order[number[is_record]]
+        return found.ravel()
 
 
 def _blocks(

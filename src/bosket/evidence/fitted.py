@@ -32,7 +32,7 @@ from bosket.models.features import Subset as Attributes
 from bosket.models.laws import FittedLaw, HeldMargins
 from bosket.models.loglinear import Answered, Fit, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard, alike_together
-from bosket.models.room import MOST_KEPT, MOST_OF_ALL, MOST_TERMS, Room, n_terms, not_settled, too_large
+from bosket.models.room import MOST_KEPT, MOST_OF_ALL, MOST_TERMS, Room, allowance, n_terms, not_settled, too_large
 from bosket.models.weighed import FlippedBits
 from bosket.privacy.accuracy import Accuracy
 from bosket.statistics.estimates import Floats
@@ -41,6 +41,8 @@ from bosket.threads import apart, n_threads, one_thread_of_blas, parallel_map
 log = logging.getLogger(__name__)
 MOST_CELLS = 1 << 16
 """Cells of a law."""
+MOST_ANSWERS = 1 << 18
+"""Of all questions; or different reports."""
 BLOCK_CELLS = 1 << 10
 """Cells of one of many blocks, unless three attributes have more."""
 _BLOCK_TERMS = 800  # coefficients of the law of one of many blocks with interactions of three attributes
@@ -48,7 +50,6 @@ _HELD = 1 << 28  # bytes of margins that all laws together keep
 _AT_ONCE = 1 << 22  # numbers that covariances are made of at a time
 MOST_BLOCKS = 256
 """Laws of a table of many attributes: some fifty that are yes or no."""
-_MOST_ANSWERS = 1 << 18  # of all questions
 _MOST_SEEN = 1 << 19  # questions, seen from blocks
 _MOST_LISTED = 1 << 23  # questions times the answers of the one that has most
 _MOST_LOOKS = 1 << 33  # of these, for all itemsets of one size: minutes
@@ -94,6 +95,7 @@ class FittedEvidence(Evidence):
         self._laws: dict[Attributes, FittedLaw] = {}
         self._fits: dict[Attributes, tuple[Fit, ...]] = {}
         self._rooms: dict[Attributes, list[Room]] = {}
+        self._allowance = 1.0  # times its stated work that each law of a block may take
         self._held = HeldMargins(_HELD)
         self._refuse_too_much()
         self.provenance = replace(unbiased.provenance, model=self._described())
@@ -124,8 +126,8 @@ class FittedEvidence(Evidence):
     def _refuse_too_much(self) -> None:
         """Questions that come from others may be many, and have many answers."""
         n_answers = sum(len(one.shown) for one in self.heard)
-        if n_answers > _MOST_ANSWERS:
-            raise too_large(f"a law is fitted to at most {_MOST_ANSWERS} answers of all questions, got {n_answers}")
+        if n_answers > MOST_ANSWERS:
+            raise too_large(f"a law is fitted to at most {MOST_ANSWERS} answers of all questions, got {n_answers}")
         n_blocks = len(self.blocks)
         if n_blocks > 1 and n_blocks * len(self.heard) > _MOST_SEEN:
             raise too_large(
@@ -141,6 +143,8 @@ class FittedEvidence(Evidence):
             every = {**self._rooms, **new}
             if len(every) > 1:
                 _refuse_too_many(list(every.values()))
+            if not self._rooms:
+                self._allowance = allowance([one for orders in every.values() for one in orders])
             self._rooms = every
 
     def _room_for(self, block: Attributes) -> list[Room]:
@@ -214,9 +218,9 @@ class FittedEvidence(Evidence):
 
     def _fitted(self, block: Attributes) -> tuple[tuple[Fit, ...], FittedLaw]:
         """The fits of all orders there is room for, and the law of the best; of many blocks no more than is needed."""
-        orders = [one.order for one in self._rooms[block]]
         likelihood = Likelihood(tuple(self.sizes[at] for at in block), self._seen(block))
-        found = [_told(likelihood, order) for order in orders]
+        times = self._allowance if block in self.blocks else 1.0
+        found = [_told(likelihood, one.order, times * one.stated) for one in self._rooms[block]]
         if self.model.order is None:
             found.insert(0, _told(likelihood, 0))
         if not all(np.isfinite(one.law).all() and math.isfinite(one.score) for one in found):
@@ -238,7 +242,8 @@ class FittedEvidence(Evidence):
         law = self.law(self.asked)
         others = [f"{one.score:.1f} of order {one.order}" for one in self._fits[self.asked] if one is not law.fit]
         compared = f": log evidence less prices {law.fit.score:.1f}, {', '.join(others)}" if others else ""
-        return f"{what}; {_ORDERS[law.fit.order]}{compared}{alone}"
+        ended = "" if law.fit.is_settled else f"; not settled after {law.fit.steps} steps: take it for a guess"
+        return f"{what}; {_ORDERS[law.fit.order]}{compared}{alone}{ended}"
 
     @property
     def _alone(self) -> str:
@@ -410,11 +415,12 @@ class FittedFamily(Family):
 
         And all that the law knows hardly anything of: all of a law without effects, whose errors are those about equal
         shares, from which a large support may be any number of them away; and those with an item that reports tell of
-        with an error above ``FAINT``, so that effects which were found may be noise.
+        with an error above ``FAINT``, so that effects which were found may be noise.  And all of a law that has not
+        settled.
         """
         marked = self._elsewhere.copy()
         for alike in self._alike:
-            marked[alike.rows] |= alike.law.fit.order == 0
+            marked[alike.rows] |= alike.law.fit.order == 0 or not alike.law.fit.is_settled
         marked |= self.evidence.faint[self.rows].any(axis=1)
         covered, unbiased = self._unbiased
         if unbiased is not None:
@@ -533,10 +539,12 @@ def _too_many_attributes(attributes: Attributes) -> ParameterError:
     return too_large(f"a table of {len(attributes)} attributes would need more than {MOST_BLOCKS} laws")
 
 
-def _told(likelihood: Likelihood, order: int) -> Fit:
+def _told(likelihood: Likelihood, order: int, most_work: float = math.inf) -> Fit:
     """A fit that the log tells of: large ones take minutes."""
     began = time.perf_counter()
-    found = fit(likelihood, order)
+    found = fit(likelihood, order, most_work=most_work)
     size = math.prod(likelihood.shape)
     log.info("law of order %d over %d cells: %d steps, %.1f s", order, size, found.steps, time.perf_counter() - began)
+    if not found.is_settled:
+        log.info("law of order %d over %d cells: not settled after %d steps", order, size, found.steps)
     return found

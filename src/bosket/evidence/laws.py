@@ -6,21 +6,24 @@ import math
 
 import numpy as np
 
-from bosket.counting.base import Counts
+from bosket.counting.base import Counts, Words
+from bosket.counting.distinct_rows import AT_ONCE, added, alike_together, joined_by_order
 from bosket.data import Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
-from bosket.evidence.fitted import MOST_CELLS, FittedEvidence
+from bosket.evidence.fitted import MOST_ANSWERS, MOST_CELLS, FittedEvidence
 from bosket.evidence.of import evidence_of, fitted_by, no_law
 from bosket.mechanisms.flip import FlipChannel
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.models.loglinear import LogLinear
 from bosket.models.projection import Heard
+from bosket.models.room import too_large
 from bosket.models.weighed import FlippedBits
 from bosket.reports import Reports
 from bosket.tally import Tally
+from bosket.threads import slices
 
 FEW_CHANCES = 1 << 25
 """Different reports times cells, up to which reports of bits have one law."""
@@ -80,10 +83,11 @@ def _of_cells(
     """The gamma-diagonal matrix is one question about everything."""
     sizes = tuple(int(size) for size in channel.domain.sizes)
     n_cells = _few_cells(sizes)
-    cells = _cells(reports, channel, sizes)
     counts = reports.counts if isinstance(reports, Tally) else None
     shown: Counts = np.zeros(n_cells, np.int64)
-    np.add.at(shown, cells, 1 if counts is None else counts)
+    for start, stop in slices(len(reports.batch), AT_ONCE):
+        cells = _cells(reports.batch["report"][start:stop], channel, sizes)
+        shown += added(cells, None if counts is None else counts[start:stop], n_cells)
     attributes = tuple(range(len(sizes)))
     heard = Heard(attributes, sizes, np.arange(n_cells), shown, channel.keep, (1 - channel.keep) / n_cells)
     return FittedEvidence(channel.domain, [heard], unbiased, model)
@@ -94,18 +98,20 @@ def _of_bits(channel: FlipChannel, reports: Reports | Tally, unbiased: Evidence,
     """FlippedBits of a table, whose coins are apart; reports of baskets have no cells."""
     if not isinstance(channel.domain, TableDomain):
         raise no_law(reports, model)
-    words, place = np.unique(reports.batch["report"], axis=0, return_inverse=True)
-    shown: Counts = np.zeros(len(words), np.int64)
-    np.add.at(shown, place.ravel(), reports.counts if isinstance(reports, Tally) else 1)
+    report = reports.batch["report"]
+    counts = reports.counts if isinstance(reports, Tally) else None
+    found = alike_together(list(report.T), counts, joined_by_order, most=MOST_ANSWERS)
+    if found is None:
+        raise too_large(f"a law is fitted to at most {MOST_ANSWERS} answers, and there are more different reports")
+    words, shown = np.stack(found[0], axis=1), found[1]
     sizes = tuple(int(size) for size in channel.domain.sizes)
     bits = FlippedBits(sizes, words, shown, channel.present, channel.absent)
     most_cells = max(1, FEW_CHANCES // len(words))
     return FittedEvidence(channel.domain, [bits], unbiased, model, most_cells=most_cells)
 
 
-def _cells(reports: Reports | Tally, channel: GammaDiagonalChannel, sizes: tuple[int, ...]) -> Counts:
+def _cells(words: Words, channel: GammaDiagonalChannel, sizes: tuple[int, ...]) -> Counts:
     """The cell that each report names."""
-    words = reports.batch["report"]
     cell: Counts = np.zeros(len(words), np.int64)
     offsets = channel.domain.offsets.tolist()
     for size, start in zip(sizes, offsets, strict=False):

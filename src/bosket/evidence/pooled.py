@@ -33,9 +33,9 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
     Where reports name their respondents, somebody who answered more often than the strictest of their plans allows,
     over all phases, is refused.  Of tallies and of reports that name nobody that is not known.
     """
-    refuse_repeated_over(phases)
     if phases and all(isinstance(getattr(phase, "channel", None), BasketChannel) for phase in phases):
         return SampledEvidence.of(*phases)
+    refuse_repeated_over(phases)
     asked = [_ask_of(phase) for phase in phases]
     if not phases:
         raise DataError("There are no answers to pool.")

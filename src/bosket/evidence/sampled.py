@@ -38,7 +38,7 @@ from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.hashing import KEYS_A_SECOND, MOST_HASHES
 from bosket.privacy import Accuracy
 from bosket.progress import Meter, Progress
-from bosket.reports import Reports
+from bosket.reports import Reports, refuse_repeated_over
 from bosket.statistics.estimates import Floats
 from bosket.tally import Tally
 
@@ -112,7 +112,8 @@ class SampledEvidence(Evidence):
         """What the reports of a first phase, and of those that follow it, say together.
 
         Each but the first must follow the first, whose plan it names by digest; they must be of other people.  Reports
-        of one plan are put together by ``Reports.concat`` before.
+        of one plan are put together by ``Reports.concat`` before.  Where they name their respondents, somebody who
+        answered more often than the strictest of their plans allows is refused.
 
         >>> import bosket as bk
         >>> people = bk.Baskets([["bread", "butter"]] * 3000 + [["tea"]] * 5000, items=["bread", "butter", "tea"])
@@ -125,6 +126,7 @@ class SampledEvidence(Evidence):
         """
         if not parts or not all(isinstance(part.channel, BasketChannel) for part in parts):
             raise DataError("SampledEvidence.of takes reports of Ask.baskets, those of the first phase first.")
+        refuse_repeated_over(parts)
         first = parts[0]
         if len({part.plan.digest for part in parts}) < len(parts):
             raise PlanMismatchError(

@@ -15,12 +15,15 @@ import numpy.typing as npt
 from bosket.counting.base import Words
 from bosket.counting.distinct_rows import ByteRows as ByteRows
 from bosket.errors import DataError
+from bosket.threads import slices
 
 ColumnValues = npt.NDArray[Any]
 """The values of a column: a row, a number or a token for each report."""
 
 LONGEST_TOKEN = 64
 """Most characters of a token."""
+_ORDER = 16  # bytes of a token's place and of the room for sorting, while tokens are compared
+_ROWS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +197,8 @@ class Tokens:
 
     @property
     def memory(self) -> int:
-        """Bytes of one value in memory."""
-        return LONGEST_TOKEN
+        """Bytes of one value in memory, and of its place among all, by which those that are alike are found."""
+        return LONGEST_TOKEN + _ORDER
 
     @property
     def must(self) -> str:
@@ -248,6 +251,10 @@ class Tokens:
 
 def _are_tokens(rows: ByteRows) -> bool:
     """Whether each row is visible ASCII characters, at least one, and after the last of them zeros alone."""
+    return all(_are_few_tokens(rows[start:stop]) for start, stop in slices(len(rows), _ROWS_AT_ONCE))
+
+
+def _are_few_tokens(rows: ByteRows) -> bool:
     is_sign = (rows >= ord("!")) & (rows <= ord("~"))
     return bool(is_sign[:, 0].all() and (is_sign | (rows == 0)).all() and (is_sign[:, :-1] >= is_sign[:, 1:]).all())
 

@@ -197,6 +197,8 @@ class Fit:
     order: int
     decided: Floats
     """Of each subset, how many of its coefficients the answers decide."""
+    is_settled: bool = True
+    """Whether another step would have changed next to nothing; not where the steps or the work were used up."""
 
     @property
     def score(self) -> float:
@@ -243,15 +245,22 @@ class CoefficientErrors:
 
 
 @one_thread_of_blas()
-def fit(likelihood: Likelihood, order: int, *, tick: Callable[[], None] | None = None) -> Fit:
-    """The mode of the coefficients at the scales that the answers make most probable; order 0 learns none."""
+def fit(
+    likelihood: Likelihood, order: int, *, most_work: float = math.inf, tick: Callable[[], None] | None = None
+) -> Fit:
+    """The mode of the coefficients at the scales that the answers make most probable; order 0 learns none.
+
+    No step is begun after ``most_work`` multiplications, as :class:`~bosket.models.room.Room` counts them; a fit that
+    ends so says that it has not settled.
+    """
     basis = FeatureBasis(likelihood, max(order, 1))
     if order == 0:
         return _all_alike(basis)
     scales = np.array([_FIRST[len(subset) - 1] for subset in basis.subsets])
     c = basis.main_effects()
-    log_evidence, is_near, steps = -math.inf, False, 0
-    while steps < _MOST_STEPS:
+    log_evidence, is_near, is_settled, steps, work = -math.inf, False, False, 0, 0
+    room = likelihood.room(order)
+    while not is_settled and steps < _MOST_STEPS and work < most_work:
         steps += 1
         if tick is not None:
             tick()
@@ -260,14 +269,14 @@ def fit(likelihood: Likelihood, order: int, *, tick: Callable[[], None] | None =
             posterior, scales = around.best(scales)
         else:
             posterior = around.posterior(scales)
-        c, moved = _moved(basis, c, posterior.mode - c, np.repeat(1 / scales, basis.dims))
+        c, moved, tried = _moved(basis, c, posterior.mode - c, np.repeat(1 / scales, basis.dims))
         before, log_evidence = log_evidence, around.log_evidence(posterior, scales, c)
-        if is_near and abs(log_evidence - before) < _SETTLED:
-            break
+        is_settled = is_near and abs(log_evidence - before) < _SETTLED
         is_near = moved < _NEAR
+        work += room.of_step(tried + 2)  # those of the step itself and of its evidence beside
     variance = np.add.reduceat(np.einsum("ij,ij->i", posterior.root, posterior.root), basis.starts)
     decided = np.maximum(basis.dims - variance / scales, 0.0)
-    return Fit(basis, c, basis.law(c), scales, log_evidence, steps, order, decided)
+    return Fit(basis, c, basis.law(c), scales, log_evidence, steps, order, decided, is_settled)
 
 
 def _all_alike(basis: FeatureBasis) -> Fit:
@@ -387,16 +396,17 @@ class _Normal:
     """Of the inverse of the covariance."""
 
 
-def _moved(basis: FeatureBasis, c: Floats, step: Floats, precision: Floats) -> tuple[Floats, float]:
-    """A step of scoring, halved until it gains; and what it gained."""
+def _moved(basis: FeatureBasis, c: Floats, step: Floats, precision: Floats) -> tuple[Floats, float, int]:
+    """A step of scoring, halved until it gains; what it gained, and how many laws were tried."""
 
     def posterior(at: Floats) -> float:
         return basis.likelihood.log(basis.law(at)) - 0.5 * float(precision @ at**2)
 
-    before, length = posterior(c), 1.0
+    before, length, tried = posterior(c), 1.0, 2
     while (gain := posterior(c + length * step) - before) < 0 and length > 1e-4:
         length /= 2
-    return c + length * step, gain
+        tried += 1
+    return c + length * step, gain, tried
 
 
 def _summed_out(table: Floats, attributes: Subset, beside: Subset) -> Floats:

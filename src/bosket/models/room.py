@@ -23,13 +23,13 @@ MOST_WORK = 1 << 36
 MOST_KEPT = 3 << 27
 """Numbers that many laws keep, all of them together: 3.2 GB."""
 MOST_OF_ALL = 1 << 42
-"""Multiplications of many laws, all steps of all of them together: some three minutes on one core."""
+"""Multiplications of all laws, all steps of all of them together: some three minutes on one core."""
 FEW_PARTS = 4000
 """Questions times subsets of attributes, up to which derivatives are made one by one."""
 _MOST_SQUARES = 1 << 25  # numbers of all matrices from features to combinations
 _SUMMED = 8  # multiplications in the time that a number takes to be added up
 _TRIED = 4  # laws that are computed in one step: where it begins, and at a length or two
-_STEPS = 12  # of scoring, as fits take them
+_STEPS = 12  # of scoring, as fits take them; hostile answers make them take more
 _FACTORS = 6  # times n^3 that the errors of n coefficients take
 
 
@@ -107,9 +107,23 @@ class Room:
         terms = n_terms(self.shape, self.order)
         route = self._of_margins if self.by_margins else self._of_moments
         looks = 3 * _SUMMED * len(self.asked) * self._n_cells
-        laws = _TRIED * _SUMMED * self._n_cells * terms
+        laws = _TRIED * self.of_law
         errors = self._n_cells * terms**2 // 16  # once, after a dozen steps and more
         return (self.n_answers * terms + self.n_chances + terms**2) * terms + route + looks + laws + errors
+
+    @property
+    def of_law(self) -> int:
+        """Multiplications of one law, of its coefficients."""
+        return _SUMMED * self._n_cells * n_terms(self.shape, self.order)
+
+    def of_step(self, tried: int) -> int:
+        """Multiplications of a step of scoring that tried so many laws."""
+        return self.work + max(0, tried - _TRIED) * self.of_law
+
+    @property
+    def stated(self) -> int:
+        """Multiplications of the steps that are counted before a fit."""
+        return _STEPS * self.work
 
     @property
     def is_enough(self) -> bool:
@@ -128,7 +142,7 @@ class Room:
     def whole_work(self) -> int:
         """Multiplications of a fit and of its errors."""
         n = n_terms(self.shape, self.of_errors.order)
-        return _STEPS * self.work + (_FACTORS * n + self._n_cells) * n**2
+        return self.stated + (_FACTORS * n + self._n_cells) * n**2
 
     @property
     def kept(self) -> int:
@@ -142,6 +156,17 @@ class Room:
         """Numbers that are held while a law is fitted."""
         n = n_terms(self.shape, self.of_errors.order)
         return 5 * n**2 + n * self.n_answers * 2 + min(n * self._n_cells, 1 << 25) + self.n_chances
+
+
+def allowance(rooms: Sequence[Room]) -> float:
+    """How many times its stated work each law may take, so that all together take ``MOST_OF_ALL``; 1 at least.
+
+    Answers decide how many steps a fit takes, and answers come from others: counts from 1 to 10^9 make it 100 of
+    eight times the laws tried.  So a fit ends where its share of the whole is used up, whatever the answers are.
+    """
+    steps = sum(one.stated for one in rooms)
+    others = sum(one.whole_work for one in rooms) - steps
+    return max(1.0, (MOST_OF_ALL - others) / max(1, steps))
 
 
 class NoLawError(ParameterError):

@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows
+from bosket.counting.distinct_rows import AT_ONCE, added
 from bosket.errors import DataError
 from bosket.mechanisms.columns import Numbers, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
 from bosket.mechanisms.questions.hashing import MOST_HASHES, HashedReports, KeyNumbers, refuse_many_hashes
 from bosket.mechanisms.questions.telling import pieces
+from bosket.threads import slices
 
 if TYPE_CHECKING:
     from bosket.mechanisms.questions.channel import AskChannel
@@ -73,10 +75,12 @@ class Answers(Payload):
 
     def checked(self, batch: Batch) -> Batch:
         found = Payload.checked(self, batch)
-        if len(found) and (found["answer"] >= self.channel.n_values[found["question"]]).any():
-            raise DataError("A report must have one of the answers to its question as its answer.")
-        if "seed" in found and found["seed"][~self.channel.hashed[found["question"]]].any():
-            raise DataError("A report must have 0 as its seed where the answers to its question are not hashed.")
+        for start, stop in slices(len(found), AT_ONCE):
+            question = found["question"][start:stop]
+            if (found["answer"][start:stop] >= self.channel.n_values[question]).any():
+                raise DataError("A report must have one of the answers to its question as its answer.")
+            if "seed" in found and found["seed"][start:stop][~self.channel.hashed[question]].any():
+                raise DataError("A report must have 0 as its seed where the answers to its question are not hashed.")
         return found
 
     def counter(self, batch: Batch, items: npt.NDArray[np.int32] | None = None) -> AnswerCounter:
@@ -96,16 +100,17 @@ def shown_by(
     Of hashed questions, where ``items`` are given, only answers that stand for one of them are counted.  More hashes
     than ``max_hashes`` are refused before the first.
     """
-    question = batch["question"]
     starts = channel.questionnaire.answer_starts
-    hashed = channel.hashed[question]
-    plain = np.flatnonzero(~hashed) if hashed.any() else slice(None)
-    place = starts[question[plain]] + batch["answer"][plain]
-    every = _added(place, None if counts is None else counts[plain], int(starts[-1]))
+    every, asked = np.zeros(int(starts[-1]), np.int64), np.zeros(len(channel.asked), np.int64)
+    for start, stop in slices(len(batch), max(AT_ONCE, len(every))):
+        question, times = batch["question"][start:stop], None if counts is None else counts[start:stop]
+        asked += added(question, times, len(asked))
+        plain = ~channel.hashed[question]
+        place = starts[question[plain]] + batch["answer"][start:stop][plain]
+        every += added(place, None if times is None else times[plain], len(every))
     numbers = [every[start:stop] for start, stop in pairwise(starts.tolist())]
-    asked = _added(question, counts, len(channel.asked))
     _refuse_many_people(channel, asked)
-    told = list(_hashed(channel, batch, counts))
+    told = list(_hashed(channel, batch, counts, asked))
     wanted = {at: _wanted(channel, at, items) for at, _ in told}
     refuse_many_hashes(sum(reports.hashes(wanted[at]) for at, reports in told), max_hashes)
     for at, reports in told:
@@ -113,23 +118,20 @@ def shown_by(
     return Shown(asked, numbers)
 
 
-def _added(place: npt.NDArray[np.integer[Any]], counts: Counts | None, n: int) -> Counts:
-    if counts is None:
-        return np.bincount(place, minlength=n)
-    every = np.zeros(n, np.int64)
-    np.add.at(every, place, counts)
-    return every
-
-
-def _hashed(channel: AskChannel, batch: Batch, counts: Counts | None) -> Iterator[tuple[int, HashedReports]]:
-    """The reports of each hashed question, those that are alike together."""
-    question = batch["question"]
-    rows = np.flatnonzero(channel.hashed[question])
-    if not len(rows):
-        return
-    rows = rows[np.argsort(question[rows], kind="stable")]
-    which, first = np.unique(question[rows], return_index=True)
-    for at, part in zip(which.tolist(), np.split(rows, first[1:]), strict=True):
+def _hashed(
+    channel: AskChannel, batch: Batch, counts: Counts | None, asked: Counts
+) -> Iterator[tuple[int, HashedReports]]:
+    """The reports of each hashed question, those that are alike together; ``asked`` says how many there are."""
+    which = np.flatnonzero(channel.hashed & (asked > 0)).tolist()
+    is_only = len(which) == 1 and np.count_nonzero(asked) == 1
+    order = None if is_only or not which else np.argsort(batch["question"], kind="stable")
+    for at in which:
+        part: slice | npt.NDArray[np.int64] = slice(None)
+        if order is not None:
+            first, last = (
+                np.searchsorted(batch["question"], at, side=side, sorter=order) for side in ("left", "right")
+            )
+            part = order[first:last]
         times = None if counts is None else counts[part]
         n_buckets = channel.asked[at].told.n_values
         yield at, HashedReports.of(batch["seed"][part], batch["answer"][part], times, n_buckets)

@@ -15,12 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.counting.distinct_rows import added
 from bosket.data import Domain
 from bosket.errors import DataError
 from bosket.mechanisms.base import Cells, Channel, Floats
 from bosket.mechanisms.columns import PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
-from bosket.mechanisms.questions.hashing import MOST_HASHES, Done, HashedReports, KeyNumbers, refuse_many_hashes
+from bosket.mechanisms.questions.hashing import (
+    HASH_OF_SET,
+    LOOK,
+    MOST_HASHES,
+    Done,
+    HashedReports,
+    KeyNumbers,
+    SubsetReports,
+    refuse_many_hashes,
+)
 from bosket.mechanisms.questions.responses import LocalHashing, Response, SubsetSelection
 from bosket.mechanisms.questions.sampled_kernels import sampled_block
 from bosket.mechanisms.questions.subset_kernels import subset_block
@@ -148,7 +158,7 @@ class BasketChannel(Channel):
     ) -> Counts:
         """How many reports show all keys of each row; ``counts`` says how often each report came.
 
-        More hashes than ``max_hashes`` are refused before the first.
+        More hashes, or looks at subsets, than ``max_hashes`` are refused before the first.
         """
         told = self.response
         if isinstance(told, LocalHashing):
@@ -156,20 +166,16 @@ class BasketChannel(Channel):
             if sets.shape[1] == 1:
                 refuse_many_hashes(hashed.hashes(sets[:, 0]), max_hashes)
                 return hashed.shown(sets[:, 0], done)
-            refuse_many_hashes(len(hashed) * sets.size, max_hashes, level=sets.shape[1])
+            refuse_many_hashes(len(hashed) * sets.size, max_hashes, level=sets.shape[1], each=HASH_OF_SET)
             return hashed.showing_all(sets, done)
-        times = np.ones(len(batch), np.int64) if counts is None else counts
-        found = np.zeros(len(sets), np.int64)
         if isinstance(told, SubsetSelection):
-            words = batch["subset"]
-            for row, keys in enumerate(sets.tolist()):
-                has = [(words[:, key >> 6] >> np.uint64(key & 63) & np.uint64(1)).astype(np.int64) for key in keys]
-                found[row] = int(np.multiply.reduce(has) @ times)
-        elif sets.shape[1] == 1:  # an answer shows one key
-            numbers = np.zeros(told.n_values, np.int64)
-            np.add.at(numbers, batch["answer"], times)
-            found[:] = numbers[sets[:, 0]]
-        return found
+            subsets = SubsetReports.of(batch["subset"], counts)
+            refuse_many_hashes(len(subsets) * sets.size, max_hashes, level=sets.shape[1], each=LOOK)
+            return subsets.showing_all(sets, done)
+        if sets.shape[1] > 1:  # an answer shows one key
+            return np.zeros(len(sets), np.int64)
+        numbers: Counts = added(batch["answer"], counts, told.n_values)[sets[:, 0]]
+        return numbers
 
     def shares(self, batch: Batch, keys: KeyNumbers, counts: Counts | None = None) -> Floats:
         """The share of people who hold each key, without bias: (shown / n - q) / (p - q)."""

@@ -1,4 +1,4 @@
-"""Compiled drawing of subsets that hold something of a record, or nothing."""
+"""Compiled drawing of subsets that hold something of a record, or nothing; and counting of what they show."""
 
 from __future__ import annotations
 
@@ -126,3 +126,16 @@ def subset_block(
         row += 1
         whole = used
     return row, whole
+
+
+@compiled
+def count_subsets(words: Any, counts: Any, n_sets: int, sets: Any, found: Any) -> None:
+    """found[j] += how many reports hold every key in row j of ``sets``; ``n_sets`` are all rows."""
+    for report in range(words.shape[0]):
+        number = counts[report]
+        for row in range(sets.shape[0]):
+            shows = np.uint64(1)
+            for place in range(sets.shape[1]):
+                key = sets[row, place]
+                shows &= words[report, key >> 6] >> np.uint64(key & 63)
+            found[row] += number * np.int64(shows)
