@@ -166,7 +166,7 @@ CONSTRUCTIONS = [
 
 
 EACH = [
-    pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.items == range(40_000) else [])
+    pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.items == range(40_000) or one.call is top else [])
     for one in CONSTRUCTIONS
 ]
 READING = [one for one in CONSTRUCTIONS if one.is_of_reading and one.name != "no memory for the vocabulary"]

@@ -212,6 +212,7 @@ def test_models_by_name() -> None:
         bk.estimate(table, [{"a=1"}], model="log-linear")
 
 
+@pytest.mark.slow
 def test_gamma_diagonal_reports_through_a_law() -> None:
     """With smaller errors than by inversion of the matrix, from the same reports."""
     domain = bk.TableDomain([bk.Attribute(name, ["n", "y"]) for name in "abcdefghij"])

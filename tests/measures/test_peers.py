@@ -94,6 +94,7 @@ PYFIM = {
 
 
 @sources(generated=0.05, groceries=0.005, mushroom=0.4)
+@pytest.mark.slow  # PyFIM is a benchmark extra, and this is the heavier half
 def test_pyfim(load: Load, min_support: float) -> None:
     fim = pytest.importorskip("fim")
     records, n = [list(record) for record in load()], load().n_records

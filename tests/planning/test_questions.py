@@ -23,6 +23,7 @@ def halves(table: bk.Table, n: int) -> tuple[bk.Table, bk.Table]:
     return bk.Table.from_codes(codes[:n], table.domain), bk.Table.from_codes(codes[n:], table.domain)
 
 
+@pytest.mark.slow
 def test_two_phases_read_together() -> None:
     first, second = halves(a_table(20_000), 3000)
     design = bk.Design.pairs(SIX)

@@ -27,6 +27,8 @@ from bosket.research import rivals
 from bosket.research.rivals import Rival, base, bases, bhaskar, diffpart, privbasis, tails, untruncated
 from tests import stats, strategies
 
+pytestmark = pytest.mark.slow  # what research is measured with; the heavier half
+
 HUGE = 1e7
 TOP_K: dict[str, Callable[..., Rival]] = {
     "privbasis": privbasis.top_k,

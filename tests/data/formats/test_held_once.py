@@ -84,7 +84,7 @@ def peak(step: Callable[[], Any]) -> float:
         tracemalloc.stop()
 
 
-SLOW = ("long CSV", "one-hot", "table of Parquet")
+SLOW = ("long CSV", "long Parquet", "one-hot", "table of Parquet")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FILES])

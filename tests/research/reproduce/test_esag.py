@@ -20,6 +20,8 @@ from bosket.research.reproduce.figures import Figure
 from tests.files import benchmark_file
 from tests.stats import assert_plausible, assert_rejected
 
+pytestmark = pytest.mark.slow  # what research is measured with; the heavier half
+
 STANDS = pytest.mark.parametrize("stand", [SOCCER_STAND, MAILORDER_STAND], ids=["soccer", "mailorder"])
 
 

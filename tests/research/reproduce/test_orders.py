@@ -29,6 +29,7 @@ def test_simulated_people_have_the_effects_that_they_are_said_to_have() -> None:
     assert not np.array_equal(orders.simulated(third=0.0, seed=5).codes, plain.codes)
 
 
+@pytest.mark.slow
 def test_every_design_and_order_once() -> None:
     table = orders.simulated(third=0.05, people=4000, seed=1)
     found = orders.coverage(table, 19.0, 3, min_support=0.1)
