@@ -172,6 +172,7 @@ def test_a_question_of_65536_merged_answers_takes_memory_by_its_answers() -> Non
         assert value.sum(axis=1) == pytest.approx([5, 5], rel=1e-6), "each person has a value of each"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_pairs_of_many_attributes_take_memory_by_what_is_told() -> None:
     """120 attributes, 7140 questions, each of which tells of four pairs; hundreds of megabytes were taken before."""
@@ -199,6 +200,7 @@ def test_many_questions_about_the_same_are_refused_before_they_are_counted() -> 
     assert len(bk.mine(unbiased(reports), min_support=0.1)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [19.0, 1000.0])
 @pytest.mark.parametrize("questions", ["a", "ab"])
 def test_intervals_that_miss_too_often_come_with_caution(gamma: float, questions: str) -> None:

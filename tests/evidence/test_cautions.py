@@ -62,6 +62,7 @@ def test_rules_of_such_itemsets_carry_it_too(reports: bk.Reports) -> None:
     assert not table.measure("confidence").is_trusted
 
 
+@pytest.mark.slow
 def test_coins_that_seldom_change_an_item() -> None:
     """keep = 0.9999 of 1000 reports: a tenth of a report changes.  With the drawing of people, that matters no more."""
     reports = bk.Flip(keep={"a": 0.9999, "b": 0.8}).randomize(
@@ -85,6 +86,7 @@ def test_exact_data_have_none() -> None:
     assert bk.estimate(baskets, [{"a"}], sampling=True).caution.all(), "three people are few"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 def test_files_and_pages_have_it(reports: bk.Reports, tmp_path: Path) -> None:
     found = bk.mine(reports, min_support=0.02, max_size=4)

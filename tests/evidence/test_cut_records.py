@@ -35,6 +35,7 @@ def reports_under(unit: bk.PrivacyUnit, mechanism: bk.Mechanism | None = None, r
     return bk.Plan(raw.domain, mechanism or bk.Flip(keep=0.9), unit).randomize(raw, rng=bk.Seeded(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "of"), [(CUT, "cut records"), (WHOLE, "whole records"), (PAID, "whole records")])
 def test_every_result_says_what_its_supports_are_of(unit: bk.PrivacyUnit, of: str, tmp_path: Path) -> None:
     found = bk.mine(reports_under(unit), min_support=0.02, max_size=2)

@@ -9,7 +9,7 @@ import pytest
 
 import bosket as bk
 from bosket.evidence import FittedEvidence, evidence_of
-from bosket.evidence.fitted import covering_blocks
+from bosket.evidence.blocks import covering_blocks
 from bosket.mechanisms.payload import Batch
 
 SIX = bk.TableDomain([bk.Attribute(name, ["1", "2", "3"][: 2 + at % 2]) for at, name in enumerate("abcdef")])
@@ -163,11 +163,11 @@ def test_one_report_that_changes_the_order_is_told_of() -> None:
 
 
 def test_rivals_of_blocks_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.evidence.fitted.CLOSE", 1e9)
+    monkeypatch.setattr("bosket.evidence.block_laws.CLOSE", 1e9)
     table = a_table(40_000)
     whole = evidence_of(reports_of(table, bk.Design.pairs(SIX)))
-    monkeypatch.setattr("bosket.evidence.fitted.MOST_CELLS", 100)
-    monkeypatch.setattr("bosket.evidence.fitted.BLOCK_CELLS", 40)
+    monkeypatch.setattr("bosket.evidence.block_laws.MOST_CELLS", 100)
+    monkeypatch.setattr("bosket.evidence.block_laws.BLOCK_CELLS", 40)
     for evidence in (whole, evidence_of(reports_of(table, bk.Design.pairs(SIX)))):
         assert isinstance(evidence, FittedEvidence)
         law = evidence.law((0, 1))
@@ -283,8 +283,8 @@ def test_a_table_of_too_many_cells_has_a_law_for_each_block(monkeypatch: pytest.
     reports = reports_of(table, bk.Design.pairs(SIX))
     itemsets = [set(itemset) for itemset, _ in bk.mine(table, min_support=0.1)]
     whole = bk.estimate(reports, itemsets)
-    monkeypatch.setattr("bosket.evidence.fitted.MOST_CELLS", 100)
-    monkeypatch.setattr("bosket.evidence.fitted.BLOCK_CELLS", 40)
+    monkeypatch.setattr("bosket.evidence.block_laws.MOST_CELLS", 100)
+    monkeypatch.setattr("bosket.evidence.block_laws.BLOCK_CELLS", 40)
     parts = bk.estimate(reports, itemsets)
     assert "blocks" in str(evidence_of(reports).provenance.model)
     assert (np.abs(parts.value - whole.value) < 1.5 * whole.stderr).all()
@@ -293,8 +293,8 @@ def test_a_table_of_too_many_cells_has_a_law_for_each_block(monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_intervals_of_blocks_cover(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.evidence.fitted.MOST_CELLS", 100)
-    monkeypatch.setattr("bosket.evidence.fitted.BLOCK_CELLS", 40)
+    monkeypatch.setattr("bosket.evidence.block_laws.MOST_CELLS", 100)
+    monkeypatch.setattr("bosket.evidence.block_laws.BLOCK_CELLS", 40)
     table = a_table(40_000)
     itemsets = [set(itemset) for itemset, _ in bk.mine(table, min_support=0.02, max_size=3)]
     truth = bk.estimate(table, itemsets).value

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import time
 import tracemalloc
+from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bosket as bk
 from bosket.counting.distinct_rows import distinct
-from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of
+from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of, laws
 from bosket.mechanisms.payload import Batch
 from bosket.models.room import MOST_OF_ALL, Room, allowance, not_settled
 from tests.fuzz.budget import memory_within
@@ -69,10 +71,10 @@ def test_blocks_are_counted_as_they_are_made(monkeypatch: pytest.MonkeyPatch) ->
     domain = bk.TableDomain([bk.Attribute(name, list(range(8))) for name in "abcdefg"])
     reports = one_answer_each(bk.Design.pairs(domain), domain)
     assert isinstance(evidence_of(reports), FittedEvidence)
-    monkeypatch.setattr("bosket.evidence.fitted._MOST_SEEN", 700)
+    monkeypatch.setattr("bosket.evidence.block_laws._MOST_SEEN", 700)
     with pytest.raises(bk.ParameterError, match="at most 20 questions, got 21"):
         evidence_of(reports, model="log-linear")
-    monkeypatch.setattr("bosket.evidence.fitted.MOST_BLOCKS", 30)
+    monkeypatch.setattr("bosket.evidence.blocks.MOST_BLOCKS", 30)
     with pytest.raises(bk.ParameterError, match="more than 30 laws"):
         evidence_of(reports, model="log-linear")
 
@@ -84,13 +86,14 @@ def values(n: int, size: int) -> bk.TableDomain:
 def test_laws_of_all_blocks_are_counted_before_the_first_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     """12 attributes of 14 values, in 2 kB of JSON, have 220 laws: 100 GB and half an hour."""
     reports = one_answer_each(bk.Design.pairs(domain := values(12, 14)), domain)
-    monkeypatch.setattr("bosket.evidence.fitted.fit", None)
+    monkeypatch.setattr("bosket.evidence.block_laws.fit", None)
     with memory_within(200 << 20):
         assert isinstance(evidence_of(reports), AnswersEvidence)
         with pytest.raises(bk.ParameterError, match=r"laws of 220 blocks of attributes would keep 1.* GB"):
             evidence_of(reports, model="log-linear")
 
 
+@pytest.mark.slow
 def test_what_is_stated_of_a_block_is_what_it_keeps() -> None:
     """By tracemalloc: three attributes of 8 values, 511 coefficients of errors."""
     reports = one_answer_each(bk.Design.pairs(domain := values(7, 8)), domain)
@@ -106,7 +109,7 @@ def test_what_is_stated_of_a_block_is_what_it_keeps() -> None:
         kept = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    stated = 8 * max(room.kept for room in evidence._rooms[other])
+    stated = 8 * max(room.kept for room in evidence.laws.rooms[other])
     assert 511**2 * 8 < kept < 1.2 * stated
 
 
@@ -117,10 +120,10 @@ def test_margins_of_a_family_are_not_all_held(monkeypatch: pytest.MonkeyPatch) -
     rows = np.array([[8 * at for at in kind] for kind in combinations(range(7), 3)], np.int32)
     expected = evidence_of(reports).family(rows)
     before = expected.covariance([1, 3, 7]), expected.whole
-    monkeypatch.setattr("bosket.evidence.fitted._HELD", 1)
+    monkeypatch.setattr("bosket.evidence.block_laws._HELD", 1)
     evidence = evidence_of(reports)
     assert isinstance(evidence, FittedEvidence)
-    evidence.prepare(list(combinations(range(7), 3)))
+    evidence.laws.prepare(list(combinations(range(7), 3)))
     tracemalloc.start()
     try:
         family = evidence.family(rows)
@@ -160,14 +163,14 @@ def test_laws_of_more_attributes_than_blocks_have_are_counted_too(monkeypatch: p
     evidence = evidence_of(reports, model=bk.LogLinear(2))
     assert isinstance(evidence, FittedEvidence)
     four = np.array([[0, 8, 16, 24]], np.int32)
-    monkeypatch.setattr("bosket.evidence.fitted.MOST_OF_ALL", 1)
+    monkeypatch.setattr("bosket.evidence.block_laws.MOST_OF_ALL", 1)
     assert not evidence.covers(four).any()
     with pytest.raises(bk.SingularChannelError):
         bk.estimate(evidence, [{"q0=0", "q1=0", "q2=0", "q3=0"}])
     monkeypatch.undo()
-    n = len(evidence._rooms)
+    n = len(evidence.laws.rooms)
     assert evidence.covers(four).all()
-    assert len(evidence._rooms) == n + 1
+    assert len(evidence.laws.rooms) == n + 1
 
 
 @pytest.mark.parametrize("problem", [not_settled(), MemoryError("Unable to allocate 1.21 GiB")])
@@ -181,7 +184,7 @@ def test_a_block_that_cannot_be_fitted_is_read_without_a_law(
     def failing(*_: object, **rest: object) -> None:
         raise problem
 
-    monkeypatch.setattr("bosket.evidence.fitted.fit", failing)
+    monkeypatch.setattr("bosket.evidence.block_laws.fit", failing)
     expected = bk.mine(reports, 0.5, model=None)
     assert list(bk.mine(reports, 0.5)) == list(expected)
     assert "model" not in bk.mine(reports, 0.5).about
@@ -212,11 +215,11 @@ def test_itemsets_times_answers_are_counted_before_they_are_looked_at(monkeypatc
     evidence = evidence_of(one_answer_each(bk.Design.pairs(domain := yes_or_no(4)), domain))
     assert isinstance(evidence, FittedEvidence)
     looks = 6 * 4 * 8
-    monkeypatch.setattr("bosket.evidence.fitted._MOST_LOOKS", looks - 1)
+    monkeypatch.setattr("bosket.evidence.fitted_families._MOST_LOOKS", looks - 1)
     with pytest.raises(bk.TooManyCandidatesError, match=f"8 itemsets of 1 item, .* {looks} numbers") as caught:
         bk.mine(evidence, min_support=0.01, max_size=1)
     assert (caught.value.number, caught.value.limit, caught.value.level) == (looks, looks - 1, 1)
-    monkeypatch.setattr("bosket.evidence.fitted._MOST_LOOKS", looks)
+    monkeypatch.setattr("bosket.evidence.fitted_families._MOST_LOOKS", looks)
     assert bk.mine(evidence, min_support=0.01, max_size=1)
 
 
@@ -283,6 +286,38 @@ def test_more_different_reports_of_bits_than_a_law_is_fitted_to(monkeypatch: pyt
     assert not isinstance(evidence_of(reports), FittedEvidence)
 
 
+@pytest.mark.parametrize("sizes", [[64] * 100, [2] * 100, [64] * 3 + [2] * 8, [70_000, 2]], ids=str)
+def test_a_table_without_room_for_a_law_is_refused_before_its_reports_are_told_apart(
+    sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reports of 100 words were sorted, word by word, before anybody looked at the number of blocks."""
+
+    def telling_apart(*_: Any, **__: Any) -> Any:
+        raise AssertionError("reports were told apart")
+
+    domain = bk.TableDomain([bk.Attribute(f"a{at}", range(size)) for at, size in enumerate(sizes)])
+    plan = bk.Plan(domain, bk.Flip(keep=0.75))
+    words = np.zeros((2, -(-len(domain) // 64)), np.uint64)
+    reports = bk.Reports(plan, words, randomness="simulation")
+    monkeypatch.setattr("bosket.evidence.laws.alike_together", telling_apart)
+    with pytest.raises(bk.ParameterError, match="must be None here"):
+        evidence_of(reports, model="log-linear")
+
+
+def test_wide_reports_are_told_apart_in_the_order_of_their_words() -> None:
+    rng = np.random.default_rng(4)
+    words = rng.integers(0, 1 << 63, (50, 6), dtype=np.uint64)[rng.integers(50, size=400)]
+    words[:, :2] >>= np.uint64(61)
+    numbers = rng.integers(1, 5, len(words))
+    (found,), sums = laws._joined([words], numbers)
+    known = Counter(dict.fromkeys(map(tuple, words.tolist()), 0))
+    for row, number in zip(words.tolist(), numbers.tolist(), strict=True):
+        known[tuple(row)] += number
+    assert found.dtype == np.uint64
+    assert list(map(tuple, found.tolist())) == sorted(known)
+    assert sums.tolist() == [known[row] for row in sorted(known)]
+
+
 def far_apart(n_values: int) -> bk.Tally:
     """Three questions about pairs, one of them with counts from 1 to 10^9: a fit moves in small steps, without end."""
     domain = values(3, n_values)
@@ -304,7 +339,7 @@ def test_a_fit_ends_where_the_stated_work_is_used_up(monkeypatch: pytest.MonkeyP
     tally = far_apart(4)
     free = evidence_of(tally)
     assert isinstance(free, FittedEvidence)
-    rooms = [one for orders in free._rooms.values() for one in orders]
+    rooms = [one for orders in free.laws.rooms.values() for one in orders]
     work: list[int] = []
     of_step = Room.of_step
     monkeypatch.setattr(Room, "of_step", lambda room, tried: work.append(of_step(room, tried)) or work[-1])  # type: ignore[func-returns-value]

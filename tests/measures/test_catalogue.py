@@ -41,6 +41,7 @@ def test_exact_tests(t: Counts) -> None:
         assert CATALOGUE[name](table)[0] == pytest.approx(float(DEFINITIONS[name](t)), rel=1e-9, abs=1e-12), name
 
 
+@pytest.mark.slow
 def test_hyper_lift_by_other_quantiles() -> None:
     """Pr(X <= 2) is 0.9 for 5 records, 3 with A, 3 with C; so the median is 2, and 3 is exceeded by nothing."""
     table = of_counts(Counts(3, 0, 0, 2))
@@ -50,6 +51,7 @@ def test_hyper_lift_by_other_quantiles() -> None:
         hyper_lift_at(1.0)
 
 
+@pytest.mark.slow
 def test_many_rules_at_once() -> None:
     """Rows do not mix: all tables at once as one by one, and the tables are left as they were."""
     tables = [Counts(*cells) for cells in ((30, 10, 20, 40), (5, 40, 50, 5), (1, 2, 3, 94), (0, 50, 0, 50))]

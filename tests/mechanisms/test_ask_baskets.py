@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -17,7 +18,7 @@ import pytest
 
 import bosket as bk
 from bosket.evidence import SampledEvidence
-from bosket.evidence.sampled import Phase, SampledFamily
+from bosket.evidence.sampled import KeysTold, Phase, SampledFamily
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.answer_channels import response
 from bosket.mechanisms.questions.basket_channel import BasketChannel
@@ -196,7 +197,8 @@ def _family(phases_: list[Phase]) -> _TrueShares:
 
 def _phase(mechanism: bk.AskBaskets, n: int) -> Phase:
     channel = mechanism.channel(ITEMS)
-    return Phase(channel, Batch({column.name: column.room(n) for column in channel.payload.columns}), cuts=False)
+    batch = Batch({column.name: column.room(n) for column in channel.payload.columns})
+    return Phase(channel, KeysTold(channel, batch), n, cuts=False)
 
 
 @pytest.mark.parametrize("mechanism", [WHOLE, WHOLE_TOLD, WHOLE_CHOSEN], ids=str)
@@ -314,7 +316,7 @@ def test_errors_of_baskets_that_are_cut_are_foreseen(mechanism: bk.AskBaskets) -
         assert whole is not None
         ends = [one * (1 - one) / channel.response.slope**2 for one in (channel.response.q, channel.response.p)]
         assert whole.most == pytest.approx(max(ends), rel=1e-9)
-    evidence = SampledEvidence([Phase(channel, _phase(mechanism, 8).batch, cuts=channel.cuts(None))])
+    evidence = SampledEvidence([replace(_phase(mechanism, 8), cuts=channel.cuts(None))])
     among = evidence.accuracy(1)
     assert among is not None
     assert max(every) <= among.most * (1 + 1e-9)

@@ -99,6 +99,7 @@ def test_what_is_drawn_is_the_law_and_never_above_gamma(gamma: float) -> None:
     assert Fraction(gamma) * (1 - Fraction(gamma) / ONE * 24) < worst <= Fraction(gamma)  # 12 answers at most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["response", "hashing"])
 @pytest.mark.parametrize("n_answers", [2, 3, 9, 1000])
 def test_no_rounding_is_above_gamma(n_answers: int, by: str) -> None:

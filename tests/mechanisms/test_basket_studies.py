@@ -25,6 +25,7 @@ CHOSEN = bk.AskBaskets(epsilon=1.3, length=2, by="subset", size=2)
 # -- numbers of a study ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0])
 @pytest.mark.parametrize("length", [1, 2, 5, 16])
 def test_buckets_and_channels_have_the_least_variance(length: int, epsilon: float) -> None:

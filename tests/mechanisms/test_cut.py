@@ -297,6 +297,7 @@ def test_itemsets_beyond_the_cut_are_not_estimated() -> None:
     assert channel.accuracy(3) is None
 
 
+@pytest.mark.slow
 def test_the_bootstrap_tosses_the_coins_of_cutting_again() -> None:
     """Where sizes are as stated; where they are randomized there is no law by stratum, and other people are drawn."""
     reports = reports_by(plan_of(clear), clear)

@@ -57,6 +57,7 @@ def occupancies(bins: int, below: int, balls: int) -> Fraction:
 
 
 class TestDetGd:
+    @pytest.mark.slow
     @pytest.mark.parametrize("domain", SMALL, ids=lambda d: str(d.sizes.tolist()))
     def test_transition_is_the_enumerated_channel(self, domain: bk.TableDomain) -> None:
         """Every record, every report, Eq. (12): the law of what a report shows of any few items."""

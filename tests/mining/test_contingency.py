@@ -221,6 +221,7 @@ def test_wrong_sides(sides: list[set[int]]) -> None:
     assert caught.value.parameter == "sides"
 
 
+@pytest.mark.slow
 def test_bootstrap_of_mixed_people_needs_sampling() -> None:
     reports = bk.Mixing(others=1, keep=0.8).randomize(baskets(500), rng=bk.Seeded(1))
     with pytest.raises(bk.ParameterError):

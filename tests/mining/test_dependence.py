@@ -233,6 +233,7 @@ class TestValidity:
 class TestPopulation:
     """Exact, by the channel's own transition matrices."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["any", "symmetric", "one item turned around"])
     def test_reports_are_never_more_dependent_than_the_original(self, how: str) -> None:
         """Result 1 for 500 random tables; and phi by its identity.  Lift, which it does not cover, does grow."""

@@ -12,6 +12,7 @@ BASKETS = bk.quest(records=8000, mean_size=5, mean_pattern=3, items=9, patterns=
 MECHANISMS = [bk.Flip(keep=0.9), bk.CutAndPaste(cutoff=6, insert=0.1), bk.Mixing(others=1, keep=0.9), None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", [False, True])
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_they_are_those_of_the_table_of_single_items(mechanism: bk.Mechanism | None, sampling: bool) -> None:

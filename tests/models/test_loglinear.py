@@ -16,7 +16,7 @@ from bosket.models.features import Features, contrasts, summed_over
 from bosket.models.laws import FittedLaw
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard
-from bosket.models.room import n_terms
+from bosket.models.room import Room, n_terms
 
 SHAPE = (2, 3, 4)
 Floats = npt.NDArray[np.float64]
@@ -97,17 +97,18 @@ def test_features_that_are_made_again_take_the_memory_of_a_few_chunks() -> None:
         gc.enable()
 
 
-@pytest.mark.parametrize("few", [0, 4000])
+@pytest.mark.parametrize("one_by_one", [False, True])
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_slopes_are_derivatives(order: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slopes_are_derivatives(order: int, one_by_one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all answers: to plain questions, to merged ones, and to one about everything; made in both ways."""
-    monkeypatch.setattr("bosket.models.room.FEW_PARTS", few)
+    monkeypatch.setattr("bosket.models.room._PART", 0 if one_by_one else 1 << 18)
     law = a_law()
     merged = Answered((0, 1), np.array([0, 1, 1, 2, 2, 0]), np.array([5.0, 4.0, 3.0]), 0.8, np.full(3, 0.2 / 3))
     parts = [heard(law, SHAPE, about, 1000) for about in ((0,), (1, 2), (0, 1, 2))]
     seen = [one for part in parts if (one := part.seen_from((0, 1, 2)))]
     likelihood = Likelihood(SHAPE, [*seen, merged])
     basis = FeatureBasis(likelihood, order)
+    assert basis.has_few_parts == one_by_one
     c = np.random.default_rng(2).normal(size=basis.n_terms) / 3
     slopes = basis.slopes(basis.law(c))
     for at in range(basis.n_terms):
@@ -115,6 +116,31 @@ def test_slopes_are_derivatives(order: int, few: int, monkeypatch: pytest.Monkey
         step[at] = 1e-6
         up, down = (likelihood.margins(basis.law(c + sign * step)) for sign in (1, -1))
         np.testing.assert_allclose(slopes[:, at], (up - down) / 2e-6, atol=1e-8)
+
+
+def test_derivatives_are_made_in_the_quicker_way() -> None:
+    """Questions about one attribute or two: of a block of 900 cells all at once, of 65 536 cells one by one."""
+    block, whole = (4, 9, 5, 5), (16,) * 4
+    asked = [about for size in (1, 2) for about in combinations(range(4), size)]
+    assert not Room(block, asked, 212, 2).by_margins
+    assert Room(whole, asked, 1600, 2).by_margins
+    assert Room(block, asked, 212, 3).by_margins, "515 coefficients, whose products are many"
+    assert not Room((2,) * 9, list(combinations(range(9), 2)), 144, 3).by_margins
+
+
+def test_channels_of_one_question_read_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question of fourteen attributes is seen from a block as often as it was asked beside another attribute."""
+    law = a_law()
+    parts = [heard(law, SHAPE, about, 1000, gamma) for about, gamma in (((1,), 19), ((0, 2), 19), ((1,), 8))]
+    likelihood = likelihood_of(parts)
+    made: list[tuple[int, ...]] = []
+    mass = Likelihood.mass
+    monkeypatch.setattr(Likelihood, "mass", lambda self, law, about: made.append(about) or mass(self, law, about))  # type: ignore[func-returns-value]
+    found = likelihood.margins(law)
+    assert made == [(1,), (0, 2)]
+    table = law.reshape(SHAPE)
+    expected = [table.sum(axis=(0, 2)), table.sum(axis=1).ravel(), table.sum(axis=(0, 2))]
+    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", [2, 3])
@@ -265,3 +291,14 @@ def test_what_three_inherit_changes_no_other_scale_and_no_law(monkeypatch: pytes
         ratio[one.basis.n_terms :] = 0.5 if width == 2 else 1.0
         np.testing.assert_allclose(after.precision / before.precision, ratio)
         np.testing.assert_array_equal(one.law, other.law)
+
+
+def test_what_questions_and_subsets_take_one_by_one_is_counted() -> None:
+    """Three thousand questions about twelve attributes: a step took a hundred times what was stated of it."""
+    asked = [one for size in (1, 2, 3, 4, 5, 6, 8) for one in combinations(range(12), size)]
+    n_answers = sum(2 ** len(one) for one in asked)
+    rooms = [Room((2,) * 12, asked, n_answers, order) for order in (1, 2, 3)]
+    assert all(room.by_margins for room in rooms)
+    for room, n_subsets in zip(rooms, (12, 78, 298), strict=True):
+        assert room.work > 2**20 * len(asked) * n_subsets
+    assert [room.is_enough for room in rooms] == [True, False, False]

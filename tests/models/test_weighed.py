@@ -99,6 +99,7 @@ def test_information_at_hand_is_that_expected_where_reports_come_as_expected() -
     np.testing.assert_allclose((slopes.T * likelihood.information(given)) @ slopes, expected)
 
 
+@pytest.mark.slow
 def test_flipped_tables_through_a_law() -> None:
     """With smaller errors than by weights from the same reports, and intervals that hold the truth."""
     table = a_table(20_000)

@@ -28,7 +28,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from bosket.collected import Collected
 from bosket.counting.base import ItemsetRows
+from bosket.counting.distinct_rows import Multiplicities
 from bosket.counting.table import members
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.carried import NONE_LOOKED_AT, Carried
@@ -38,14 +40,14 @@ from bosket.evidence.kept import Kept, Level, Truths
 from bosket.evidence.of import evidence_by, provenance_of
 from bosket.evidence.provenance import Provenance
 from bosket.evidence.sums import FEW_MOVES
+from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.answer_reports import Shown, shown_by
 from bosket.mechanisms.questions.channel import AskChannel, Information
+from bosket.mechanisms.questions.hashing import MOST_HASHES
 from bosket.mechanisms.questions.telling import Among, Ints, Tellers, Within, pieces
 from bosket.privacy import Accuracy
 from bosket.progress import Meter, Progress
-from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
-from bosket.tally import Tally
 from bosket.threads import parallel_map
 
 FEW = 20
@@ -318,10 +320,25 @@ class AnswersFamily(Family):
         return np.stack(every, axis=1)
 
 
+def shown_in(
+    channel: AskChannel,
+    reports: Collected,
+    items: npt.NDArray[np.int32] | None = None,
+    *,
+    max_hashes: int = MOST_HASHES,
+) -> Shown:
+    """What collected reports show; as :func:`~bosket.mechanisms.questions.answer_reports.shown_by` of their batches."""
+
+    def of(batch: Batch, counts: Multiplicities | None) -> Observed:
+        return shown_by(channel, batch, counts, items, max_hashes=max_hashes).flat
+
+    looked_at = None if items is None or not channel.hashed.any() else items.tobytes()
+    return Shown.from_flat(reports.summed(("answers", looked_at, max_hashes), of), channel)
+
+
 @evidence_by.register(AskChannel)
 def _of_answers(
-    channel: AskChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
+    channel: AskChannel, reports: Collected, items: npt.NDArray[np.int32] | None, max_counts: int
 ) -> AnswersEvidence:
-    counts = reports.counts if isinstance(reports, Tally) else None
-    shown = shown_by(channel, reports.batch, counts, items, max_hashes=max_hashes(max_counts))
+    shown = shown_in(channel, reports, items, max_hashes=max_hashes(max_counts))
     return AnswersEvidence(channel, shown, provenance=provenance_of(reports), max_counts=max_counts)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 
-from bosket.errors import HopelessError, HopelessPlanWarning
+from bosket.errors import HopelessError, HopelessPlanWarning, warn
 from bosket.evidence.base import Evidence
 from bosket.mechanisms.hopeless import hopeless_text, instead
 from bosket.privacy import Accuracy, LocalGuarantee
@@ -23,14 +22,12 @@ def refuse_hopeless(evidence: Evidence) -> None:
         raise HopelessError(_text(evidence, single), stderr=single.best(n), people=n, hint=hint)
 
 
-def warn_of_hopeless(evidence: Evidence, *, frames: int = 2) -> None:
-    """Warn of the same; the public call is ``frames`` up."""
+def warn_of_hopeless(evidence: Evidence) -> None:
+    """Warn of the same."""
     single = _hopeless(evidence)
     if single is not None:
         n = evidence.n_records
-        warnings.warn(
-            HopelessPlanWarning(_text(evidence, single), stderr=single.best(n), people=n), stacklevel=frames + 2
-        )
+        warn(HopelessPlanWarning(_text(evidence, single), stderr=single.best(n), people=n))
 
 
 def _hopeless(evidence: Evidence) -> Accuracy | None:

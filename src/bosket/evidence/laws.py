@@ -6,27 +6,37 @@ import math
 
 import numpy as np
 
+from bosket.collected import Collected
 from bosket.counting.base import Counts, Words
-from bosket.counting.distinct_rows import AT_ONCE, added, alike_together, joined_by_order
+from bosket.counting.distinct_rows import (
+    AT_ONCE,
+    Multiplicities,
+    RowColumns,
+    added,
+    alike_together,
+    joined_by_bytes,
+    joined_by_order,
+)
 from bosket.data import Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.evidence.answers import AnswersEvidence
 from bosket.evidence.base import Evidence
-from bosket.evidence.fitted import MOST_ANSWERS, MOST_CELLS, FittedEvidence
+from bosket.evidence.block_laws import MOST_ANSWERS, MOST_CELLS, refuse_any_law
+from bosket.evidence.fitted import FittedEvidence
 from bosket.evidence.of import evidence_of, fitted_by, no_law
 from bosket.mechanisms.flip import FlipChannel
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
+from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.models.loglinear import LogLinear
 from bosket.models.projection import Heard
 from bosket.models.room import too_large
 from bosket.models.weighed import FlippedBits
-from bosket.reports import Reports
-from bosket.tally import Tally
 from bosket.threads import slices
 
 FEW_CHANCES = 1 << 25
 """Different reports times cells, up to which reports of bits have one law."""
+_NARROW = 4  # words of a report, up to which sorting by one after another is faster
 
 
 def law_of_answers(unbiased: AnswersEvidence, model: LogLinear) -> FittedEvidence:
@@ -70,44 +80,55 @@ def _few_cells(sizes: tuple[int, ...]) -> int:
 
 
 @fitted_by.register(AskChannel)
-def _of_answers(
-    channel: AskChannel, reports: Reports | Tally, unbiased: AnswersEvidence, model: LogLinear
-) -> FittedEvidence:
+def _of_answers(channel: AskChannel, reports: Collected, unbiased: AnswersEvidence, model: LogLinear) -> FittedEvidence:
     return law_of_answers(unbiased, model)
 
 
 @fitted_by.register(GammaDiagonalChannel)
 def _of_cells(
-    channel: GammaDiagonalChannel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear
+    channel: GammaDiagonalChannel, reports: Collected, unbiased: Evidence, model: LogLinear
 ) -> FittedEvidence:
     """The gamma-diagonal matrix is one question about everything."""
     sizes = tuple(int(size) for size in channel.domain.sizes)
     n_cells = _few_cells(sizes)
-    counts = reports.counts if isinstance(reports, Tally) else None
-    shown: Counts = np.zeros(n_cells, np.int64)
-    for start, stop in slices(len(reports.batch), AT_ONCE):
-        cells = _cells(reports.batch["report"][start:stop], channel, sizes)
-        shown += added(cells, None if counts is None else counts[start:stop], n_cells)
+
+    def histogram(batch: Batch, counts: Multiplicities | None) -> Counts:
+        shown: Counts = np.zeros(n_cells, np.int64)
+        for start, stop in slices(len(batch), AT_ONCE):
+            cells = _cells(batch["report"][start:stop], channel, sizes)
+            shown += added(cells, None if counts is None else counts[start:stop], n_cells)
+        return shown
+
+    shown = reports.summed("cells", histogram)
     attributes = tuple(range(len(sizes)))
     heard = Heard(attributes, sizes, np.arange(n_cells), shown, channel.keep, (1 - channel.keep) / n_cells)
     return FittedEvidence(channel.domain, [heard], unbiased, model)
 
 
 @fitted_by.register(FlipChannel)
-def _of_bits(channel: FlipChannel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear) -> FittedEvidence:
+def _of_bits(channel: FlipChannel, reports: Collected, unbiased: Evidence, model: LogLinear) -> FittedEvidence:
     """FlippedBits of a table, whose coins are apart; reports of baskets have no cells."""
     if not isinstance(channel.domain, TableDomain):
         raise no_law(reports, model)
-    report = reports.batch["report"]
-    counts = reports.counts if isinstance(reports, Tally) else None
-    found = alike_together(list(report.T), counts, joined_by_order, most=MOST_ANSWERS)
+    sizes = tuple(int(size) for size in channel.domain.sizes)
+    refuse_any_law(sizes)  # before reports are told apart, which takes long where they are wide
+    found = alike_together([reports.batch["report"]], reports.multiplicities, _joined, most=MOST_ANSWERS)
     if found is None:
         raise too_large(f"a law is fitted to at most {MOST_ANSWERS} answers, and there are more different reports")
-    words, shown = np.stack(found[0], axis=1), found[1]
-    sizes = tuple(int(size) for size in channel.domain.sizes)
+    (words,), shown = found
     bits = FlippedBits(sizes, words, shown, channel.present, channel.absent)
     most_cells = max(1, FEW_CHANCES // len(words))
     return FittedEvidence(channel.domain, [bits], unbiased, model, most_cells=most_cells)
+
+
+def _joined(columns: RowColumns, numbers: Multiplicities) -> tuple[RowColumns, Multiplicities]:
+    """The different rows of words, in the order of their values: of wide ones as bytes, which are sorted once."""
+    (words,) = columns
+    if words.shape[1] <= _NARROW:
+        found, sums = joined_by_order(list(words.T), numbers)
+        return [np.stack(found, axis=1)], sums
+    (rows,), sums = joined_by_bytes([words.astype(">u8")], numbers)
+    return [rows.astype(np.uint64)], sums
 
 
 def _cells(words: Words, channel: GammaDiagonalChannel, sizes: tuple[int, ...]) -> Counts:

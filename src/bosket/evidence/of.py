@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import shown
+from bosket.collected import Collected
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.frames import is_frame
@@ -21,11 +22,10 @@ from bosket.evidence.provenance import Provenance
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.models.loglinear import LogLinear
-from bosket.reports import Reports
-from bosket.tally import Tally
 
 EvidenceSource = Any
-"""What supports can be estimated from: Reports, a Tally, Baskets, a Table, a frame of baskets, or Evidence."""
+"""What supports can be estimated from: Reports, a Tally or a Collection of them, Baskets, a Table, a frame of
+baskets, or Evidence."""
 
 Model = str | LogLinear | None
 """What is fitted to reports: "auto", "log-linear", a LogLinear, or None."""
@@ -36,13 +36,13 @@ _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(pat
 _DONE = {"mine": "mined", "estimate from": "estimated from", "test": "tested"}
 
 
-def as_source(data: Any, *, to: str = "estimate from") -> Reports | Tally | Baskets | Evidence:
+def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | Evidence:
     """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested."""
     if isinstance(data, Table):
         data = data.to_baskets()
     elif is_frame(data):
         data = Baskets.from_frame(data)
-    if not isinstance(data, Reports | Tally | Baskets | Evidence):
+    if not isinstance(data, Collected | Baskets | Evidence):
         raise DataError(
             f"Reports, a Tally, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",
             hint=_HOW_TO_MAKE,
@@ -70,7 +70,7 @@ def evidence_of(
     sizes.
     """
     found, law = as_source(data), checked_model(model)
-    if isinstance(found, Reports | Tally):
+    if isinstance(found, Collected):
         has_law = law is not None and (model != "auto" or found.channel.read_together)
         together = has_law and found.channel.read_together  # then a law takes all that reports show
         unbiased = evidence_by(found.channel, found, None if together else items, max_counts)
@@ -100,23 +100,21 @@ def without_if_too_large(fitted: Callable[[], Evidence], unbiased: Evidence, mod
 
 
 @singledispatch
-def evidence_by(
-    channel: Channel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
-) -> Evidence:
+def evidence_by(channel: Channel, reports: Collected, items: npt.NDArray[np.int32] | None, max_counts: int) -> Evidence:
     """What reports of a channel say: the sums of its weights, or what was registered for its class.
 
     A channel whose reports are read together by a fitted model has evidence of its own::
 
         @evidence_by.register(AskChannel)
         def fitted(channel, reports, items, max_counts):
-            return FittedLaw(histograms(reports.batch, reports.counts), provenance=provenance_of(reports))
+            return FittedLaw(reports.summed("answers", histogram), provenance=provenance_of(reports))
     """
     _refuse_many_strata(reports, items, max_counts)
     return LinearEvidence(channel, reports.counter(items), provenance=provenance_of(reports))
 
 
 @singledispatch
-def fitted_by(channel: Channel, reports: Reports | Tally, unbiased: Evidence, model: LogLinear) -> Evidence:
+def fitted_by(channel: Channel, reports: Collected, unbiased: Evidence, model: LogLinear) -> Evidence:
     """A law fitted to reports of a channel, for those that have a likelihood in terms of the cells of a table.
 
     A channel of one's own registers what its reports have to do with the cells, such as
@@ -125,7 +123,7 @@ def fitted_by(channel: Channel, reports: Reports | Tally, unbiased: Evidence, mo
     raise no_law(reports, model)
 
 
-def no_law(reports: Reports | Tally, model: LogLinear) -> ParameterError:
+def no_law(reports: Collected, model: LogLinear) -> ParameterError:
     """For reports that no law can be fitted to."""
     return ParameterError(
         f"The 'model' parameter must be None for reports of {reports.plan.mechanism}: no law can be fitted to them.",
@@ -148,10 +146,8 @@ def checked_model(model: Model) -> LogLinear | None:
     return LogLinear()
 
 
-def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] | None, limit: int) -> None:
-    strata = reports.channel.payload.strata(reports.batch)
-    n_strata = 1 if strata is None else len(np.unique(strata))
-    n_strata *= reports.n_counters if isinstance(reports, Tally) else 1
+def _refuse_many_strata(reports: Collected, items: npt.NDArray[np.int32] | None, limit: int) -> None:
+    n_strata = reports.n_ranges
     n_items = len(reports.domain) if items is None else len(items)
     if n_strata > 1 and n_strata * n_items > limit:
         raise too_many_counts("single items", n_items, n_strata, limit, level=1)
@@ -160,7 +156,7 @@ def _refuse_many_strata(reports: Reports | Tally, items: npt.NDArray[np.int32] |
         raise too_many_counts("single items", n_columns, n_strata, max(limit, MAX_COUNTS), level=1)
 
 
-def provenance_of(reports: Reports | Tally) -> Provenance:
+def provenance_of(reports: Collected) -> Provenance:
     """Where reports come from."""
     return Provenance(
         mechanism=str(reports.plan.mechanism),

@@ -6,24 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 
+from bosket.collected import Collected
 from bosket.errors import DataError, PlanMismatchError
-from bosket.evidence.answers import AnswersEvidence
+from bosket.evidence.answers import AnswersEvidence, shown_in
 from bosket.evidence.base import Evidence
 from bosket.evidence.laws import law_of_answers
 from bosket.evidence.of import Model, checked_model, provenance_of, without_if_too_large
 from bosket.evidence.provenance import Provenance, together
 from bosket.evidence.sampled import SampledEvidence
-from bosket.mechanisms.questions.answer_reports import Shown, shown_by
+from bosket.mechanisms.questions.answer_reports import Shown
 from bosket.mechanisms.questions.ask import Ask
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import Design
 from bosket.mechanisms.questions.table_channels import HASHING, RESPONSE
-from bosket.reports import Reports, refuse_repeated_over
-from bosket.tally import Tally
+from bosket.reports import refuse_repeated_over
 
 
-def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
+def pool(*phases: Collected, model: Model = "auto") -> Evidence:
     """Evidence from all answers of a study in several phases, each person having answered in one of them.
 
     ``mine``, ``estimate`` and everything else takes what it returns.  The phases are reports of Ask about one table
@@ -35,8 +35,8 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
     """
     if phases and all(isinstance(getattr(phase, "channel", None), BasketChannel) for phase in phases):
         return SampledEvidence.of(*phases)
-    refuse_repeated_over(phases)
     asked = [_ask_of(phase) for phase in phases]
+    refuse_repeated_over(phases)
     if not phases:
         raise DataError("There are no answers to pool.")
     _refuse_strangers(phases, asked)
@@ -44,8 +44,7 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
     parts, words = [], []
     for phase in phases:
         assert isinstance(phase.channel, AskChannel)
-        counts = phase.counts if isinstance(phase, Tally) else None
-        parts.append(shown_by(phase.channel, phase.batch, counts))
+        parts.append(shown_in(phase.channel, phase))
         words += [HASHING if is_hashed else RESPONSE for is_hashed in phase.channel.hashed]
     shown = Shown.together(parts)
     assert isinstance(phases[0].channel, AskChannel)
@@ -59,8 +58,8 @@ def pool(*phases: Reports | Tally, model: Model = "auto") -> Evidence:
     return without_if_too_large(lambda: law_of_answers(unbiased, law), unbiased, model)
 
 
-def _ask_of(phase: Reports | Tally) -> Ask:
-    if not isinstance(phase, Reports | Tally) or not isinstance(phase.plan.mechanism, Ask):
+def _ask_of(phase: Collected) -> Ask:
+    if not isinstance(phase, Collected) or not isinstance(phase.plan.mechanism, Ask):
         raise DataError(
             "Reports of Ask, or tallies of them, can be pooled, named one after the other: pool(first, second).",
             hint="Batches of one plan are put together with Reports.concat.",
@@ -68,7 +67,7 @@ def _ask_of(phase: Reports | Tally) -> Ask:
     return phase.plan.mechanism
 
 
-def _refuse_strangers(phases: tuple[Reports | Tally, ...], asked: list[Ask]) -> None:
+def _refuse_strangers(phases: tuple[Collected, ...], asked: list[Ask]) -> None:
     digests = [phase.plan.digest for phase in phases]
     if len(set(digests)) < len(digests):
         raise PlanMismatchError(
@@ -85,7 +84,7 @@ def _refuse_strangers(phases: tuple[Reports | Tally, ...], asked: list[Ask]) -> 
             )
 
 
-def _provenance(phases: tuple[Reports | Tally, ...]) -> Provenance:
+def _provenance(phases: tuple[Collected, ...]) -> Provenance:
     """That of the last phase, with the names of all."""
     every = [provenance_of(phase) for phase in phases]
     return replace(together(every), mechanism=", then ".join(str(one.mechanism) for one in every))

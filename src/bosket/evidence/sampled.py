@@ -24,7 +24,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import Counts, ItemsetRows
+from bosket.collected import Collected
+from bosket.counting.base import Counter, Counts, ItemsetRows
+from bosket.counting.distinct_rows import Multiplicities
 from bosket.errors import DataError, PlanMismatchError, SingularChannelError
 from bosket.evidence.base import Evidence, Family, Observed
 from bosket.evidence.carried import Carried
@@ -38,12 +40,37 @@ from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.hashing import KEYS_A_SECOND, MOST_HASHES
 from bosket.privacy import Accuracy
 from bosket.progress import Meter, Progress
-from bosket.reports import Reports, refuse_repeated_over
+from bosket.reports import refuse_repeated_over
 from bosket.statistics.estimates import Floats
-from bosket.tally import Tally
 
 FEW = 20
 """Reports that show an itemset, below which normal errors are doubtful."""
+
+
+class KeysTold:
+    """A :class:`~bosket.counting.base.Counter` of reports that show a key."""
+
+    strata = (0,)
+
+    def __init__(
+        self, channel: BasketChannel, batch: Batch, counts: Counts | None = None, *, max_hashes: int = MOST_HASHES
+    ) -> None:
+        """``counts`` says how often each report came; one look may take ``max_hashes`` hashes."""
+        self.channel, self.batch, self.counts, self.max_hashes = channel, batch, counts, max_hashes
+        self.n_records = len(batch) if counts is None else int(counts.sum())
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        """Numbers of reports that show each key, of rows that :func:`key_rows` made."""
+        if itemsets.shape[1] == 0:
+            return np.full((1, len(itemsets)), self.n_records, np.int64)
+        keys = np.ascontiguousarray(itemsets).view(np.int64)
+        done = None if on_progress is None else lambda part: on_progress(int(part * len(keys)))
+        return self.channel.shown(self.batch, keys, self.counts, max_hashes=self.max_hashes, done=done)[None, :]
+
+
+def key_rows(keys: npt.NDArray[np.int64]) -> ItemsetRows:
+    """Keys as rows of two numbers each: there are more keys than items."""
+    return np.ascontiguousarray(keys).view(np.int32).reshape(-1, 2)
 
 
 @dataclass(frozen=True)
@@ -51,19 +78,18 @@ class Phase:
     """The reports of one phase."""
 
     channel: BasketChannel
-    batch: Batch
-    counts: Counts | None = None
-    """How often each report came; once, unless given."""
+    told: Counter
+    """Counts the reports that show a key."""
+    n_rows: int
+    """How many different reports are looked at, at most."""
     is_ranking: bool = False
     """Whether baskets are cut to one item, which ranks items but does not tell their supports."""
     cuts: bool = True
     """Whether a basket may hold more keys than are kept of it."""
-    max_hashes: int = MOST_HASHES
-    """How many hashes one look may take."""
 
-    @cached_property
+    @property
     def n_records(self) -> int:
-        return len(self.batch) if self.counts is None else int(self.counts.sum())
+        return self.told.n_records
 
     @property
     def information(self) -> float:
@@ -78,8 +104,9 @@ class Phase:
         """How many reports show each key; each is counted once and kept."""
         new = np.array(sorted({int(key) for key in keys} - self._counted.keys()), np.int64)
         if len(new):
-            found = self.channel.shown(self.batch, new[:, None], self.counts, max_hashes=self.max_hashes, done=tell)
-            self._counted.update(zip(new.tolist(), found.tolist(), strict=True))
+            heard = None if tell is None else lambda done: tell(done / len(new))
+            found = self.told.supports(key_rows(new), on_progress=heard)
+            self._counted.update(zip(new.tolist(), found[0].tolist(), strict=True))
         return np.array([self._counted[int(key)] for key in keys], np.int64)
 
 
@@ -108,7 +135,7 @@ class SampledEvidence(Evidence):
             self.provenance = replace(provenance, support_of=cut)
 
     @classmethod
-    def of(cls, *parts: Reports | Tally) -> SampledEvidence:
+    def of(cls, *parts: Collected) -> SampledEvidence:
         """What the reports of a first phase, and of those that follow it, say together.
 
         Each but the first must follow the first, whose plan it names by digest; they must be of other people.  Reports
@@ -161,7 +188,7 @@ class SampledEvidence(Evidence):
         share, size = self._shares(itemsets), itemsets.shape[1]
         for at, phase in enumerate(self.phases):
             keys = phase.channel.keys(itemsets)[share[at] > 0]
-            meter = Meter(on_progress, size, "counting", 1.0, work=len(phase.batch) * len(keys) / KEYS_A_SECOND)
+            meter = Meter(on_progress, size, "counting", 1.0, work=phase.n_rows * len(keys) / KEYS_A_SECOND)
             phase.shown(keys, meter)
             meter.finish()
         return self.family(itemsets).whole
@@ -351,19 +378,23 @@ class SampledFamily(Family):
         return np.stack(every, axis=1)
 
 
-def phase_of(reports: Reports | Tally, max_counts: int = MAX_COUNTS) -> Phase:
+def phase_of(reports: Collected, max_counts: int = MAX_COUNTS) -> Phase:
     """The reports of one plan."""
     channel = reports.channel
     assert isinstance(channel, BasketChannel)
     most = reports.plan.unit.max_size
     is_ranking = channel.response.length == 1 < channel.response.n_keys and most != 1
     cuts = channel.cuts(most)
-    counts = reports.counts if isinstance(reports, Tally) else None
-    return Phase(channel, reports.batch, counts, is_ranking, cuts, max_hashes(max_counts))
+    limit = max_hashes(max_counts)
+
+    def keys_of(batch: Batch, counts: Multiplicities | None) -> KeysTold:
+        return KeysTold(channel, batch, counts, max_hashes=limit)
+
+    return Phase(channel, reports.counter_by(("keys", limit), keys_of), reports.n_rows, is_ranking, cuts)
 
 
 @evidence_by.register(BasketChannel)
 def _of_baskets(
-    channel: BasketChannel, reports: Reports | Tally, items: npt.NDArray[np.int32] | None, max_counts: int
+    channel: BasketChannel, reports: Collected, items: npt.NDArray[np.int32] | None, max_counts: int
 ) -> SampledEvidence:
     return SampledEvidence([phase_of(reports, max_counts)], provenance=provenance_of(reports))

@@ -228,9 +228,9 @@ class FlipChannel(RecordChannel):
         """Products of E[w^2]; erased items are left out."""
         kept = np.abs(self.present - self.absent) >= SINGULAR
         groups = self.domain.groups
-        return product_accuracy(*self._squares(kept), k, None if groups is None else groups[kept])
+        return product_accuracy(*self.squares(kept), k, None if groups is None else groups[kept])
 
-    def _squares(self, items: Any) -> tuple[Floats, Floats]:
+    def squares(self, items: Any) -> tuple[Floats, Floats]:
         """E[w^2] of these items, where they are present and where they are absent."""
         p, r = self.present[items], self.absent[items]
         square = (p - r) ** 2
@@ -266,7 +266,7 @@ class FlipChannel(RecordChannel):
         With one = E[w^2 | present] and none = E[w^2 | absent] of an item, a record that has all items brings the
         product of the ones less 1; any other at least the product of the smaller of the two, with one item absent.
         """
-        one, none = self._squares(itemsets)
+        one, none = self.squares(itemsets)
         smaller = np.minimum(one, none)
         switched = none / np.where(smaller > 0, smaller, 1.0)  # the price of taking an item as absent
         lacking = smaller.prod(axis=1) * np.where((smaller == 0).any(axis=1), 1.0, switched.min(axis=1, initial=np.inf))

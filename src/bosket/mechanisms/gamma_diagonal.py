@@ -207,7 +207,7 @@ class GammaDiagonalChannel(RecordChannel):
         """A report is a record of the table: one value of each attribute."""
         Table.from_bits(bits, self.domain)
 
-    def _chance(self, itemsets: ItemsetRows) -> Floats:
+    def chance(self, itemsets: ItemsetRows) -> Floats:
         """b: the probability that a report shows all of each itemset by chance."""
         result: Floats = (1.0 - self.keep) / self._per_item[itemsets].prod(axis=1)
         return result
@@ -241,7 +241,7 @@ class GammaDiagonalChannel(RecordChannel):
         return matrix
 
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
-        b = self._chance(itemsets)
+        b = self.chance(itemsets)
         weights = np.repeat(-b[:, None] / self.keep, 1 << itemsets.shape[1], axis=1)
         weights[:, -1] += 1.0 / self.keep
         if itemsets.shape[1] > 1:
@@ -250,7 +250,7 @@ class GammaDiagonalChannel(RecordChannel):
 
     def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
         """1 - kappa - b for an item that is there, b for one that is not."""
-        b = self._chance(items[:, None])
+        b = self.chance(items[:, None])
         return 1.0 - self.keep - b, b
 
     def influence(self, k: int, max_size: int | None = None) -> Influence | None:
@@ -286,7 +286,7 @@ class GammaDiagonalChannel(RecordChannel):
 
     def least_variances(self, itemsets: ItemsetRows, stratum: int | None = None) -> Floats:
         """b (1 - b) / kappa^2 for a record without A; with A its weight is (1 - b) / kappa or -b / kappa."""
-        b, kappa = self._chance(itemsets), self.keep
+        b, kappa = self.chance(itemsets), self.keep
         without = b * (1 - b) / kappa**2
         having = ((b + kappa) * (1 - b) ** 2 + (1 - b - kappa) * b**2) / kappa**2 - 1.0
         least: Floats = np.maximum(np.minimum(without, having), 0.0)

@@ -216,7 +216,7 @@ def contingency(data: EvidenceSource, *sides: Iterable[Hashable], sampling: bool
     unions = tuple(sum(side for j, side in enumerate(sides_of) if pattern >> j & 1) for pattern in range(1 << len(ids)))
     family = evidence.family(rows)
     family.refuse_not_covered(unions)
-    warn_of(family.whole.carried, evidence.domain, frames=1)
+    warn_of(family.whole.carried, evidence.domain)
     return ContingencyTable(named, evidence.n_records, sampling, evidence.provenance.randomness, family, unions)
 
 

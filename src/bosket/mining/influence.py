@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 from bosket.data import Domain
-from bosket.errors import InfluenceWarning
+from bosket.errors import InfluenceWarning, warn
 from bosket.evidence.carried import Carried
 
 
-def warn_of(carried: Carried, domain: Domain, *, frames: int = 2) -> str | None:
-    """Warn of the worst of these, if there are any, and return the sentence; the public call is ``frames`` up."""
+def warn_of(carried: Carried, domain: Domain) -> str | None:
+    """Warn of the worst of these, if there are any, and return the sentence."""
     worst = carried.worst
     if worst is None:
         return None
@@ -23,8 +21,5 @@ def warn_of(carried: Carried, domain: Domain, *, frames: int = 2) -> str | None:
         f"variance of {', '.join(map(repr, labels))} comes from {many}{states} among {worst.of}, {each} counts "
         f"for up to {worst.weight:.4g} people."
     )
-    warnings.warn(
-        InfluenceWarning(sentence, itemset=tuple(labels), reports=worst.reports, record_size=worst.record_size),
-        stacklevel=frames + 2,
-    )
+    warn(InfluenceWarning(sentence, itemset=tuple(labels), reports=worst.reports, record_size=worst.record_size))
     return sentence

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import warnings
 
-from bosket.errors import NoiseWarning
+from bosket.errors import NoiseWarning, warn
 from bosket.mining.result import FrequentItemsets
 
 _NOISE = 1 / 3  # of the minimum support: beyond it, itemsets that nobody has pass by chance, and there are many of them
 
 
-def warn_of_noise(found: FrequentItemsets, *, frames: int = 1) -> None:
-    """Warn, and note in ``about``, of sizes at which many itemsets are noise; the public call is ``frames`` up."""
+def warn_of_noise(found: FrequentItemsets) -> None:
+    """Warn, and note in ``about``, of sizes at which many itemsets are noise."""
     notes = []
     for size, error in found.typical_stderr.items():
         if error > found.min_support * _NOISE:
@@ -21,7 +20,7 @@ def warn_of_noise(found: FrequentItemsets, *, frames: int = 1) -> None:
                 f"{found.min_support:g}: many of these itemsets are noise; four standard errors are "
                 f"{_round_up(4 * error):g}."
             )
-            warnings.warn(NoiseWarning(sentence, size=size, stderr=error), stacklevel=frames + 2)
+            warn(NoiseWarning(sentence, size=size, stderr=error))
             notes.append(sentence)
     if notes:
         found.notes["noise"] = notes

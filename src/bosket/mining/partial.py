@@ -91,7 +91,7 @@ def partial_supports(
     evidence = evidence_of(data, rows[0])
     n, k = evidence.n_records, len(union)
     family = evidence.family(rows)
-    warn_of(family.whole.carried, evidence.domain, frames=1)
+    warn_of(family.whole.carried, evidence.domain)
     supports = family.values[0]
     covariance = family.covariance(range(1 << k))[0]
     if sampling:

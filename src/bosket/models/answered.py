@@ -26,9 +26,9 @@ q = 1/2 there is no r', and 1/2 is taken for m: then d is larger than need be by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -122,7 +122,10 @@ class Likelihood:
         self.scale = _joined([np.full(len(one.shown), one.scale) for one in self.answered])
         self.n_asked = _joined([np.full(len(one.shown), one.n / one.scale) for one in self.answered])
         self.is_observed = _joined([np.full(len(one.shown), one.is_observed) for one in self.answered]).astype(bool)
-        self.others = [tuple(at for at in range(len(shape)) if at not in one.attributes) for one in self.answered]
+        ends = np.cumsum([len(one.shown) for one in self.answered]).tolist()
+        self._about: dict[Subset, list[tuple[Answered, slice]]] = {}
+        for one, end in zip(self.answered, ends, strict=True):
+            self._about.setdefault(one.attributes, []).append((one, slice(end - len(one.shown), end)))
 
     def room(self, order: int) -> Room:
         """What a law of this order takes."""
@@ -136,12 +139,24 @@ class Likelihood:
 
     def margins(self, law: Floats) -> Floats:
         """The probability of the cells of every answer to every question, one after the other."""
-        table = law.reshape(self.shape)
-        found = [
-            one.gathered(summed_over(table, others).ravel())
-            for one, others in zip(self.answered, self.others, strict=True)
-        ]
-        return _joined(found)
+        return self.by_answer((), partial(self.mass, law))
+
+    def mass(self, law: Floats, attributes: Subset) -> Floats:
+        """The probability of every combination of values of these attributes."""
+        others = (at for at in range(len(self.shape)) if at not in attributes)
+        return summed_over(law.reshape(self.shape), others).ravel()
+
+    def by_answer(self, beside: tuple[int, ...], of_cells: Callable[[Subset], Floats]) -> Floats:
+        """What every answer has of what combinations of values have: shape (answers, *beside).
+
+        Questions about the same attributes, asked by channels of their own, read one table; one table stands at a time.
+        """
+        found = np.empty((len(self.shown), *beside))
+        for attributes, questions in self._about.items():
+            table = of_cells(attributes)
+            for one, rows in questions:
+                found[rows] = one.gathered(table)
+        return found
 
     def given(self, law: Floats) -> Floats:
         """The probability that each answer is given; where answers are hashed, r'."""

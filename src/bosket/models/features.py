@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 
 import numpy as np
@@ -24,12 +24,24 @@ from bosket.statistics.estimates import Floats
 Subset = tuple[int, ...]
 """Attributes by number, rising."""
 
+_FEW_VALUES = 64  # of an attribute, up to which contrasts are made once
 _AT_ONCE = 1 << 21  # numbers of features that are made at a time
 _HELD = 1 << 25  # numbers of features that are held from one pass to the next; beyond, they are made again
 
 
 def contrasts(size: int) -> Floats:
     """Helmert's contrasts of the values of one attribute, mean square 1: shape (size, size - 1)."""
+    return _few_contrasts(size) if size <= _FEW_VALUES else _contrasts(size)
+
+
+@cache
+def _few_contrasts(size: int) -> Floats:
+    found = _contrasts(size)
+    found.flags.writeable = False  # they are shared
+    return found
+
+
+def _contrasts(size: int) -> Floats:
     found = np.zeros((size, size - 1))
     for j in range(size - 1):
         found[: j + 1, j] = 1

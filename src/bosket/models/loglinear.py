@@ -28,9 +28,9 @@ records are alike, which is best where answers hardly tell of single attributes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -95,10 +95,11 @@ class FeatureBasis:
         self.is_interaction = np.array([len(subset) > 1 for subset in self.subsets])
         self.n_terms = int(self.dims.sum())
         self.starts = np.append(0, np.cumsum(self.dims))[:-1]
-        self._parts = [
-            None if whole or self.has_few_parts else self._part(one)
-            for one, whole in zip(asked, self.at_once, strict=True)
-        ]
+        self._parts = {
+            one: self._part(one)
+            for one, whole in dict(zip(asked, self.at_once, strict=True)).items()
+            if not whole and not self.has_few_parts
+        }
 
     def _part(self, attributes: Subset) -> tuple[npt.NDArray[np.int64], Floats]:
         """The features that a question about these attributes tells of, and its indicators in terms of them."""
@@ -134,53 +135,49 @@ class FeatureBasis:
 
     def slopes(self, law: Floats) -> Floats:
         """Derivatives of ``likelihood.margins`` by the coefficients: shape (answers, n_terms)."""
-        of_cells = self._by_margins(law) if self.has_few_parts else self._by_moments(law)
-        every = zip(self.likelihood.answered, of_cells, strict=True)
-        return np.vstack([one.gathered(slopes) for one, slopes in every])
+        of_cells = partial(self._by_margins, law) if self.has_few_parts else self._by_moments(law)
+        return self.likelihood.by_answer((self.n_terms,), of_cells)
 
-    def _by_moments(self, law: Floats) -> Iterator[Floats]:
-        """By means of products of features, over all cells at once: for many questions."""
+    def _by_moments(self, law: Floats) -> Callable[[Subset], Floats]:
+        """By means of products of features, over all cells at once: for many questions, or few cells."""
         first, second = self.features.moments(law, self.n_terms)
         means = first[: self.n_terms]
-        for one, part in zip(self.likelihood.answered, self._parts, strict=True):
-            if part is None:
-                of_cells = self.features.margins(law, one.attributes, self.n_terms)
-                of_cells -= self._mass(law, one)[:, None] * means
-            else:
-                columns, indicators = part
-                of_cells = indicators @ (second[columns] - first[columns, None] * means)
-            yield of_cells
 
-    def _by_margins(self, law: Floats) -> Iterator[Floats]:
+        def of_cells(attributes: Subset) -> Floats:
+            if attributes in self._parts:
+                columns, indicators = self._parts[attributes]
+                return indicators @ (second[columns] - first[columns, None] * means)
+            found = self.features.margins(law, attributes, self.n_terms)
+            found -= self.likelihood.mass(law, attributes)[:, None] * means
+            return found
+
+        return of_cells
+
+    def _by_margins(self, law: Floats, attributes: Subset) -> Floats:
         """Question by question and subset by subset: the mean of a feature where the answer to a question is v.
 
         The attributes of the subset that are the question's are known there; the others are summed out of the margin
         of both.
         """
         shape, table = self.likelihood.shape, law.reshape(self.likelihood.shape)
-        for one in self.likelihood.answered:
-            mass = self._mass(law, one)
-            inner = tuple(shape[at] for at in one.attributes)
-            summed: dict[Subset, Floats] = {(): mass[:, None]}
-            known: dict[Subset, Floats] = {}
-            found = np.empty((len(mass), self.n_terms))
-            for subset in self.subsets:
-                beside = tuple(at for at in subset if at not in one.attributes)
-                inside = tuple(place for place, at in enumerate(one.attributes) if at in subset)
-                if beside not in summed:
-                    summed[beside] = _summed_out(table, one.attributes, beside)
-                if inside not in known:
-                    known[inside] = products(inner, inside)
-                axes = [(shape[at] - 1, at in beside) for at in subset]
-                first = summed[beside].reshape(-1, *(width if is_beside else 1 for width, is_beside in axes))
-                other = known[inside].reshape(-1, *(1 if is_beside else width for width, is_beside in axes))
-                found[:, self.features.columns[subset]] = (first * other).reshape(len(mass), -1)
-            found -= mass[:, None] * found.sum(axis=0)
-            yield found
-
-    def _mass(self, law: Floats, one: Answered) -> Floats:
-        others = tuple(at for at in range(len(self.likelihood.shape)) if at not in one.attributes)
-        return summed_over(law.reshape(self.likelihood.shape), others).ravel()
+        mass = self.likelihood.mass(law, attributes)
+        inner = tuple(shape[at] for at in attributes)
+        summed: dict[Subset, Floats] = {(): mass[:, None]}
+        known: dict[Subset, Floats] = {}
+        found = np.empty((len(mass), self.n_terms))
+        for subset in self.subsets:
+            beside = tuple(at for at in subset if at not in attributes)
+            inside = tuple(place for place, at in enumerate(attributes) if at in subset)
+            if beside not in summed:
+                summed[beside] = _summed_out(table, attributes, beside)
+            if inside not in known:
+                known[inside] = products(inner, inside)
+            axes = [(shape[at] - 1, at in beside) for at in subset]
+            first = summed[beside].reshape(-1, *(width if is_beside else 1 for width, is_beside in axes))
+            other = known[inside].reshape(-1, *(1 if is_beside else width for width, is_beside in axes))
+            found[:, self.features.columns[subset]] = (first * other).reshape(len(mass), -1)
+        found -= mass[:, None] * found.sum(axis=0)
+        return found
 
 
 @dataclass(frozen=True)
@@ -306,7 +303,7 @@ class _Around:
             lower = linalg.cholesky(inverse, lower=True, check_finite=False)
         except linalg.LinAlgError:
             raise not_settled() from None
-        root = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
+        root = linalg.lapack.dtrtri(lower, lower=1)[0].T  # a third of the work of solving for the identity
         return _Normal(root @ (root.T @ self.pull), root, 2 * float(np.log(np.diag(lower)).sum()))
 
     def best(self, scales: Floats) -> tuple[_Normal, Floats]:

@@ -24,9 +24,9 @@ MOST_KEPT = 3 << 27
 """Numbers that many laws keep, all of them together: 3.2 GB."""
 MOST_OF_ALL = 1 << 42
 """Multiplications of all laws, all steps of all of them together: some three minutes on one core."""
-FEW_PARTS = 4000
-"""Questions times subsets of attributes, up to which derivatives are made one by one."""
 _MOST_SQUARES = 1 << 25  # numbers of all matrices from features to combinations
+_PART = 1 << 18  # by which the quicker way to derivatives is chosen, for one question and subset
+_OWN = 1 << 20  # multiplications in the time that one question and subset take by themselves, however few the cells
 _SUMMED = 8  # multiplications in the time that a number takes to be added up
 _TRIED = 4  # laws that are computed in one step: where it begins, and at a length or two
 _STEPS = 12  # of scoring, as fits take them; hostile answers make them take more
@@ -74,11 +74,14 @@ class Room:
 
     @property
     def by_margins(self) -> bool:
-        """Whether derivatives are made question by question: where there are few, or their features are too many."""
-        subsets = sum(math.comb(len(self.shape), size) for size in range(1, self.order + 1))
-        if len(self.asked) * subsets <= FEW_PARTS:
-            return True
-        return self._squares > _MOST_SQUARES or self._of_moments > max(MOST_WORK, self._of_margins)
+        """Whether derivatives are made question by question: where that is quicker, or their features are too many."""
+        return self._squares > _MOST_SQUARES or self._of_moments > self._of_margins + _PART * self._n_parts
+
+    @property
+    def _n_parts(self) -> int:
+        """Questions, times subsets of attributes."""
+        n = len(self.shape)
+        return len(set(self.asked)) * sum(math.comb(n, size) for size in range(1, self.order + 1))
 
     @property
     def _squares(self) -> int:
@@ -98,14 +101,15 @@ class Room:
     @property
     def _of_margins(self) -> int:
         """Question by question: sums over all cells for each set of attributes beside it."""
-        beside = [math.comb(len(self.shape) - len(one), size) for one in self.asked for size in range(self.order + 1)]
+        asked = set(self.asked)
+        beside = [math.comb(len(self.shape) - len(one), size) for one in asked for size in range(self.order + 1)]
         return _SUMMED * self._n_cells * sum(beside)
 
     @property
     def work(self) -> int:
         """Multiplications of one step of scoring."""
         terms = n_terms(self.shape, self.order)
-        route = self._of_margins if self.by_margins else self._of_moments
+        route = self._of_margins + _OWN * self._n_parts if self.by_margins else self._of_moments
         looks = 3 * _SUMMED * len(self.asked) * self._n_cells
         laws = _TRIED * self.of_law
         errors = self._n_cells * terms**2 // 16  # once, after a dozen steps and more

@@ -52,6 +52,20 @@ class Shown:
         """Those of several designs, one behind the other."""
         return cls(np.concatenate([part.asked for part in parts]), [one for part in parts for one in part.numbers])
 
+    @property
+    def flat(self) -> Counts:
+        """All numbers one behind the other: those of disjoint reports add."""
+        return np.concatenate([self.asked, *self.numbers])
+
+    @classmethod
+    def from_flat(cls, flat: Counts, channel: AskChannel) -> Shown:
+        """What :attr:`flat` gave."""
+        n = len(channel.asked)
+        numbers = flat[n:]
+        found = cls(flat[:n], [numbers[a:b] for a, b in pairwise(channel.questionnaire.answer_starts.tolist())])
+        _refuse_many_people(channel, found.asked)
+        return found
+
 
 @dataclass(frozen=True)
 class Answers(Payload):

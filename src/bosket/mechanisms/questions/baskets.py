@@ -34,8 +34,7 @@ from bosket.privacy import Amplification, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 
 if TYPE_CHECKING:
-    from bosket.reports import Reports
-    from bosket.tally import Tally
+    from bosket.collected import Collected
 
 MOST_EPSILON = 600.0
 EXPECTED_SIZE = 4.0
@@ -149,9 +148,7 @@ class AskBaskets(Mechanism):
             accuracy=self.accuracy(channel.domain, max_size=max_size),
         )
 
-    def refine(
-        self, reports: Reports | Tally, *, top: int = 20, max_size: int = 2, length: int | None = None
-    ) -> AskBaskets:
+    def refine(self, reports: Collected, *, top: int = 20, max_size: int = 2, length: int | None = None) -> AskBaskets:
         """The question for other people: which of the itemsets that the answers of the first make likely.
 
         top       how many itemsets of each size are looked for; twice as many are asked about

@@ -24,9 +24,8 @@ from bosket.data import TableDomain
 from bosket.errors import ParameterError
 
 if TYPE_CHECKING:
+    from bosket.collected import Collected
     from bosket.data import Table
-    from bosket.reports import Reports
-    from bosket.tally import Tally
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 MOST_QUESTIONS = 100_000
@@ -168,7 +167,7 @@ class Design:
         return cls(questions)
 
     @classmethod
-    def optimal(cls, pilot: Table | Reports | Tally, *, gamma: float, people: int, min_support: float) -> Design:
+    def optimal(cls, pilot: Table | Collected, *, gamma: float, people: int, min_support: float) -> Design:
         """Questions and shares for ``people`` people whose supports from ``min_support`` on matter, by a pilot.
 
         The pilot is a table of other people, which says what this population may look like, or reports of the first
@@ -178,7 +177,7 @@ class Design:
 
         return optimal_design(pilot, gamma=gamma, people=people, min_support=min_support)
 
-    def refine(self, reports: Reports | Tally, *, people: int, min_support: float) -> Design:
+    def refine(self, reports: Collected, *, people: int, min_support: float) -> Design:
         """The design for the ``people`` who come after those who answered this one.
 
         Partitions and shares are chosen by the answers at hand so that supports from ``min_support`` on are seen best;

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -63,23 +64,75 @@ def accuracy_of(channel: AskChannel, k: int) -> Accuracy | None:
     """
     found = []
     for tellers, within in _told(channel, k) or ():
-        known = channel.information(tellers, within, channel.shares)
-        b, e = known.by_chance, known.beside
-        keep, shares = channel.keep[tellers.question], channel.shares[tellers.question]
-        c = known.share**2 / (keep**2 * shares)
-        sums = (c * b * (1 - e), c * (b * (1 - e) + keep * (1 - 2 * e - keep)), c * keep**2)
-        nobody, everybody, square = (tellers.total(each)[known.total > 0] for each in sums)
-        if not len(nobody):
+        part = _by_share(channel, tellers, within)
+        if not len(part.nobody):
             continue
-        bend = np.minimum(1 - square, 0.0)
-        slope = everybody - nobody - bend
-        top = np.clip(np.divide(-slope, 2 * bend, out=np.ones_like(bend), where=bend < 0), 0.0, 1.0)
-        most = np.maximum(np.maximum(nobody, everybody), nobody + slope * top + bend * top**2)
+        nobody, everybody = part.nobody, part.at(1.0)
+        top = np.clip(np.divide(-part.slope, 2 * part.bend, out=np.ones_like(part.bend), where=part.bend < 0), 0.0, 1.0)
+        most = np.maximum(np.maximum(nobody, everybody), part.at(top))
         found.append((float(np.minimum(nobody, everybody).min()), float(most.max()), float(everybody.min())))
     if not found:
         return None
     leasts, mosts, fulls = zip(*found, strict=True)
     return Accuracy(k, least=max(0.0, min(leasts)), most=max(mosts), full=max(0.0, min(fulls)))
+
+
+@dataclass(frozen=True, slots=True)
+class ByShare:
+    """N times the variance of the share of people who have an itemset, a parabola in the share itself."""
+
+    nobody: Floats
+    slope: Floats
+    bend: Floats
+
+    def at(self, share: float | Floats) -> Floats:
+        """Where such a share of people has each itemset."""
+        value: Floats = self.nobody + self.slope * share + self.bend * np.square(share)
+        return value
+
+
+def variances_by_share(channel: AskChannel, k: int) -> tuple[ByShare, Floats] | None:
+    """The variances of itemsets of k values, one for all that questions treat alike; None if these are too many.
+
+    With them the part of each in a mean over the attributes that are asked about together.
+    """
+    rows = _representatives(channel, k)
+    if rows is None or not len(rows) or len(rows) > _MOST_LISTED:
+        return None
+    found = variances_of(channel, rows)
+    told = ~np.isnan(found.nobody)
+    if not told.any():
+        return None
+    _, which, number = np.unique(channel.domain.groups[rows[told]], axis=0, return_inverse=True, return_counts=True)
+    part = 1.0 / number[which.ravel()]
+    return ByShare(found.nobody[told], found.slope[told], found.bend[told]), part / part.sum()
+
+
+def variances_of(channel: AskChannel, itemsets: ItemsetRows) -> ByShare:
+    """The variances of these itemsets, not a number where no question tells of one."""
+    number, _ = channel.questionnaire.count(itemsets, channel.every)
+    result = ByShare(*(np.full(len(itemsets), np.nan) for _ in range(3)))
+    told = np.flatnonzero(number > 0)
+    rows = np.ascontiguousarray(itemsets[told])
+    tellers = channel.questionnaire.tellers(rows, channel.every)
+    known = _by_share(channel, tellers, channel.questionnaire.within(rows, tellers), keep_untold=True)
+    for name in ("nobody", "slope", "bend"):
+        getattr(result, name)[told] = getattr(known, name)
+    return result
+
+
+def _by_share(channel: AskChannel, tellers: Tellers, within: Within, *, keep_untold: bool = False) -> ByShare:
+    known = channel.information(tellers, within, channel.shares)
+    b, e = known.by_chance, known.beside
+    keep, shares = channel.keep[tellers.question], channel.shares[tellers.question]
+    c = known.share**2 / (keep**2 * shares)
+    sums = (c * b * (1 - e), c * (b * (1 - e) + keep * (1 - 2 * e - keep)), c * keep**2)
+    nobody, everybody, square = (
+        np.where(known.total > 0, tellers.total(each), np.nan) if keep_untold else tellers.total(each)[known.total > 0]
+        for each in sums
+    )
+    bend = np.minimum(1 - square, 0.0)
+    return ByShare(nobody, everybody - nobody - bend, bend)
 
 
 def _told(channel: AskChannel, k: int) -> Iterator[tuple[Tellers, Within]] | None:
