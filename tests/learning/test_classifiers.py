@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from bosket import Attribute, Flip, GammaDiagonal, Seeded, Table, TableDomain
 from bosket.errors import DataError, ParameterError
+from bosket.evidence import Evidence
 from bosket.learning import (
     ReconstructedNaiveBayes,
     ReconstructedTreeClassifier,
@@ -29,6 +30,7 @@ from bosket.learning import (
     randomize_with_label,
 )
 from bosket.learning.tree import one_hot
+from bosket.mining import estimate
 
 CLASSIFIERS = [ReconstructedTreeClassifier(), ReconstructedNaiveBayes()]
 DOMAIN = TableDomain(
@@ -281,3 +283,27 @@ def test_marginals_of_too_many_classes_and_values_are_refused(monkeypatch: pytes
     for one in evidence:
         with pytest.raises(DataError, match="at most 11"):
             one.marginals()
+
+
+@pytest.mark.parametrize("mechanism", [None, GammaDiagonal(19), Flip(keep=0.9)], ids=str)
+def test_marginals_are_estimated_some_at_a_time(mechanism: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list for each of millions took gigabytes; and cut in slices they are what they were."""
+    table = people(400)
+    with_label = table if mechanism is None else randomize_with_label(table, mechanism, rng=Seeded(1))
+    by_class = table if mechanism is None else randomize_by_class(table, "owner", mechanism, rng=Seeded(1))
+    evidence = [labelled.labelled_of(with_label, label="owner"), labelled.labelled_of(by_class)]
+    whole = [one.marginals() for one in evidence]
+    asked: list[int] = []
+
+    def noted(data: Any, wanted: list[list[str]]) -> Any:
+        asked.append(len(wanted))
+        assert isinstance(data, Evidence), "reports would be counted, or a law be fitted, for every slice anew"
+        return estimate(data, wanted)
+
+    monkeypatch.setattr(labelled, "estimate", noted)
+    monkeypatch.setattr(labelled, "AT_ONCE", 3, raising=False)
+    for one, (value, variance) in zip(evidence, whole, strict=True):
+        again = one.marginals()
+        np.testing.assert_allclose(again[0], value)
+        np.testing.assert_allclose(again[1], variance)
+    assert max(asked) == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bosket as bk
 from bosket import Attribute, Flip, GammaDiagonal, Matrix, Plan, Reports, Seeded, Table, TableDomain
 from bosket.data.domain import Domain
 from bosket.errors import DataError, ParameterError
-from bosket.learning import cell_counts, labelled_of, randomize_by_class, scale_down
+from bosket.learning import cell_counts, labelled_of, randomize_by_class, reconstruction, scale_down
 from bosket.learning.labelled import Labelled
 from bosket.learning.reconstruction import _by_itemsets
 from bosket.mechanisms import Mechanism
@@ -50,6 +52,7 @@ def expected(
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("truth", [(0, 0), (0, 3), (2, 1)])
 def test_cells_are_unbiased_over_all_outcomes(mechanism: Mechanism, truth: tuple[int, int]) -> None:
@@ -92,6 +95,7 @@ def test_a_randomized_label_is_reconstructed_with_the_rest(mechanism: Mechanism)
         labelled_of(mechanism.randomize(table, rng=Seeded(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_marginals_by_class_are_unbiased_over_all_outcomes(mechanism: Mechanism) -> None:
     """Two records with their classes in the clear; the first is young and in the class 'a'."""
@@ -217,3 +221,30 @@ def test_evidence_needs_records_and_one_source_of_labels() -> None:
         labelled_of(by_class, label="age")
     with pytest.raises(DataError, match="once"):
         labelled_of(by_class, [1, 2, 3])
+
+
+def test_labels_of_several_kinds_are_refused() -> None:
+    domain = bk.TableDomain([bk.Attribute("a", range(3))])
+    table = bk.Table.from_codes(np.zeros((2, 1), np.int64), domain)
+    with pytest.raises(DataError, match="one kind"):
+        labelled_of(table, np.array(["a", 1], object))
+
+
+def test_cells_are_estimated_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As itemsets each takes some hundred bytes; and cut in slices they are what they were."""
+    domain = bk.TableDomain([bk.Attribute("a", range(3)), bk.Attribute("b", range(4))])
+    table = bk.Table.from_codes(np.random.default_rng(1).integers(0, 3, (300, 2)), domain)
+    reports = bk.Flip(keep=0.8).randomize(table, rng=bk.Seeded(1))
+    whole = cell_counts(reports)
+    asked: list[int] = []
+
+    def noted(evidence: Any, wanted: list[list[str]]) -> Any:
+        asked.append(len(wanted))
+        return bk.estimate(evidence, wanted)
+
+    monkeypatch.setattr(reconstruction, "estimate", noted)
+    monkeypatch.setattr(reconstruction, "_AT_ONCE", 5)
+    again = cell_counts(reports)
+    assert asked == [5, 5, 2]
+    np.testing.assert_allclose(again.value, whole.value)
+    np.testing.assert_allclose(again.variance, whole.variance)

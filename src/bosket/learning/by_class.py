@@ -218,7 +218,7 @@ def _compared(part: ByClassReports) -> Compared:
     """All reports with their classes, as words that can be compared."""
     whole = []
     for number, reports in enumerate(part.reports.values()):
-        words, strata = compared(reports)
+        words, strata = compared(reports.channel.payload, reports.batch)
         beside = [] if strata is None else [strata.astype(np.uint64)]
         whole.append(np.column_stack([words, *beside, np.full(len(words), number, np.uint64)]))
     return np.concatenate(whole), None

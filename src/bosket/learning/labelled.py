@@ -6,8 +6,10 @@ Exact of raw tables (FRAPP's DIRECT), estimated of reports; a learner does not s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,15 +18,21 @@ import pandas as pd
 
 from bosket.data import Attribute, Table, TableDomain
 from bosket.errors import DataError
+from bosket.evidence import Evidence, evidence_of
 from bosket.learning.by_class import ByClassReports, in_the_clear, label_guarantee, split_domain
 from bosket.learning.reconstruction import CellCounts, cell_counts
 from bosket.mining import estimate
+from bosket.models.room import NoLawError
 from bosket.privacy import LocalGuarantee
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
+from bosket.threads import slices
 
-MOST_MARGINALS = 1 << 24
-"""Classes times values of attributes that marginals are worked out for."""
+MOST_MARGINALS = 1 << 22
+"""Classes times values of attributes that marginals are worked out for: at this limit half a minute on one core, for
+thousands of reports, and half a millisecond more for each class that has reports of its own."""
+AT_ONCE = 1 << 16
+"""Marginals that are estimated at once; each takes some 400 bytes meanwhile."""
 
 Labels = npt.NDArray[Any]
 """Classes, or the class of each record."""
@@ -73,16 +81,18 @@ class ByClass(Labelled):
         return np.array([len(part) for part in self.parts], float)
 
     def cells(self) -> list[CellCounts]:
-        return [cell_counts(part) for part in self.parts]
+        n_parts = sum(len(part) > 0 for part in self.parts)
+        return [cell_counts(part, n_parts=n_parts) for part in self.parts]
 
     def marginals(self) -> tuple[Floats, Floats]:
         _check_marginals(len(self.parts), len(self.domain))
-        wanted = [[label] for label in self.domain.labels]
-        value, variance = np.zeros((2, len(self.parts), len(wanted)))
+        labels = self.domain.labels
+        value, variance = np.zeros((2, len(self.parts), len(labels)))
         for row, part in enumerate(self.parts):
             if len(part):
-                found = estimate(part, wanted)
-                value[row], variance[row] = found.value * len(part), found.variance * len(part) ** 2
+                evidence = evidence_of(part, model=None)  # single values need no law, which takes seconds a class
+                share, spread = _estimated(evidence, ([label] for label in labels), len(labels))
+                value[row], variance[row] = share * len(part), spread * len(part) ** 2
         return value, variance
 
 
@@ -93,8 +103,16 @@ class Joint(Labelled):
     reports: Reports
     attribute: Attribute
 
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return evidence_of(self.reports)
+
     def class_counts(self) -> Floats:
-        found = estimate(self.reports, [[label] for label in self.attribute.labels])
+        wanted = [[label] for label in self.attribute.labels]
+        try:
+            found = estimate(self._evidence, wanted)
+        except NoLawError:
+            found = estimate(self.reports, wanted, model=None)
         return found.value * self.n_records
 
     def cells(self) -> list[CellCounts]:
@@ -102,9 +120,8 @@ class Joint(Labelled):
         whole: TableDomain = self.reports.domain  # type: ignore[assignment]  # it has a label
         at = whole.position(self.attribute.name)
         parts = []
-        for code in range(len(self.attribute)):
-            own = counts.codes[:, at] == code
-            spare = 0 if counts.n_elsewhere == 0 else self.domain.n_cells - int(own.sum())
+        for own in _places(counts.codes[:, at], len(self.attribute)):
+            spare = 0 if counts.n_elsewhere == 0 else self.domain.n_cells - len(own)
             codes = np.delete(counts.codes[own], at, axis=1)
             part = replace(counts, codes=codes, value=counts.value[own], variance=counts.variance[own])
             parts.append(replace(part, n_elsewhere=spare))
@@ -112,11 +129,34 @@ class Joint(Labelled):
 
     def marginals(self) -> tuple[Floats, Floats]:
         _check_marginals(len(self.attribute), len(self.domain))
-        wanted = [[label, item] for label in self.attribute.labels for item in self.domain.labels]
-        found = estimate(self.reports, wanted)
         shape = (len(self.attribute), len(self.domain))
         n = self.n_records
-        return (found.value * n).reshape(shape), (found.variance * n**2).reshape(shape)
+        try:
+            value, variance = self._pairs(self._evidence)
+        except NoLawError:  # of a block that only some of the pairs ask for
+            value, variance = self._pairs(evidence_of(self.reports, model=None))
+        return (value * n).reshape(shape), (variance * n**2).reshape(shape)
+
+    def _pairs(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """Supports of a class with a value, for all of both."""
+        wanted = ([label, item] for label in self.attribute.labels for item in self.domain.labels)
+        return _estimated(evidence, wanted, len(self.attribute) * len(self.domain))
+
+
+def _estimated(evidence: Evidence, wanted: Iterator[list[Hashable]], n: int) -> tuple[Floats, Floats]:
+    """Supports of ``n`` itemsets and their variances, some at a time."""
+    value, variance = np.empty((2, n))
+    for start, stop in slices(n, AT_ONCE):
+        found = estimate(evidence, list(islice(wanted, stop - start)))
+        value[start:stop], variance[start:stop] = found.value, found.variance
+    return value, variance
+
+
+def _places(codes: npt.NDArray[Any], classes: int) -> list[npt.NDArray[np.intp]]:
+    """Where each class is found, in order; sorted once, so that many classes take no look at all records each."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(classes + 1))
+    return [order[start:stop] for start, stop in pairwise(ends.tolist())]
 
 
 def _check_marginals(classes: int, values: int) -> None:
@@ -166,7 +206,7 @@ def _of_attribute(data: ByClassReports | Reports | Table, label: str | None) -> 
         return Joint(domain, classes, data.n_records, attribute.name, promise, data, attribute)
     codes = data.codes[:, data.domain.position(attribute.name)]
     rest = data.select(domain.names)
-    parts_by_class = [rest[codes == code] for code in range(len(attribute))]
+    parts_by_class = [rest[own] for own in _places(codes, len(attribute))]
     return ByClass(domain, classes, data.n_records, attribute.name, None, parts_by_class)
 
 
@@ -179,8 +219,11 @@ def _of_labels(data: Reports | Table, labels: npt.ArrayLike) -> Labelled:
         raise DataError("Every record must have a label; some are missing.")
     if not isinstance(data.domain, TableDomain):
         raise DataError("Only records of a table have a label: one value of each attribute.")
-    classes, codes = np.unique(given, return_inverse=True)
-    parts = [data[codes == code] for code in range(len(classes))]
+    try:
+        classes, codes = np.unique(given, return_inverse=True)
+    except TypeError:
+        raise DataError("Labels must be of one kind, such as text or numbers: classes are sorted.") from None
+    parts = [data[own] for own in _places(codes, len(classes))]
     guarantee = in_the_clear(data.guarantee, "the class label of the record") if isinstance(data, Reports) else None
     return ByClass(data.domain, classes, len(data), None, guarantee, parts)
 

@@ -21,13 +21,20 @@ import numpy.typing as npt
 from bosket.data import Table, TableDomain
 from bosket.data.tables.domain import MOST_CELLS, Codes
 from bosket.errors import DataError, ParameterError
+from bosket.evidence import Evidence, evidence_of
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mining import estimate
+from bosket.models.room import NoLawError
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
+from bosket.threads import slices
 
 _LARGEST = 1 << 24
+_LARGEST_IN_ALL = 1 << 25
 """Most numbers held at once where every cell is estimated as an itemset."""
+
+_AT_ONCE = 1 << 16
+"""Cells that are estimated at once."""
 
 _DUST = 1e-9
 """A share of the total below which positive estimates are rounding, not records."""
@@ -100,8 +107,9 @@ class CellCounts:
         return result
 
 
-def cell_counts(data: Reports | Table) -> CellCounts:
-    """Numbers of records by cell of all attributes: exact of a table, estimated of reports.
+def cell_counts(data: Reports | Table, *, n_parts: int = 1) -> CellCounts:
+    """Numbers of records by cell of all attributes: exact of a table, estimated of reports, of which there are several
+    parts, a class each.
 
     Reports of the gamma-diagonal mechanism take the closed form; those of any other the estimated support of every
     cell as an itemset, where the domain is small.
@@ -113,7 +121,7 @@ def cell_counts(data: Reports | Table) -> CellCounts:
         raise DataError("Cells can be counted in the reports of a table, not in those of baskets.")
     if isinstance(data.channel, GammaDiagonalChannel):
         return _gamma_diagonal(data, data.channel)
-    return _by_itemsets(data, data.domain)
+    return _by_itemsets(data, data.domain, n_parts)
 
 
 def _distinct(table: Table) -> tuple[Codes, npt.NDArray[np.int64]]:
@@ -148,20 +156,37 @@ def _gamma_diagonal(reports: Reports, channel: GammaDiagonalChannel) -> CellCoun
     )
 
 
-def _by_itemsets(reports: Reports, domain: TableDomain) -> CellCounts:
-    """Every cell as an itemset with a value of each attribute: general and slow."""
-    if domain.n_cells << domain.n_attributes > _LARGEST:
+def _by_itemsets(reports: Reports, domain: TableDomain, n_parts: int = 1) -> CellCounts:
+    """Every cell as an itemset with a value of each attribute: general and slow; some two minutes for all parts.
+
+    Of several parts each is read without a law: fits would take three minutes for each of thousands.
+    """
+    work = domain.n_cells << domain.n_attributes
+    if work > _LARGEST or work * n_parts > _LARGEST_IN_ALL:
         raise ParameterError(
             f"The domain of reports by {reports.plan.mechanism} must have fewer cells for a classifier that needs them "
-            f"one by one, got {domain.n_cells} over {domain.n_attributes} attributes.",
+            f"one by one, got {domain.n_cells} over {domain.n_attributes} attributes for each of {n_parts} classes.",
             parameter="domain",
             value=domain.n_cells,
             hint="ReconstructedNaiveBayes needs no cells; of GammaDiagonal reports any number will do.",
         )
-    codes = Table.from_cells(np.arange(domain.n_cells), domain).codes
     n = reports.n_records
+    codes = Table.from_cells(np.arange(domain.n_cells if n else 0), domain).codes
     if n == 0:
-        return CellCounts(codes, np.zeros(len(codes)), np.zeros(len(codes)))
-    labels = np.array(domain.labels, object)
-    found = estimate(reports, labels[codes + domain.offsets[:-1]].tolist())
-    return CellCounts(codes, found.value * n, found.variance * n**2)
+        return CellCounts(codes, np.zeros(0), np.zeros(0))
+    labels, value, variance = np.array(domain.labels, object), *np.empty((2, len(codes)))
+    try:
+        evidence = evidence_of(reports, model="auto" if n_parts == 1 else None)
+        _fill(value, variance, evidence, labels, codes + domain.offsets[:-1])
+    except NoLawError:
+        _fill(value, variance, evidence_of(reports, model=None), labels, codes + domain.offsets[:-1])
+    return CellCounts(codes, value * n, variance * n**2)
+
+
+def _fill(
+    value: Floats, variance: Floats, evidence: Evidence, labels: npt.NDArray[np.object_], items: npt.NDArray[np.intp]
+) -> None:
+    """Supports of all cells and their variances, some at a time; each takes some 400 bytes meanwhile."""
+    for start, stop in slices(len(items), _AT_ONCE):
+        found = estimate(evidence, labels[items[start:stop]].tolist())
+        value[start:stop], variance[start:stop] = found.value, found.variance

@@ -8,18 +8,28 @@ DecisionTreeClassifier, with the cells as records and their frequencies as weigh
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from bosket.checks import check_not_negative
 from bosket.data import TableDomain
 from bosket.data.tables.domain import Codes
+from bosket.errors import DataError
 from bosket.learning.base import ReconstructedClassifier
 from bosket.learning.labelled import Labelled
 from bosket.learning.reconstruction import scale_down
 from bosket.statistics.estimates import Floats
+from bosket.threads import apart, slices
 
 from sklearn.tree import DecisionTreeClassifier  # isort: skip  # after base, which says how to install it
+
+MOST_STEPS = 1 << 32
+"""Steps that a tree may take, about 0.1 microseconds each on one core: some seven minutes."""
+MOST_SHARES = 1 << 25
+"""Leaves times classes: a tree keeps a number for each class in each node, half a gigabyte at this limit."""
+_AT_ONCE = 1 << 22  # ones of the records whose class is predicted at once
 
 
 class ReconstructedTreeClassifier(ReconstructedClassifier):
@@ -45,6 +55,9 @@ class ReconstructedTreeClassifier(ReconstructedClassifier):
     Not as in C4.5: the gain is that of information, not its ratio; every split asks for one value of one attribute
     (one-hot columns, so that the order of values plays no part), where C4.5 has a branch for each; pruning is by cost
     and complexity with Akaike's price, not by the errors' upper bound at 25% confidence.  Both are lenient.
+
+    A tree that could take more than ``MOST_STEPS`` steps, or a table of leaves by classes beyond ``MOST_SHARES``, is
+    refused before it is grown, by its limits: cells with a frequency above 0, ``min_leaf``, ``max_depth``.
 
     Fitted, it has ``dispersion_`` (phi) and ``tree_``, the DecisionTreeClassifier, whose columns are the items of
     ``domain_`` and whose classes are numbers of ``classes_``.  For rules, ``sklearn.tree.export_text(model.tree_,
@@ -85,23 +98,47 @@ class ReconstructedTreeClassifier(ReconstructedClassifier):
         codes = np.concatenate([part.codes for part in counts])
         classes = np.repeat(np.arange(len(counts)), [len(part.codes) for part in counts])
         kept = weights > 0
+        fraction = min(0.5, min_leaf * self.dispersion_ / n)
+        _check_size(int(kept.sum()), evidence.domain, len(counts), fraction, self.max_depth)
         tree = DecisionTreeClassifier(
             criterion="entropy",
             max_depth=self.max_depth,
-            min_weight_fraction_leaf=min(0.5, min_leaf * self.dispersion_ / n),
+            min_weight_fraction_leaf=fraction,
             ccp_alpha=check_not_negative("ccp_alpha", alpha, of=type(self).__name__),
             random_state=self.random_state,
         )
-        self.tree_ = tree.fit(one_hot(codes[kept], evidence.domain), classes[kept], sample_weight=weights[kept])
+        records = one_hot(codes[kept], evidence.domain)
+        self.tree_ = apart(lambda: tree.fit(records, classes[kept], sample_weight=weights[kept]))
 
     def _probabilities(self, codes: Codes) -> Floats:
         result = np.zeros((len(codes), len(self.classes_)))
-        result[:, self.tree_.classes_] = self.tree_.predict_proba(one_hot(codes, self.domain_))
+        for start, stop in slices(len(codes), max(1, _AT_ONCE // max(1, codes.shape[1]))):
+            records = one_hot(codes[start:stop], self.domain_)
+            result[start:stop, self.tree_.classes_] = apart(partial(self.tree_.predict_proba, records))
         return result
 
 
-def one_hot(codes: Codes, domain: TableDomain) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """A column for every item, 1 where the record has it; in the type that trees use."""
-    result = np.zeros((len(codes), len(domain)), np.float32)
-    np.put_along_axis(result, codes + domain.offsets[:-1], 1.0, axis=1)
-    return result
+def _check_size(cells: int, domain: TableDomain, classes: int, fraction: float, max_depth: int | None) -> None:
+    """Refuse a tree that could take too long or too much memory.
+
+    A node is looked at for each item, and each of its cells for each attribute.  A leaf has at least ``fraction`` of
+    the weight; a path asks for an item once.
+    """
+    leaves = min(cells, int(1 / fraction)) if fraction > 0 else cells
+    depth = min(leaves, len(domain))
+    if isinstance(max_depth, int) and 0 < max_depth < depth:  # scikit-learn says what else is wrong with it
+        depth, leaves = max_depth, min(leaves, 1 << max_depth)
+    steps = 2 * leaves * len(domain) * (1 + classes // 64) + (1 + depth) * cells * domain.n_attributes
+    if steps > MOST_STEPS or leaves * classes > MOST_SHARES:
+        raise DataError(
+            f"A tree of up to {leaves:,} leaves over {cells:,} cells, {len(domain):,} values and {classes:,} classes "
+            "takes too long, or too much memory.",
+            hint="Give a max_depth or a larger min_leaf, group values, or use ReconstructedNaiveBayes.",
+        )
+
+
+def one_hot(codes: Codes, domain: TableDomain) -> csr_array[np.float32]:
+    """A column for every item, 1 where the record has it; in the types that trees use, and without the zeros."""
+    ones, (n, k) = codes + domain.offsets[:-1], codes.shape
+    starts = np.arange(n + 1, dtype=np.int32) * np.int32(k)
+    return csr_array((np.ones(n * k, np.float32), ones.ravel().astype(np.int32), starts), shape=(n, len(domain)))
