@@ -112,6 +112,20 @@ def test_bytes_that_were_found_to_matter(path: Path, place: int, piece: bytes) -
         ledger.accounts(path)
 
 
+def test_the_table_of_numbers_given_out_is_part_of_the_schema(path: Path) -> None:
+    """SQLite declares it by itself; one byte less, and a column was unknown: an error of SQLite's, not of ours."""
+    whole, before = known(path)
+    declared = b"sqlite_sequence(name,seq)"
+    at = whole.index(declared)
+    for place in range(at, at + len(declared)):
+        for piece in (b" ", b"x"):
+            path.write_bytes(overwritten(whole, [(place, piece)]))
+            assert only_refused(lambda: ledger.accounts(path)) in (None, tuple(before.values()))
+    path.write_bytes(overwritten(whole, [(whole.index(b"name,seq"), b" ")]))
+    with pytest.raises(DataError, match="lost its protection"):
+        ledger.accounts(path)
+
+
 @pytest.mark.parametrize("examples", EXAMPLES)
 def test_bytes_of_a_ledger(path: Path, examples: int) -> None:
     whole, before = known(path)

@@ -24,12 +24,21 @@ from tests.parquet_footers import joined, places, split, varint, with_count
 from tests.test_report_files import N, by_class, flipped, named, sized
 
 MAX_BYTES = 64 << 20
-KINDS = ("flip", "sizes", "by class", "tally", "answers", "hashed", "named")
+KINDS = ("flip", "sizes", "by class", "tally", "answers", "hashed", "named", "collection")
 COUNTS = [0, 1, N - 1, N + 1, 10**6, 2**31, 2**32 + N, 2**62, -1, -(2**63)]
 
 
 def tally() -> bk.Tally:
     return bk.Tally.of(sized())
+
+
+def collection() -> bk.Collection:
+    """A batch, and the other half as a tally."""
+    reports = sized()
+    result = bk.Collection(reports.plan)
+    result.append(reports[: N // 2])
+    result.append(bk.Tally.of(reports[N // 2 :]))
+    return result
 
 
 def answers() -> bk.Reports:
@@ -53,6 +62,7 @@ def whole(kind: str, codec: str = "zstd") -> bytes:
         "sizes": sized,
         "by class": by_class,
         "tally": tally,
+        "collection": collection,
         "answers": answers,
         "hashed": hashed,
         "named": named,
@@ -182,6 +192,12 @@ def reshaped(draw: st.DrawFn) -> bytes:
 files = scratched() | cut() | recounted() | reshaped() | st.binary().map(lambda data: b"PAR1" + data + b"PAR1")
 
 
+def counted_on_disk(path: Path) -> int:
+    """The number of reports that a first pass over the file finds."""
+    with bk.open(path, memory="4GiB") as found:
+        return found.counter().n_records
+
+
 def read(content: bytes) -> None:
     """A file is refused, or it holds as many reports as it says, whose strata are those of its plan."""
     with tempfile.TemporaryDirectory() as folder:
@@ -205,6 +221,16 @@ def read(content: bytes) -> None:
         if counted is not None:
             assert counted.counts.min(initial=1) >= 1
             assert are_distinct(counted.rows)
+        on_disk = only_refused(lambda: counted_on_disk(path))
+        assert (on_disk is None) == (reports is None or reports.respondents is not None)
+        if on_disk is not None and reports is not None:
+            assert on_disk == len(reports)
+        batches = only_refused(lambda: bk.Collection.read(path, max_bytes=MAX_BYTES))
+        if batches is not None:
+            assert batches.counts.min(initial=1) >= 1
+            assert batches.n_records == int(batches.counts.sum())
+            assert 0 <= batches.n_batches <= len(batches.batch)
+            assert batches.randomness.isprintable()
 
 
 @pytest.mark.parametrize("examples", EXAMPLES)
@@ -214,7 +240,14 @@ def test_report_files(examples: int) -> None:
 
 def test_sound_files_are_read() -> None:
     """Else the target would test nothing."""
-    readers = (bk.Reports.read, bk.Reports.read, ByClassReports.read, bk.Tally.read, *[bk.Reports.read] * 3)
+    readers = (
+        bk.Reports.read,
+        bk.Reports.read,
+        ByClassReports.read,
+        bk.Tally.read,
+        *[bk.Reports.read] * 3,
+        bk.Collection.read,
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
         for kind, reader in zip(KINDS, readers, strict=True):

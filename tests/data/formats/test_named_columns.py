@@ -206,6 +206,7 @@ def test_fimi_files_have_no_columns(tmp_path: Path, options: dict[str, Any], nam
     assert caught.value.parameter == next(iter(names))
 
 
+@pytest.mark.slow
 @declared
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_columns_that_are_not_read_may_share_a_name(tmp_path: Path, suffix: str, options: dict[str, Any]) -> None:

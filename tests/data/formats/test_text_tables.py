@@ -92,6 +92,7 @@ def test_the_name_of_a_column_counts_for_each_of_its_values(tmp_path: Path) -> N
         Table.read(path, max_bytes=50_000_000)
 
 
+@pytest.mark.slow
 def test_different_words_count_for_what_they_take(tmp_path: Path) -> None:
     """Four letters of text are an object of Python's in the end."""
     path = tmp_path / "x.csv"

@@ -116,6 +116,7 @@ def test_items_count_for_what_they_take(tmp_path: Path, kind: str, items: Any) -
     assert Baskets.read(path, max_bytes=24_000_000, items=items, **options).indices.size == 8_000_000
 
 
+@pytest.mark.slow
 def test_items_of_a_dat_file_are_not_held_twice(tmp_path: Path) -> None:
     path = tmp_path / "x.dat.gz"
     write_repeated(path, b"", b"0 1 2 3 4 5 6 7 8 9\n" * 50_000, 1)

@@ -69,6 +69,7 @@ def test_records_are_those_that_were_given(pair: tuple[TableDomain, list[Record]
     assert table.codes.dtype == domain.dtype
 
 
+@pytest.mark.slow
 @given(tables)
 def test_bits_are_one_hot_and_lead_back(table: Table) -> None:
     bits = table.to_bits()

@@ -1,6 +1,7 @@
 """The cells of Arrow arrays as places among words, without codes and runs.
 
-A place that is outside of what it points into stands for nothing: Arrow does not look at the codes that it is given.
+A place that is outside of what it points into stands for nothing: Arrow does not look at the codes that it is given,
+in a file or in a frame, and reads beside the words where it decodes them or puts chunks together.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.baskets.rows import Offsets
+from bosket.data.formats.declared_types import is_view
 
 
 class ArrowCells(NamedTuple):
@@ -25,7 +27,7 @@ class ArrowCells(NamedTuple):
         """The cells of an array, or those at some places of it; nothing is looked at but these."""
         array = stored(array)
         if places is not None:
-            places = _inside(places, len(array))
+            places = inside(places, len(array))
         if pa.types.is_dictionary(array.type):
             codes = array.indices
             if places is not None:
@@ -34,7 +36,8 @@ class ArrowCells(NamedTuple):
         if pa.types.is_run_end_encoded(array.type):
             ends = array.run_ends.to_numpy(zero_copy_only=False)
             at = np.arange(len(array)) if places is None else places
-            runs = np.searchsorted(ends, at + array.offset, side="right")
+            among = np.minimum(at + array.offset, np.iinfo(ends.dtype).max).astype(ends.dtype)  # else ends are copied
+            runs = np.searchsorted(ends, among, side="right")
             return cls.of(array.values, np.where(at < 0, np.int64(-1), runs))
         return cls(places, array)
 
@@ -52,6 +55,62 @@ def stored(array: Any) -> Any:
     return array
 
 
+def has_codes_beyond(column: Any) -> bool:
+    """Whether codes of a column, within lists and other nested values too, have no word in their dictionary."""
+    left = list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
+    while left:
+        array = stored(left.pop())
+        if pa.types.is_dictionary(array.type):
+            span = pc.min_max(array.indices)
+            least, most = span["min"].as_py(), span["max"].as_py()
+            if least is not None and (least < 0 or most >= len(array.dictionary)):
+                return True
+        left += _within(array)
+    return False
+
+
+def without_codes_beyond(array: Any) -> Any:
+    """An array of codes, or of lists of codes, in which those that have no word are missing."""
+    if pa.types.is_dictionary(array.type):
+        codes = array.indices
+        is_known = pc.and_(pc.greater_equal(codes, 0), pc.less(codes, len(array.dictionary)))
+        known = pc.if_else(is_known, codes, pa.scalar(None, codes.type))
+        return pa.DictionaryArray.from_arrays(known, array.dictionary, ordered=array.type.ordered)
+    if not _is_list(array.type):
+        return array
+    own = array.buffers()[: array.type.num_buffers]
+    values = [without_codes_beyond(array.values)]
+    return pa.Array.from_buffers(array.type, len(array), own, offset=array.offset, children=values)
+
+
+def _within(array: Any) -> list[Any]:
+    """The arrays that an array of codes, runs or nested values consists of; of lists only the cells that they reach."""
+    kind, types = array.type, pa.types
+    if types.is_dictionary(kind):
+        return [array.dictionary]
+    if types.is_run_end_encoded(kind):
+        return [array.values]
+    if types.is_struct(kind):
+        return [array.field(at) for at in range(kind.num_fields)]
+    if types.is_fixed_size_list(kind):
+        return [array.values.slice(array.offset * kind.list_size, len(array) * kind.list_size)]
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+        if not len(array):
+            return []
+        first, last = (max(0, array.offsets[at].as_py()) for at in (0, len(array)))
+        return [array.values.slice(first, max(0, last - first))]
+    return [array.values] if is_view(kind) else []
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def inside(places: Offsets, n_cells: int) -> Offsets:
+    """The places, -1 in place of those that are none of so many cells."""
+    return np.where((places >= 0) & (places < n_cells), places, np.int64(-1))
+
+
 def ranked(places: Offsets, n_words: int) -> tuple[Offsets, Offsets]:
     """The words in use, by their places, rising; for each cell the rank of its word among them, -1 for none."""
     if n_words > places.size:
@@ -64,10 +123,6 @@ def ranked(places: Offsets, n_words: int) -> tuple[Offsets, Offsets]:
     rank = np.full(n_words + 1, -1, np.int64)
     rank[used] = np.arange(used.size)
     return used, rank[places]
-
-
-def _inside(places: Offsets, n_cells: int) -> Offsets:
-    return np.where((places >= 0) & (places < n_cells), places, np.int64(-1))
 
 
 def _numbers(codes: Any) -> Offsets:

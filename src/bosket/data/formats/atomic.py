@@ -13,13 +13,14 @@ from bosket.errors import DataError
 
 
 @contextlib.contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Path]:
     """Yield a temporary file beside ``path``; when the block succeeds it takes that name, else it disappears.
 
     Readers see the old file or the new one, never a part.  A symbolic link is followed and kept; an existing file
     keeps its permissions, a new one gets those of the process's umask.  Any exception of the block, Ctrl-C included,
     removes the temporary file and leaves the old one as it was.  An ``OSError`` on the way (a full disk, a missing
-    directory) becomes a ``DataError`` that names ``path``.
+    directory) becomes a ``DataError`` that names ``path``.  Without ``sync``, for files that nobody needs after the
+    process, the disk is not waited for.
     """
     shown = os.fspath(path)
     target = Path(os.path.realpath(path))
@@ -30,7 +31,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         if mode is not None:
             temporary.chmod(mode)
         yield temporary
-        _sync(temporary)
+        if sync:
+            _sync(temporary)
         temporary.replace(target)
     except OSError as error:
         _discard(temporary)
@@ -41,7 +43,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         _discard(temporary)
         raise
     with contextlib.suppress(OSError):  # not every system lets a directory be opened; the file is in place by now
-        _sync(target.parent)
+        if sync:
+            _sync(target.parent)
 
 
 def _mode(target: Path, shown: str) -> int | None:

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from bosket.data.baskets.rows import Offsets, plain
+from bosket.data.formats.arrow_cells import inside
 from bosket.data.formats.lookup import Ways
 from bosket.data.formats.one_by_one import cells_in
 from bosket.errors import ParameterError
@@ -138,10 +139,16 @@ def check_declared(labels: Iterable[Hashable], *, parameter: str) -> None:
             )
 
 
+def has_codes_beyond(native: pd.Series[Any]) -> bool:
+    """Whether a cell has a code that is no place of a category, nor that of a missing cell."""
+    codes = native.cat.codes.to_numpy()
+    return bool(codes.size) and not -1 <= int(codes.min()) <= int(codes.max()) < len(native.cat.categories)
+
+
 def codes_of(native: pd.Series[Any]) -> Offsets:
-    """The place of the category of each cell, -1 where it is missing."""
+    """The place of the category of each cell, -1 where it is missing, or has none: pandas need not have looked."""
     codes: Offsets = native.cat.codes.to_numpy().astype(np.int64)
-    return codes
+    return inside(codes, len(native.cat.categories))
 
 
 def cells_of(native: pd.Series[Any]) -> list[Any]:

@@ -29,7 +29,7 @@ from bosket.data.formats.declared_lists import rows_of
 from bosket.data.formats.declared_records import kept, refused
 from bosket.data.formats.declared_types import bare, key_type
 from bosket.data.formats.declared_values import names_of
-from bosket.data.formats.frames import FRAME, collected
+from bosket.data.formats.frames import FRAME, check_codes, collected
 from bosket.data.formats.layouts import LAYOUTS, NAME_LISTS, Layout, check_named, long_columns
 from bosket.data.formats.lookup import Lookup, record_key
 from bosket.data.formats.vocabulary import Unknown
@@ -47,6 +47,12 @@ class _Frame:
     @property
     def columns(self) -> Columns:
         return Columns(self.names, (), FRAME)
+
+    def column(self, at: int) -> nw.Series[Any]:
+        """A column to read; one with codes that have no word is refused where a record may be."""
+        if self.is_strict:
+            check_codes(self.series[at])
+        return self.series[at]
 
     def must(self, at: int, what: str) -> str:
         kind = self.series[at].dtype
@@ -114,7 +120,7 @@ def _long(data: _Frame, record: Hashable | None, item: Hashable | None) -> Csr:
     if data.kinds[at_item] == "categories":
         categories.check_declared(data.lookup.domain.labels, parameter="items")
     records = _record_codes(data, at_record)
-    codes, values = cells_of(data.series[at_item], data.kinds[at_item])
+    codes, values = cells_of(data.column(at_item), data.kinds[at_item])
     items = _items(data, codes, values)
     if data.is_strict:
         _refuse(records < 0, "must say which record the item belongs to")
@@ -134,7 +140,7 @@ def _in_order(codes: Offsets) -> tuple[Offsets, int]:
 
 def _record_codes(data: _Frame, at: int) -> Offsets:
     """A code for the record that each row names, -1 for one that names none."""
-    series, kind = data.series[at], data.kinds[at]
+    series, kind = data.column(at), data.kinds[at]
     if kind in ("lists", "values", "other"):
         stored = arrow_type(series)
         if kind == "lists" or (stored is not None and key_type(bare(stored)) is None):
@@ -164,7 +170,7 @@ def _lists(data: _Frame, item: Hashable | None) -> Csr:
         raise FRAME.error(data.must(at, "lists of text or numbers"))
     if data.kinds[at] == "objects" or arrow_type(data.series[at]) is None:
         return _objects(data, at)
-    return rows_of(arrow_column(data.series[at]), data.lookup, _refuse_row if data.is_strict else None)
+    return rows_of(arrow_column(data.column(at)), data.lookup, _refuse_row if data.is_strict else None)
 
 
 def _refuse_row(row: int) -> None:
@@ -185,7 +191,7 @@ def _one_hot(data: _Frame) -> Csr:
         if data.kinds[at] in ("lists", "other"):
             raise FRAME.error(data.must(at, "0 and 1, or false and true"))
     for at in np.flatnonzero(items >= 0).tolist():
-        codes, values = cells_of(data.series[at], data.kinds[at])
+        codes, values = cells_of(data.column(at), data.kinds[at])
         signs = np.append(np.array(list(map(_sign, values)), np.int8), np.int8(0))[codes]
         if data.is_strict:
             _refuse(signs < 0, MISPLACED)

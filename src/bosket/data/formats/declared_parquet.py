@@ -20,6 +20,7 @@ from bosket.data.baskets.kernels import once_in_list
 from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, from_pairs, frozen, taken
 from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
+from bosket.data.formats.arrow_cells import ArrowCells, ranked
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
@@ -81,21 +82,19 @@ class _Coded(NamedTuple):
     """The values of a column; where they are codes, each word once, and the place of the word of each cell, or -1."""
 
     values: Any
-    codes: ItemIds | None
+    codes: Offsets | None
 
     @classmethod
     def of(cls, column: Any, kind: Any, long: Long = "kept") -> _Coded:
         """Of codes only the words that occur are kept: those of other rows may be many more."""
         if not pa.types.is_dictionary(column.type):
             return cls(_as_bare(column, kind, long), None)
-        words = column.dictionary
-        codes = pc.fill_null(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-        occurs = np.zeros(len(words) + 1, np.bool_)
-        occurs[codes] = True  # -1 is the last
-        found = np.flatnonzero(occurs[:-1])
-        places = np.full(len(words) + 1, -1, np.int32)
-        places[found] = np.arange(found.size)
-        return cls(_as_bare(words, kind, long, occurs[:-1]).take(pa.array(found)), places[codes])
+        places, words = ArrowCells.of(column)
+        assert places is not None
+        used, ranks = ranked(places, len(words))
+        is_used = np.zeros(len(words), np.bool_)
+        is_used[used] = True
+        return cls(_as_bare(words, kind, long, is_used).take(pa.array(used)), ranks)
 
     def cells(self, of_values: Any, of_none: Any) -> Any:
         """What each cell has, from what each value has."""

@@ -15,6 +15,7 @@ from narwhals.exceptions import DuplicateError
 
 from bosket.data.baskets.rows import plain
 from bosket.data.formats import categories
+from bosket.data.formats.arrow_cells import has_codes_beyond
 from bosket.data.formats.columns import Column, Columns, whole, without_half_codes
 from bosket.data.formats.sources import Source
 from bosket.errors import DataError
@@ -33,6 +34,8 @@ def columns_of(frame: Any) -> Columns:
     """The columns of any frame that narwhals knows; a lazy one is collected."""
     known = collected(frame)
     columns = list(known.iter_columns())
+    for series in columns:
+        check_codes(series)
     known_of = {at: names for at, series in enumerate(columns) if (names := _categories(series)) is not None}
     return Columns(tuple(known.columns), tuple(map(_column, columns)), FRAME, known_of)
 
@@ -119,6 +122,19 @@ def arrow_of(series: nw.Series[Any]) -> Any:
     if not isinstance(native, pa.ChunkedArray):
         return series.to_arrow()
     return without_half_codes(native).combine_chunks()
+
+
+def check_codes(series: nw.Series[Any]) -> None:
+    """Refuse a column with a code that has no word, or no category: nobody looked when it was made."""
+    native = series.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.ArrowDtype):
+        native = native.array.__arrow_array__()  # type: ignore[attr-defined]  # the protocol of Arrow
+    if categories.is_categorical(native):
+        is_beyond = categories.has_codes_beyond(native)
+    else:
+        is_beyond = isinstance(native, pa.ChunkedArray) and has_codes_beyond(native)
+    if is_beyond:
+        raise FRAME.error("holds codes that their dictionary has no word for")
 
 
 def _column(series: nw.Series[Any]) -> Column:

@@ -30,6 +30,8 @@ class Opened:
     content: Content
     file: Any
     handle: Any
+    is_strict: bool = True
+    """Whether a record may be refused; else a cell that cannot be read is missing."""
 
     @property
     def schema(self) -> Any:
@@ -83,7 +85,7 @@ def opened(
     handle = content.random_access(is_strict=is_strict)
     with handle:
         file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False, **_PLAIN))
-        opened = Opened(content, file, handle)
+        opened = Opened(content, file, handle, is_strict)
         if PLAN_KEY in (sound(content, lambda: file.schema_arrow.metadata) or {}):
             fault = f"holds randomized reports, not {what}; read it with bosket.Reports.read"
             raise content.source.error(fault)

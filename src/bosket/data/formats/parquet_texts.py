@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data.formats import lines, parquet_cells
+from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
 from bosket.data.formats.list_cells import CELL_BYTES
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import MAX_BYTES
@@ -132,7 +133,7 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
     done = 0
     try:
         for batch in reader.iter_batches(size, row_groups=[group], columns=columns):
-            yield _only(batch, columns)
+            yield _with_words(_only(batch, columns), is_strict=file.is_strict)
             done += batch.num_rows
     except pa.lib.ArrowCapacityError:
         pass
@@ -147,6 +148,15 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
 def _only(batch: Any, columns: list[str] | None) -> Any:
     """The columns that were asked for: Arrow takes the name ``a.b`` for the values ``b`` within ``a`` too."""
     return batch if columns is None else batch.select(columns)
+
+
+def _with_words(batch: Any, *, is_strict: bool) -> Any:
+    """A batch in which every code has a word: those of the file come as they are, and Arrow does not look at them."""
+    if not any(map(has_codes_beyond, batch.columns)):
+        return batch
+    if is_strict:
+        raise pa.ArrowInvalid("A code has no word.")
+    return pa.RecordBatch.from_arrays(list(map(without_codes_beyond, batch.columns)), names=batch.schema.names)
 
 
 def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) -> Iterator[Any]:
