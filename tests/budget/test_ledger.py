@@ -501,9 +501,17 @@ def test_a_forged_return_is_refused_though_its_digest_is_right(path: Path, forge
     budget = fill(path)
     ledger.append(path, "data", lambda account: account.give_back(account.entries[1]))
     assert budget.spent == (0.5, 0.0)
-    ledger.append(
-        path, "data", lambda account: account._with(replace(FORGED[forged](account), number=len(account.entries) + 1))
-    )
+
+    def forge(account: Account) -> Account:
+        return account._with(replace(FORGED[forged](account), number=len(account.entries) + 1))
+
+    with pytest.raises(DataError, match="altered"):
+        ledger.append(path, "data", forge)
+    assert budget.spent == (0.5, 0.0)
+    with ledger._transaction(path, "IMMEDIATE") as connection:
+        found = ledger._read(connection, path)
+        entry, number = forge(found[0]).entries[-1], sum(len(account.entries) for account in found) + 1
+        ledger._insert_entry(connection, entry, number=number, budget=1)
     for look in (lambda: budget.remaining, lambda: Budget.open(path, "data"), lambda: ledger.accounts(path)):
         with pytest.raises(DataError, match="altered"):
             look()
@@ -559,6 +567,34 @@ def test_a_ledger_without_its_triggers_is_refused(path: Path, statement: str) ->
     change(path, statement)
     with pytest.raises(DataError, match="protection"):
         budget.spend(0.1, purpose="on")
+
+
+HIDDEN = {
+    "an entry is dropped without a word": "SELECT RAISE(IGNORE);",
+    "an error of SQLite's": "SELECT RAISE(ABORT, 'no');",
+    "a blob without end": "SELECT zeroblob(2147483647);",
+    "a table that is not there": "INSERT INTO nowhere VALUES (1);",
+}
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_trigger_behind_a_name_of_sqlites(
+    path: Path, hidden: str, seen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It made every spend succeed and none be written down.  By the schema it is refused; by what it does, too."""
+    budget = fill(path)
+    trigger = f"CREATE TRIGGER sqlite_own BEFORE INSERT ON entries BEGIN {HIDDEN[hidden]} END"
+    row = f"INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_own', 'entries', 0, \"{trigger}\")"
+    change(path, "PRAGMA writable_schema = ON", row)
+    if not seen:
+        monkeypatch.setattr(ledger, "_schema", lambda connection: [("table", "budgets", "budgets", "")])
+        monkeypatch.setattr(ledger, "_own_schema", lambda version: [("table", "budgets", "budgets", "")])
+    with pytest.raises(DataError, match="protection" if seen else "does not keep"):
+        budget.spend(0.25, purpose="the rest")
+    if seen:
+        with pytest.raises(DataError, match="protection"):
+            Budget.open(path, "data")
 
 
 def test_harmless_care_of_the_file_is_allowed(path: Path) -> None:

@@ -134,6 +134,24 @@ def test_a_ledger_of_another_user_may_be_read_only(path: Path, budget: Budget) -
 
 
 @posix
+def test_a_ledger_of_two_names_may_be_read_only(path: Path, budget: Budget) -> None:
+    """After a crash the journal lies beside one name; opened by the other, half of a spend would stand."""
+    writes = spends(budget, path)
+    other = path.with_name("other.ledger")
+    os.link(path, other)
+    writes.append(lambda: Budget.open(other, "data").spend(0.1, purpose="in vain"))
+    before = path.read_bytes()
+    for write in writes:
+        with pytest.raises(DataError, match="2 names") as caught:
+            write()
+        assert "-samefile" in str(caught.value.hint)
+    assert budget.remaining == (0.375, 0.0)
+    assert path.read_bytes() == before
+    other.unlink()
+    assert budget.spend(0.1, purpose="one name again").number == 4
+
+
+@posix
 def test_a_link_is_followed_to_where_the_ledger_is(path: Path, budget: Budget, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -296,7 +314,7 @@ def test_one_that_is_just_being_made_is_waited_for(path: Path) -> None:
 
 def test_a_creation_that_fails_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "_SCHEMA", (*ledger._SCHEMA, "PRAGMA user_version = 7", "no SQL"))
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(DataError, match="does not keep"):
         Budget.create(path, "data", epsilon=1.0)
     assert not list(path.parent.iterdir())
 

@@ -82,6 +82,7 @@ _FAULTS = {
     "IOERR": ("cannot be read or written: the operating system refused", None),
 }
 """What goes wrong with files, by the names of SQLite's codes."""
+_KEEPS_NOT = ("does not keep what is written into it", "Spend nothing more of these budgets.")
 _DISTRUST = "What it says was spent cannot be trusted; spend nothing more of these budgets."
 
 
@@ -126,7 +127,10 @@ def find(path: Path, name: str) -> Account:
 
 
 def append(path: Path, name: str, change: Callable[[Account], Account]) -> Account:
-    """Put down the entries that ``change`` adds to an account; when this returns, all of them are on the disk."""
+    """Put down the entries that ``change`` adds to an account; when this returns, all of them are on the disk.
+
+    They are read again before they are committed: nothing is paid for that the file does not say.
+    """
     with _transaction(path, _WRITING) as connection:
         found = _read(connection, path)
         place = _place(found, name, path)
@@ -135,6 +139,8 @@ def append(path: Path, name: str, change: Callable[[Account], Account]) -> Accou
         for entry in after.entries[len(found[place].entries) :]:
             number += 1
             _insert_entry(connection, entry, number=number, budget=place + 1)
+        if _read(connection, path)[place] != after:
+            raise refusal(path, *_KEEPS_NOT)
     return after
 
 
@@ -164,10 +170,8 @@ def _transaction(path: Path, kind: str, *, is_new: bool = False) -> Iterator[sql
                     connection.rollback()
                 raise
     except sqlite3.Error as error:
-        fault = _FAULTS.get(getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").split("_")[0])
-        if fault is None:
-            raise
-        raise refusal(path, *fault) from None
+        name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").split("_")[0]
+        raise refusal(path, *_FAULTS.get(name, _KEEPS_NOT)) from None
 
 
 def _begin(connection: sqlite3.Connection, kind: str, path: Path) -> None:
@@ -255,10 +259,11 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
-    query = (
-        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
-    )
-    return connection.execute(query).fetchall()
+    """All that the file declares, what SQLite made by itself too: a trigger may hide behind a name of SQLite's."""
+    return connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master "
+        "WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4')) ORDER BY name"  # which ANALYZE makes
+    ).fetchall()
 
 
 @cache

@@ -4,7 +4,8 @@ Whoever can write a ledger, or put another file in its place, can give themselve
 beside it (``-journal``, ``-wal``) is read as a part of it.  So before SQLite opens a ledger
 
     for writing   the file must belong to this user, who alone may write it, and lie in a directory that not everybody
-                  can write (or whose sticky bit keeps files from being replaced); else it is refused
+                  can write (or whose sticky bit keeps files from being replaced), and have one name: beside another
+                  name, a journal that brings back what was spent would not be found; else it is refused
     for reading   the same gives a warning, but for the owner: anybody may look into a ledger that they can read
     either way    a file of 0 bytes, a write-ahead log beside it, or somebody else's journal is refused
 
@@ -75,6 +76,11 @@ def check_file(path: Path, *, is_writing: bool, is_new: bool = False) -> None:
     fault = _exposure(real, status) or _exposed_directory(path.absolute().parent)
     if is_writing and fault is None and status.st_uid != os.geteuid():
         fault = "belongs to another user, who can change what it says", "Spend as that user."
+    if is_writing and fault is None and status.st_nlink > 1:
+        fault = (
+            f"has {status.st_nlink} names (hard links), and SQLite looks for what it needs beside one of them alone",
+            f"Remove the other names; 'find -samefile {real}' lists them.",
+        )
     if fault is None:
         return
     if is_writing:
