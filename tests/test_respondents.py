@@ -236,9 +236,14 @@ def test_who_forgets_somebody_is_told() -> None:
 def test_named_and_nameless_reports_are_not_put_together(plan: bk.Plan) -> None:
     named, plain = randomized(plan, names(1, 2)), randomized(plan, names(3), seed=2).without_respondents()
     for parts in ([named, plain], [plain, named], [named, plain, named[:0]]):
-        with pytest.raises(bk.DataError, match="name nobody"):
-            bk.Reports.concat(parts)
+        for together in (bk.Reports, bk.Tally):
+            with pytest.raises(bk.DataError, match="name nobody"):
+                together.concat(parts)
+    with pytest.raises(bk.DataError, match="name nobody"):
+        bk.Tally.concat([named, plain, bk.Tally.of(plain)])
     assert len(bk.Reports.concat([named.without_respondents(), plain])) == 3
+    assert len(bk.Tally.concat([named.without_respondents(), plain])) == 3
+    assert len(bk.Tally.concat([named, bk.Tally.of(plain)])) == 3
 
 
 def test_reports_by_class_name_nobody() -> None:

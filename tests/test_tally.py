@@ -120,6 +120,7 @@ Collecting.TestCase.settings = settings(max_examples=20, stateful_step_count=12,
 TestCollecting = Collecting.TestCase
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bosket.InfluenceWarning")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_evidence_is_that_of_the_reports_in_any_order(case: Case) -> None:
@@ -315,6 +316,7 @@ class TestFiles:
             bk.Tally.read(path)
 
 
+@pytest.mark.slow
 def test_tests_of_dependence_end_however_many_people_a_tally_claims(tmp_path: Path) -> None:
     """1.7 kB that claim 2^53 people: summed table by table, one pair took an hour, and Ctrl-C was not heard."""
     plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.9))

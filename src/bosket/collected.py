@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Counter
+from bosket.counting.distinct_rows import Multiplicities
 from bosket.data import Domain
 from bosket.errors import DataError
 from bosket.mechanisms.base import Channel
+from bosket.mechanisms.columns import ColumnValues
 from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 
+Made = Callable[[Batch, Multiplicities | None], Counter]
+"""Makes a counter of some reports, from how often each came: once, where that is None."""
+Summed = Callable[[Batch, Multiplicities | None], npt.NDArray[np.int64]]
+"""Makes numbers of some reports that add over disjoint ones; all of one shape."""
+
 
 class Collected(ABC):
-    """Randomized records of one plan, as a collector holds them."""
+    """Randomized records of one plan, as a collector holds them.
+
+    Evidence reads them through :meth:`counter`, :meth:`counter_by` and :meth:`summed`, whose answers add over batches:
+    a collection that grows asks for those of what is new alone.
+    """
 
     plan: Plan
     randomness: str
@@ -34,13 +46,48 @@ class Collected(ABC):
         """How often each report of the batch came: 1 where all stand there one by one."""
 
     @property
+    def multiplicities(self) -> Multiplicities | None:
+        """The counts; None where all reports stand there one by one."""
+        return self.counts
+
+    @property
     @abstractmethod
     def n_records(self) -> int:
         """How many reports there are."""
 
+    @property
+    def n_rows(self) -> int:
+        """How many reports stand in the batch."""
+        return len(self.batch)
+
     @abstractmethod
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show: of all items, or of those asked for."""
+
+    def counter_by(self, what: Hashable, make: Made) -> Counter:
+        """A counter that is made of reports in another way, which ``what`` names."""
+        return make(self.batch, self.multiplicities)
+
+    def summed(self, what: Hashable, of: Summed) -> npt.NDArray[np.int64]:
+        """Numbers that add over reports; ``what`` names them."""
+        return of(self.batch, self.multiplicities)
+
+    @property
+    def strata_shown(self) -> tuple[int, ...] | None:
+        """The strata that there are reports of; None where the payload has none."""
+        strata = self.channel.payload.strata(self.batch)
+        return None if strata is None else tuple(np.unique(strata).tolist())
+
+    @property
+    def n_ranges(self) -> int:
+        """The ranges of records that :meth:`counter` keeps: one for each stratum, in each counter that it holds."""
+        strata = self.strata_shown
+        return 1 if strata is None else len(strata)
+
+    @property
+    def tokens(self) -> ColumnValues | None:
+        """The tokens of the people who sent the reports, one each; None where they name nobody."""
+        return None
 
     def __len__(self) -> int:
         return self.n_records

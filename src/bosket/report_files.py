@@ -8,9 +8,11 @@ the ones that such a file has, of their types; numbers are checked before they a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -151,16 +153,56 @@ class ReportFile:
     def read(self, layout: FileLayout = PLAIN) -> tuple[Batch, dict[str, ColumnValues]]:
         """The reports, sound column by column, and the layout's own columns beside them."""
         payload = self.plan.channel.payload
-        columns = layout.columns(payload)
-        _check_columns(self.parquet.schema_arrow, self.path, columns)
-        store = _Store(self.path, columns, _claimed(self.parquet.metadata, self.path), self.max_bytes)
-        names = [column.name for column in columns]
-        size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // sum(column.width for column in columns)))
-        for batch in self.parquet.iter_batches(batch_size=size, columns=names, use_threads=False):
-            batch.validate()
+        columns = self.checked_columns(layout)
+        store = _Store(self.path, columns, self.claimed, self.max_bytes)
+        for batch in self._arrow_batches(columns):
             store.add(batch)
         found = store.finished()
         return layout.batch(payload, found), {column.name: found[column.name] for column in layout.beside}
+
+    def checked_columns(self, layout: FileLayout = PLAIN) -> list[PayloadColumn]:
+        """The columns that such a file has; refused where this one has others."""
+        columns = layout.columns(self.plan.channel.payload)
+        _check_columns(self.parquet.schema_arrow, self.path, columns)
+        return columns
+
+    @property
+    def claimed(self) -> int:
+        """How many reports the footer claims there are."""
+        return _claimed(self.parquet.metadata, self.path)
+
+    def _arrow_batches(self, columns: Sequence[PayloadColumn], first_group: int = 0) -> Iterator[Any]:
+        names = [column.name for column in columns]
+        size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // sum(column.width for column in columns)))
+        groups = range(first_group, self.parquet.metadata.num_row_groups)
+        for batch in self.parquet.iter_batches(batch_size=size, row_groups=groups, columns=names, use_threads=False):
+            batch.validate()
+            yield batch
+
+    def parts(self, start: int = 0) -> Iterator[dict[str, ColumnValues]]:
+        """The reports from a row on, some thousands at a time, sound column by column."""
+        columns, claimed = self.checked_columns(), self.claimed
+        sizes = [
+            self.parquet.metadata.row_group(group).num_rows for group in range(self.parquet.metadata.num_row_groups)
+        ]
+        ends = list(accumulate(sizes))
+        first = bisect_right(ends, start) if start else 0
+        at = ends[first - 1] if first else 0
+        for batch in self._arrow_batches(columns, first):
+            skipped = min(batch.num_rows, max(0, start - at))
+            at += batch.num_rows
+            if at > claimed:
+                raise _miscounted(self.path)
+            if skipped < batch.num_rows:
+                yield {column.name: self._values(column, batch)[skipped:] for column in columns}
+        if at != claimed:
+            raise _miscounted(self.path)
+
+    def _values(self, column: PayloadColumn, batch: Any) -> ColumnValues:
+        values = column.from_arrow(batch.column(column.name))
+        if values is None:
+            raise DataError(f"A report in {self.path} must have {column.must}.", path=self.path)
+        return values
 
     def refused(self, problem: DataError) -> DataError:
         """The error for reports that are sound column by column, and yet none of their plan."""

@@ -21,7 +21,7 @@ from bosket.counting.duplicates import first_given_twice
 from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError, RepeatedRespondentError
 from bosket.mechanisms.base import Strata
 from bosket.mechanisms.columns import ColumnValues
-from bosket.mechanisms.payload import Batch, Chosen, PackedBits
+from bosket.mechanisms.payload import Batch, Chosen, PackedBits, Payload
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 from bosket.report_files import MAX_BYTES
@@ -94,7 +94,7 @@ class Reports(Collected):
                     else "Randomize all with the same max_size: theirs was read off the data.",
                 )
         if not allow_duplicates:
-            refuse_duplicates([compared(part) for part in parts])
+            refuse_duplicates([compared(part.channel.payload, part.batch) for part in parts])
         simulated = [part.randomness for part in parts if part.is_simulation]
         together = Batch.concat(part.batch for part in parts)
         tokens = _all_tokens(parts)
@@ -118,6 +118,10 @@ class Reports(Collected):
     def counts(self) -> npt.NDArray[np.int64]:
         """1 for each report: they stand one by one."""
         return np.ones(len(self._batch), np.int64)
+
+    @property
+    def multiplicities(self) -> None:
+        return None
 
     @property
     def n_records(self) -> int:
@@ -154,6 +158,10 @@ class Reports(Collected):
         if sizes and all(size is None for size in sizes):
             return None
         return np.array([-1 if size is None else size for size in sizes], np.int32)[places]
+
+    @property
+    def tokens(self) -> ColumnValues | None:
+        return self._tokens
 
     @property
     def respondents(self) -> npt.NDArray[np.str_] | None:
@@ -194,7 +202,7 @@ class Reports(Collected):
         at most ``max_bytes`` of memory (8 GiB; None for no cap).
         """
         with report_files.opened(path, plan=plan, max_bytes=max_bytes) as file:
-            _refuse_other_kinds(file)
+            refuse_other_kinds(file)
             own = {column.name for column in file.plan.channel.payload.columns}
             batch, beside = file.read(_NAMED if COLUMN.name in set(file.names) - own else report_files.PLAIN)
         try:
@@ -246,10 +254,18 @@ def is_report_file(path: str | Path) -> bool:
     return report_files.has_plan(path)
 
 
-def _refuse_other_kinds(file: report_files.ReportFile) -> None:
+def refuse_other_kinds(file: report_files.ReportFile) -> None:
     """Say what else a file is, before its columns are refused."""
-    kinds = {"randomized": "reports by class, with their labels in the clear", "count": "a tally of reports"}
-    readers = {"randomized": "bosket.learning.ByClassReports.read", "count": "bosket.Tally.read"}
+    kinds = {
+        "randomized": "reports by class, with their labels in the clear",
+        "count": "a tally of reports",
+        "times": "a collection of batches of reports",
+    }
+    readers = {
+        "randomized": "bosket.learning.ByClassReports.read",
+        "count": "bosket.Tally.read",
+        "times": "bosket.Collection.read",
+    }
     own = {column.name for column in file.plan.channel.payload.columns}
     for name in kinds.keys() & set(file.names) - own:
         raise DataError(f"{file.path} holds {kinds[name]}.", path=file.path, hint=f"Read it with {readers[name]}.")
@@ -260,8 +276,8 @@ def refuse_repeated_over(parts: Iterable[Collected]) -> None:
 
     Of tallies, and of reports that name nobody, nothing is known.
     """
-    named = [part for part in parts if isinstance(part, Reports)]
-    refuse_repeated([(part._tokens, part.plan.unit.reports) for part in named if part._tokens is not None])
+    named = [(part.tokens, part.plan.unit.reports) for part in parts]
+    refuse_repeated([(tokens, allowed) for tokens, allowed in named if tokens is not None])
 
 
 def _are_alike(one: ColumnValues | None, other: ColumnValues | None) -> bool:
@@ -269,28 +285,32 @@ def _are_alike(one: ColumnValues | None, other: ColumnValues | None) -> bool:
 
 
 def _all_tokens(parts: Sequence[Reports]) -> ColumnValues | None:
-    """The tokens of all parts, all or none of which must have some; no matter of a part without reports."""
+    """The tokens of all parts, all or none of which must have some."""
+    refuse_some_named(parts)
     tokens = [part._tokens for part in parts if part._tokens is not None]
-    if not tokens:
-        return None
-    if sum(map(len, tokens)) < sum(map(len, parts)):
+    return np.concatenate(tokens) if tokens else None
+
+
+def refuse_some_named(parts: Sequence[Reports]) -> None:
+    """Refuse reports that name their respondents beside others that do not; no matter of a part without reports."""
+    n_named = [len(part) for part in parts if part._tokens is not None]
+    if n_named and sum(n_named) < sum(map(len, parts)):
         raise DataError(
             "Reports that name their respondents cannot be put together with others that name nobody: who answered "
             "more often than the plan allows would not be seen.",
             hint="Take the names away from all: part.without_respondents().",
         )
-    return np.concatenate(tokens)
 
 
 Compared = tuple[Words, Strata | None]
 """Reports as words that can be compared, whatever their payload."""
 
 
-def compared(reports: Reports) -> Compared:
+def compared(payload: Payload, batch: Batch) -> Compared:
     """The words and strata of packed bits; the bytes of other reports as words."""
-    if isinstance(reports.channel.payload, PackedBits):
-        return reports.bits, reports.strata
-    rows = reports.channel.payload.to_rows(reports.batch)
+    if isinstance(payload, PackedBits):
+        return batch["report"], payload.strata(batch)
+    rows = payload.to_rows(batch)
     words = np.zeros((len(rows), -(-rows.shape[1] // 8)), np.uint64)
     words.view(np.uint8).reshape(len(rows), 8 * words.shape[1])[:, : rows.shape[1]] = rows
     return words, None

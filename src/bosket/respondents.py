@@ -95,6 +95,19 @@ def refuse_repeated(parts: Sequence[tuple[ColumnValues, int]], *, path: str | Pa
         raise _repeated(people, strictest, len(parts), path)
 
 
+def refuse_repeated_beside(tokens: ColumnValues, earlier: Iterable[ColumnValues], allowed: int) -> None:
+    """Refuse people who, with what they sent ``earlier``, answered more often than ``allowed``.
+
+    Tokens of the earlier parts are sorted; each is looked up in them, so that time goes by those that are new.
+    """
+    people, times = np.unique(tokens, return_counts=True)
+    for part in earlier:
+        times += np.searchsorted(part, people, side="right") - np.searchsorted(part, people, side="left")
+    exceeded = int((times > min(allowed, np.iinfo(np.int64).max)).sum())
+    if exceeded:
+        raise _repeated(exceeded, allowed, 2, None)
+
+
 def _limits_exceeded(
     tokens: ColumnValues, order: ColumnValues, ends: ColumnValues, limits: ColumnValues
 ) -> Iterator[ColumnValues]:

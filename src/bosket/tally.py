@@ -19,16 +19,16 @@ import numpy.typing as npt
 from bosket import report_files
 from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter
-from bosket.counting.distinct_rows import are_distinct, distinct
+from bosket.counting.distinct_rows import Multiplicities, are_distinct, distinct
 from bosket.counting.duplicates import BY_CHANCE, log_chance
 from bosket.counting.shards import OneByOne, Shards
 from bosket.errors import DataError, PlanMismatchError
 from bosket.mechanisms.columns import ByteRows, Numbers
-from bosket.mechanisms.payload import Batch
+from bosket.mechanisms.payload import Batch, Payload
 from bosket.plan import Plan
 from bosket.report_files import MAX_BYTES, FileLayout
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, given_twice, refuse_repeated_over
+from bosket.reports import Reports, given_twice, refuse_repeated_over, refuse_some_named
 
 MOST_RECORDS = 1 << 53
 """Most reports of a tally: as many as a double counts exactly."""
@@ -103,9 +103,11 @@ class Tally(Collected):
         """The sum of tallies, and of reports, of one plan.
 
         One that is given twice is refused, as by ``Reports.concat``; those that overlap in part are not noticed.
-        Respondents of reports are checked over all reports at hand; tallies know none.
+        Respondents of reports are checked over all reports at hand, all or none of which must name them; tallies know
+        none.
         """
         parts = list(parts)
+        refuse_some_named([part for part in parts if isinstance(part, Reports)])
         refuse_repeated_over(parts)
         tallies = [part if isinstance(part, Tally) else cls.of(part) for part in parts]
         if not tallies:
@@ -158,14 +160,13 @@ class Tally(Collected):
         return self.channel.payload.from_rows(self.rows)
 
     @property
-    def _bits(self) -> list[int]:
-        """The bits that some number of reports has."""
-        return [bit for bit in range(int(self.counts.max(initial=1)).bit_length()) if (self.counts >> bit & 1).any()]
-
-    @property
     def n_counters(self) -> int:
         """How many counters :meth:`counter` holds at once; each takes memory of its own."""
-        return min(max(1, len(self._bits)), _AT_ONCE)
+        return n_counters(self.counts)
+
+    @property
+    def n_ranges(self) -> int:
+        return super().n_ranges * self.n_counters
 
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show: of all items, or of those asked for.
@@ -173,18 +174,7 @@ class Tally(Collected):
         Reports whose number has the bit b make a counter that counts 2^b times: memory and time go by the different
         reports, not by all.
         """
-        payload, batch = self.channel.payload, self.batch
-        bits = self._bits
-        if bits in ([], [0]):
-            return payload.counter(batch, items)
-
-        def part(bit: int) -> Counter:
-            return payload.counter(batch.take(np.flatnonzero(self.counts >> bit & 1)), items)
-
-        times = [1 << bit for bit in bits]
-        if len(bits) > _AT_ONCE:  # numbers that somebody made up may have all bits
-            return OneByOne([partial(part, bit) for bit in bits], times)
-        return Shards([part(bit) for bit in bits], times)
+        return counter_of(self.channel.payload, self.batch, self.counts, items)
 
     def write(self, path: str | Path) -> None:
         """Write Parquet, reports with a column ``count``; an existing file is replaced only when it is complete."""
@@ -229,6 +219,33 @@ class Tally(Collected):
 
     def __repr__(self) -> str:
         return f"Tally({self.n_records} records, {self.n_distinct} different, {self.plan}, {self.randomness})"
+
+
+def counter_of(
+    payload: Payload, batch: Batch, counts: Multiplicities, items: npt.NDArray[np.int32] | None = None
+) -> Counter:
+    """Counts what reports show that came ``counts`` times each."""
+    bits = _bits(counts)
+    if bits in ([], [0]):
+        return payload.counter(batch, items)
+
+    def part(bit: int) -> Counter:
+        return payload.counter(batch.take(np.flatnonzero(counts >> bit & 1)), items)
+
+    times = [1 << bit for bit in bits]
+    if len(bits) > _AT_ONCE:  # numbers that somebody made up may have all bits
+        return OneByOne([partial(part, bit) for bit in bits], times)
+    return Shards([part(bit) for bit in bits], times)
+
+
+def n_counters(counts: Multiplicities) -> int:
+    """How many counters :func:`counter_of` holds at once."""
+    return min(max(1, len(_bits(counts))), _AT_ONCE)
+
+
+def _bits(counts: Multiplicities) -> list[int]:
+    """The bits that some number of reports has."""
+    return [bit for bit in range(int(counts.max(initial=1)).bit_length()) if (counts >> bit & 1).any()]
 
 
 def read_collected(path: str | Path, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports | Tally:

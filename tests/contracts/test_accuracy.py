@@ -49,6 +49,7 @@ def variance_of(case: Case, record: int, itemset: tuple[int, ...]) -> float:
     return float(moments[1] - moments[0] ** 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("case", BY_WEIGHTS, ids=str)
 def test_foreseen_errors_are_those_of_the_law(case: Case, k: int) -> None:

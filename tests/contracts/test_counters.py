@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bosket.counting import Bitmaps, Counter, ItemsetRows, ReferenceCounter, Shards
+from bosket.counting.growing import Growing
 from bosket.counting.table import ItemsetIndex, SupportTable, count_subsets
 from bosket.data import Baskets
 
@@ -47,11 +48,27 @@ def reference(records: Records, n_items: int, strata: list[int] | None) -> Count
     return ReferenceCounter(records, strata)
 
 
+def growing(records: Records, n_items: int, strata: list[int] | None) -> Counter:
+    """A part that stays, one that came after some pairs and singles were counted, and one that went again."""
+    half = len(records) // 2
+    cuts = [(0, half), (half, len(records)), (0, min(half, 7))]
+    parts = [
+        (lambda start=start, stop=stop: bitmaps(records[start:stop], n_items, strata and strata[start:stop]))
+        for start, stop in cuts
+    ]
+    first, second, third = parts
+    counter = Growing([first, third])
+    counter.supports(np.arange(n_items, dtype=np.int32)[:, None])
+    counter.supports(np.array([[0, n_items - 1]], np.int32) if n_items > 1 else np.array([[0]], np.int32))
+    return counter.moved([first, second], came=[second], went=[third])
+
+
 ENGINES: dict[str, Make] = {
     "reference": reference,
     "bitmaps": bitmaps,
     "shards": shards,
     "bitmaps_of_some_items": bitmaps_of_some_items,
+    "growing": growing,
 }
 
 

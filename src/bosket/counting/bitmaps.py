@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bosket.counting import kernels
 from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.counting.grouping import grouped, worth_grouping
 from bosket.errors import DataError
 from bosket.threads import n_threads, parallel_map, slices
 
@@ -107,6 +108,9 @@ class Bitmaps:
             members = np.unique(rows)
             if n >= len(members) * (len(members) - 1) // 4:  # at least half of all pairs: count them all, in tiles
                 return self._pairs(rows, members, on_progress)
+        order: npt.NDArray[np.int64] | None = None
+        if worth_grouping(n, len(kernels.group_starts(rows)) - 1):
+            order, rows = grouped(rows)
         counts = np.empty((len(self.strata), n), np.int64)
         for start, stop in slices(n, _CHUNK):
             part = rows[start:stop]
@@ -117,7 +121,8 @@ class Bitmaps:
 
             columns = stop - start + (k - 2) * (len(groups) - 1)  # met with each other, a word at a time
             tell = _between(on_progress, start, stop)
-            counts[:, start:stop] = self._count(part, count, stop - start, columns=columns, tell=tell)
+            places = slice(start, stop) if order is None else order[start:stop]
+            counts[:, places] = self._count(part, count, stop - start, columns=columns, tell=tell)
         return counts
 
     def _count(

@@ -30,11 +30,16 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 def fingerprint(bits: Words, strata: Strata | None) -> tuple[int, int]:
     """The number of reports, and a sum over them that does not depend on their order: alike where batches are."""
+    return len(bits), int(marks(bits, strata).sum(dtype=np.uint64))
+
+
+def marks(bits: Words, strata: Strata | None) -> Words:
+    """A number for each report, alike where reports are; others can be made that have the same."""
     state = np.full(len(bits), _STEP)
     columns = list(bits.T) if strata is None else [*bits.T, strata.astype(np.uint64)]
     for column in columns:
         state = _mixed(state ^ column) + _STEP  # wraps round, as it should
-    return len(bits), int(_mixed(state).sum(dtype=np.uint64))
+    return _mixed(state)
 
 
 def _mixed(state: Words) -> Words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Shards:
         self.n_records = sum(number * part.n_records for number, part in zip(self.times, self.parts, strict=True))
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
-        return _added(self.strata, self.parts, self.times, itemsets, on_progress)
+        return added(self.strata, self.parts, self.times, itemsets, on_progress)
 
 
 class OneByOne:
@@ -38,10 +39,10 @@ class OneByOne:
         self.n_records = sum(number * records for number, (_, records) in zip(self.times, known, strict=True))
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
-        return _added(self.strata, (make() for make in self.makers), self.times, itemsets, on_progress)
+        return added(self.strata, (make() for make in self.makers), self.times, itemsets, on_progress)
 
 
-def _added(
+def added(
     strata: Sequence[int],
     parts: Iterable[Counter],
     times: Sequence[int],
@@ -52,7 +53,13 @@ def _added(
     total = np.zeros((len(strata), len(itemsets)), np.int64)
     place = {stratum: row for row, stratum in enumerate(strata)}
     for number, (part, often) in enumerate(zip(parts, times, strict=True), 1):
-        total[[place[stratum] for stratum in part.strata]] += often * part.supports(itemsets)
-        if on_progress is not None:
-            on_progress(len(itemsets) * number // len(times))
+        tell = None if on_progress is None else partial(_tell, on_progress, number, len(itemsets), len(times))
+        total[[place[stratum] for stratum in part.strata]] += often * part.supports(itemsets, on_progress=tell)
+        if tell is not None:
+            tell(len(itemsets))
     return total
+
+
+def _tell(tell: Callable[[int], None], number: int, n_itemsets: int, n_parts: int, done: int) -> None:
+    """How many itemsets are as good as done when some are in the part of this number."""
+    tell(((number - 1) * n_itemsets + done) // n_parts)

@@ -1,0 +1,104 @@
+"""Bitmaps in files, counted segment by segment: they take the memory of the columns of one segment that are asked for.
+
+A segment file is the columns of :class:`~bosket.counting.bitmaps.Bitmaps` one behind the other and nothing else, so
+that a column is one run of bytes.  What it holds is noted beside it; a file of another length is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import Counts, ItemsetRows, Words
+from bosket.counting.bitmaps import Bitmaps
+from bosket.counting.shards import added
+from bosket.errors import DataError
+
+
+@dataclass(frozen=True)
+class BitmapFile:
+    """A segment: where it is, and what it holds."""
+
+    path: Path
+    n_items: int
+    strata: tuple[int, ...]
+    stratum_records: tuple[int, ...]
+
+    @property
+    def n_records(self) -> int:
+        return sum(self.stratum_records)
+
+    @property
+    def n_words(self) -> int:
+        """Words of a column."""
+        return sum(-(-size // 64) for size in self.stratum_records)
+
+    @property
+    def n_bytes(self) -> int:
+        return 8 * self.n_items * self.n_words
+
+    def check(self) -> None:
+        """Refuse a file that is not there, or of another length."""
+        if not self.path.is_file() or self.path.stat().st_size != self.n_bytes:
+            raise _spoilt(self.path)
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        items = np.unique(itemsets).astype(np.int32)
+        bitmaps = Bitmaps(self._columns(items), strata=self.strata, stratum_records=self.stratum_records, items=items)
+        return bitmaps.supports(itemsets, on_progress=on_progress)
+
+    def _columns(self, items: npt.NDArray[np.int32]) -> Words:
+        """The columns of some items, those that stand together read at once."""
+        columns = np.empty((len(items), self.n_words), np.uint64)
+        starts = np.flatnonzero(np.diff(items, prepend=-2) != 1).tolist()
+        with self.path.open("rb", buffering=0) as file:
+            for start, stop in zip(starts, [*starts[1:], len(items)], strict=True):
+                file.seek(8 * self.n_words * int(items[start]))
+                room = memoryview(columns[start:stop].reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
+                while len(room):
+                    n = file.readinto(room)
+                    if not n:
+                        raise _spoilt(self.path)
+                    room = room[n:]
+        return columns
+
+
+class DiskBitmaps:
+    """A :class:`~bosket.counting.base.Counter` over segments in files, one in memory at a time."""
+
+    def __init__(self, files: Sequence[BitmapFile]) -> None:
+        self.files = tuple(files)
+        self.strata = tuple(sorted({stratum for file in files for stratum in file.strata})) or (0,)
+        self.n_records = sum(file.n_records for file in files)
+        for file in files:
+            file.check()
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        if itemsets.shape[1] == 0:
+            records = dict.fromkeys(self.strata, 0)
+            for file in self.files:
+                for stratum, number in zip(file.strata, file.stratum_records, strict=True):
+                    records[stratum] += number
+            every = np.array([records[stratum] for stratum in self.strata], np.int64)
+            return np.repeat(every[:, None], len(itemsets), axis=1)
+        if not len(itemsets):
+            return np.zeros((len(self.strata), 0), np.int64)
+        return added(self.strata, self.files, [1] * len(self.files), itemsets, on_progress)
+
+
+def write_columns(bitmaps: Bitmaps, path: Path) -> None:
+    """Write the columns of bitmaps."""
+    with path.open("wb", buffering=0) as file:
+        room = memoryview(bitmaps.columns.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
+        while len(room):
+            room = room[file.write(room[: 1 << 28]) :]
+
+
+def _spoilt(path: Path) -> DataError:
+    return DataError(
+        f"The segment {path} is not as it was written.", path=path, hint="Remove the scratch folder, and open again."
+    )
