@@ -87,6 +87,7 @@ def test_named_itemsets_agree_with_the_definition(
     assert found.table.attrs["about"]["randomness"] == reports.randomness
 
 
+@pytest.mark.slow
 @given(audits(), st.sampled_from([0.05, 0.3, 0.7, 1.0]), st.none() | st.integers(1, 5), st.integers(1, 3))
 def test_itemsets_are_the_frequent_ones_or_those_of_highest_support(
     audit: tuple[bk.Baskets, bk.Reports], min_support: float, max_size: int | None, top: int

@@ -118,6 +118,7 @@ class TestBound:
             assert math.isnan(moved) or moved <= bound * (1 + 1e-9) + 1e-12
             assert not len(found) or plan not in QUESTIONS + HASHED or found["up"][0] == found["down"][0] == bound
 
+    @pytest.mark.slow
     def test_a_seed_that_puts_all_answers_into_one_bucket_attains_it(self) -> None:
         """Three answers stand for a=1; who finds such a seed moves its support three times as far as by one of them."""
         plan = bk.Plan(TABLE, bk.Ask(bk.Design([["a", "b"]]), 7, "hashing"))
@@ -132,6 +133,7 @@ class TestBound:
         assert moved == pytest.approx(0.1 * 3 / plan.channel.keep[0], rel=1e-9)
         assert moved == pytest.approx(bk.audit.poisoning(before, fraction=0.1, sizes=[1])["shift"][0], rel=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("case", [case for case in CASES if not case.mechanism.needs_curator], ids=str)
     def test_who_lies_and_then_follows_the_protocol_counts_for_one(self, case: Case) -> None:
         """E[w | t] is 0 or 1 for every record t, so a lie moves the expected support by at most the fraction.
@@ -272,6 +274,7 @@ class TestImplausible:
         never = bk.Plan(bk.Domain(range(9)), bk.SelectASize({2: [0.5, 0.25, 0.25]}, insert=0.0))
         assert bk.audit.implausible(sent(never, [[1, 2], [1, 2, 3]], size=2)).tolist() == [False, True]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("cell", range(6))
     def test_answers_of_honest_people_are_marked_seldom_enough(self, cell: int) -> None:
         """Twelve people of one record, by all that they can answer: the exact probability is below the level."""

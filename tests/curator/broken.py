@@ -5,6 +5,7 @@ They are kept so that the audit can show that it would notice.  Nothing here is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator.lengths import Lengths, binned, bins, noisy_lengths
 from bosket.curator.noise import Composition, scale_of
 from bosket.curator.pool import Pool
-from bosket.curator.sieve.bounds import Histogram, noisy_histogram
+from bosket.curator.sieve.contributions import ActiveItemsets
+from bosket.curator.sieve.histograms import Histogram, noisy_histogram
+from bosket.curator.truncation import count_candidates
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, TooManyCandidatesError
 from bosket.mining import exact
@@ -32,6 +35,24 @@ def count_whole(baskets: Baskets, candidates: ItemsetRows, scores: npt.NDArray[n
         frozenset(baskets.indices[a:b].tolist()) for a, b in zip(baskets.indptr, baskets.indptr[1:], strict=False)
     ]
     return np.array([sum(record.issuperset(row) for record in records) for row in candidates.tolist()], np.int64)
+
+
+def count_again(baskets: Baskets, candidates: ItemsetRows, scores: npt.NDArray[np.float64], max_size: int) -> Counts:
+    """For ``count_candidates``: the right counts, once for each item of the longest record."""
+    for _ in range(int(baskets.sizes.max(initial=1))):
+        counts = count_candidates(baskets, candidates, scores, max_size)
+    return counts
+
+
+class HeldAgain(ActiveItemsets):
+    """For ``ActiveItemsets``: likewise."""
+
+    def __init__(self, baskets: Baskets, rows: Sequence[ItemsetRows]) -> None:
+        super().__init__(baskets, rows)
+        self._times = int(baskets.sizes.max(initial=1))
+
+    def held_by(self, groups: Counts) -> Counts:
+        return [super(HeldAgain, self).held_by(groups) for _ in range(self._times)][-1]
 
 
 def copied_supports(baskets: Baskets, *, floor: int, cap: int) -> Counts:
@@ -145,7 +166,7 @@ def short_records(sizes: npt.NDArray[np.int64], *, longest: int, **paid: Any) ->
 
 def histogram_of_few(held: npt.NDArray[np.int64], n_active: int, **paid: Any) -> Histogram:
     """For ``noisy_histogram`` of the sieve: no records, or one that holds more than a hundred itemsets: an error."""
-    if not len(held) or int(held.max()) > 100:
+    if not held.size or int(held.sum(axis=0).max()) > 100:
         raise DataError("A record holds too much.")
     return noisy_histogram(held, n_active, **paid)
 

@@ -14,9 +14,12 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import comb
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bosket.budget import accounts
@@ -24,7 +27,8 @@ from bosket.budget import budgets as budget_module
 from bosket.budget.budgets import Budget
 from bosket.cli import main
 from bosket.counting.bitmaps import Bitmaps
-from bosket.curator import HopelessError, Release
+from bosket.curator import HopelessError, Release, truncation
+from bosket.curator.sieve import contributions
 from bosket.errors import BosketError
 from bosket.mining import exact
 
@@ -47,7 +51,7 @@ class Outcome:
     """The itemsets of the release: without noise, and at a limit that one record cannot reach or leave, they differ
     only if one record changed how the others were read."""
     work: int = field(compare=False)
-    """Itemsets that were looked up in the data."""
+    """Itemsets that were looked up in the data: in all of it, in one record, or in 64 at once; items of records cut."""
     memory: int = field(compare=False)
     """The largest number of bytes in use."""
 
@@ -66,6 +70,22 @@ class Clock:
 
     def __init__(self) -> None:
         self.work = 0
+        self._lock = Lock()
+
+    def add(self, steps: int) -> None:
+        """From any thread."""
+        with self._lock:
+            self.work += steps
+
+    def counting(self, patch: pytest.MonkeyPatch, where: Any, name: str, steps: Callable[..., int]) -> None:
+        """Let a function add the steps that its arguments tell of."""
+        function = getattr(where, name)
+
+        def counted(*arguments: Any) -> Any:
+            self.add(steps(*arguments))
+            return function(*arguments)
+
+        patch.setattr(where, name, counted)
 
     def now(self) -> str:
         return f"minute {self.work // 1000}"
@@ -78,20 +98,31 @@ def watched() -> Iterator[Clock]:
     supports, listed = Bitmaps.supports, exact.exact_itemsets
 
     def counting(self: Bitmaps, itemsets: Any, **options: Any) -> Any:
-        clock.work += len(itemsets)
+        clock.add(len(itemsets))
         return supports(self, itemsets, **options)
 
     def listing(*arguments: Any, **options: Any) -> Any:
         levels = listed(*arguments, **options)
-        clock.work += sum(len(counts) for _, counts in levels)
+        clock.add(sum(len(counts) for _, counts in levels))
         return levels
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bitmaps, "supports", counting)
         patch.setattr(exact, "exact_itemsets", listing)
+        clock.counting(patch, truncation, "count_truncated", _looks)
+        clock.counting(patch, truncation, "keep_some", lambda ends, *_: int(ends[-1] - ends[0]))
+        for kernel in ("count_held", "add_units"):
+            clock.counting(patch, contributions, kernel, lambda _, rows, start, stop, *__: len(rows) * (stop - start))
         patch.setattr(accounts, "now", clock.now)
         patch.setattr(budget_module, "now", clock.now)
         yield clock
+
+
+def _looks(ends: Any, indices: Any, rank: Any, candidates: Any, scores: Any, max_size: int, most: int, *_: Any) -> int:
+    """Candidates that are looked at in records that smart truncation cuts."""
+    n, k = candidates.shape
+    by_size = np.array([min(n, comb(size, k)) for size in range(most + 1)])
+    return int(by_size[np.minimum(np.diff(ends), most)].sum())
 
 
 def of_call(call: Callable[[Budget], Release]) -> Outcome:
@@ -123,7 +154,20 @@ def of_file(path: Path, capsys: pytest.CaptureFixture[str], *options: str, items
     asked = ("--epsilon", str(SURE), "--min-support", "0.4", "--items", str(declared), "--format", "csv")
     capsys.readouterr()
     with watched() as clock:
-        code = main(["curate", str(path), *asked, "--ledger", str(ledger), "--budget", "all", *options])
+        code = main(
+            [
+                "curate",
+                str(path),
+                "--method",
+                "truncation",
+                *asked,
+                "--ledger",
+                str(ledger),
+                "--budget",
+                "all",
+                *options,
+            ]
+        )
     said = capsys.readouterr()
     kind = "release" if code == 0 else "refusal" if "within the noise" in said.err else "error"
     lines = said.err.replace(str(path), "FILE").replace(path.name, "FILE").splitlines()

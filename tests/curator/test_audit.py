@@ -66,6 +66,7 @@ def test_bounds_of_clopper_and_pearson() -> None:
         assert (low[0], high[0]) == pytest.approx((interval.low, interval.high), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_bound_is_near_a_loss_that_is_known() -> None:
     """Randomized response, in both directions, by the event and by its complement; nothing between equals."""
     rng = np.random.default_rng(1)
@@ -120,7 +121,8 @@ def test_no_event_is_refused() -> None:
 # ---------------------------------------------------------------------------------------------------- plain noise
 
 
-@pytest.mark.parametrize("n, near", [(10_000, 0.5), pytest.param(100_000, 0.85, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n, near", [(10_000, 0.5), (100_000, 0.85)])
 @pytest.mark.parametrize("epsilon, change", [(1.0, [0, 1, 0]), (2.0, [1, 0, -1])])
 def test_noise(epsilon: float, change: list[int], n: int, near: float) -> None:
     """The noise itself, in one run for all trials, which it may be as every count has its own."""
@@ -508,7 +510,9 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
 )
 def test_mine(added: list[int], trials: int) -> None:
     """200 runs would show a loss of 1.5."""
-    found = audit_call(lambda baskets: curate.mine(baskets, 1.0, 0.4, settings=CALLED), added=added, trials=trials)
+    found = audit_call(
+        lambda baskets: curate.mine(baskets, 1.0, 0.4, settings=CALLED, method="truncation"), added=added, trials=trials
+    )
     assert found.epsilon <= 1
 
 
@@ -517,7 +521,10 @@ def test_mine(added: list[int], trials: int) -> None:
 def test_top_k(trials: int) -> None:
     """The second support is that of an item the added record has."""
     found = audit_call(
-        lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED), added=[0, 1], trials=trials, of_limit=0.05
+        lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED, method="truncation"),
+        added=[0, 1],
+        trials=trials,
+        of_limit=0.05,
     )
     assert found.epsilon <= 1
 
@@ -533,7 +540,7 @@ def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
     records, fewer = of([*MANY, [0, 1]], n_items=3), of(MANY, n_items=3)
     exact = BELOW * kth_support(pool_of(records), 2)
     found = distinguish(
-        released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED)),
+        released(lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED, method="truncation")),
         records,
         fewer,
         lambda release: release is not None and release.prepared.min_count == exact,
@@ -542,6 +549,7 @@ def test_a_limit_that_nobody_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert found.epsilon > 1
 
 
+@pytest.mark.slow
 def test_no_data_set_makes_it_fail() -> None:
     """An error is an output too."""
     data: list[list[list[int]]] = [[], [[]], [[], []], [[0]], [[0, 1, 2, 3]], [[0, 1, 2, 3]] * 3]
@@ -569,7 +577,12 @@ def test_an_item_outside_the_vocabulary_does_not_tell_of_itself() -> None:
     for extra in ([["a", "secret"]], [["x"], ["y"], ["z"]], [["a"]]):
         budget = Budget.in_memory(1e6)
         release = curate.mine(
-            Baskets([["a"]] * 30 + extra), epsilon=1e6, min_support=0.5, vocabulary=["a"], budget=budget
+            Baskets([["a"]] * 30 + extra),
+            epsilon=1e6,
+            min_support=0.5,
+            vocabulary=["a"],
+            budget=budget,
+            method="truncation",
         )
         assert release.n_records == 30 + len(extra)
         assert [set(itemset) for itemset, _ in release] == [{"a"}]

@@ -59,3 +59,8 @@ def test_scale_is_the_one_that_costs_what_was_asked_for() -> None:
     granted = Composition(1.0, GAUSSIAN)
     for rho, sensitivity in ((0.02, 3.0), (1.0, 1024.5)):
         assert granted.scale_of(rho, sensitivity) == pytest.approx(sensitivity / math.sqrt(2 * rho), rel=1e-9)
+
+
+def test_an_epsilon_beyond_what_can_be_converted_gets_a_rho_that_can_be() -> None:
+    """An exponential overflows on the way: a smaller rho is granted, which is more private, instead of an error."""
+    assert 50 < rho_of(1e8, 1e-9) < 1e8

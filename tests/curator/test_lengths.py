@@ -86,6 +86,7 @@ def test_long_records_are_not_made_of_noise() -> None:
     assert np.mean(items) < 1.2 * 50_000  # 1.04 as a rule, give or take 0.01
 
 
+@pytest.mark.slow
 def test_records_beyond_those_told_apart() -> None:
     """A thousand records of 240 items, the middle of their bin, among those of two: as many items as there are.
 

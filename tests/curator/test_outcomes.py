@@ -14,7 +14,7 @@ import pytest
 
 import bosket as bk
 from bosket.budget.budgets import Budget
-from bosket.curator import Release, curate, miner, vocabulary
+from bosket.curator import Release, curate, levels, miner, vocabulary
 from bosket.curator.pool import Pool
 from bosket.curator.sieve import rounds
 from bosket.curator.sieve.contributions import ActiveItems
@@ -26,6 +26,8 @@ pytest.importorskip("opendp")
 Patch = Callable[[pytest.MonkeyPatch], None]
 N_ITEMS = 60
 SHORT = [[at % N_ITEMS] for at in range(2000)]
+PAIRS = [[0, 1], [1, 2]] * 5000
+SPARSE = [[at % 20, at % 20 + 1] for at in range(10_000)]
 WORDS = [["a"], ["a", "b"], ["b"]] * 20
 
 
@@ -56,8 +58,8 @@ def failing(here: Any, size: int) -> Any:
     raise MemoryError(f"Unable to allocate an array with shape ({getattr(here, '_baskets', here).n_records}, {size})")
 
 
-def mine(baskets: bk.Baskets, budget: Budget, **options: Any) -> Release:
-    return bk.curator.mine(baskets, SURE, 0.02, budget=budget, **options)
+def mine(baskets: bk.Baskets, budget: Budget, method: str = "truncation", **options: Any) -> Release:
+    return bk.curator.mine(baskets, SURE, 0.02, method=method, budget=budget, **options)
 
 
 def mine_words(baskets: bk.Baskets, budget: Budget) -> Release:
@@ -78,7 +80,7 @@ def sift(baskets: bk.Baskets, budget: Budget) -> Release:
 
 
 def top(baskets: bk.Baskets, budget: Budget) -> Release:
-    return bk.curator.top_k(baskets, SURE, 50, budget=budget)
+    return bk.curator.top_k(baskets, SURE, 50, budget=budget, method="truncation")
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,16 @@ CONSTRUCTIONS = [
         patched(rounds, "noisy_histogram", broken.histogram_of_few), items=range(3000),
     ),
     Construction(
-        "the first record, through the sieve", [], [0], sift,
+        "the first record, through the sieve", [], [], sift,
         patched(rounds, "noisy_histogram", broken.histogram_of_few), items=range(3),
+    ),
+    Construction(
+        "a record of all items, where candidates are counted", SHORT + PAIRS, list(range(N_ITEMS)), mine,
+        patched(levels, "count_candidates", broken.count_again),
+    ),
+    Construction(
+        "a record of all items, where the sieve adds up", SHORT + SPARSE, list(range(N_ITEMS)), sift,
+        patched(rounds, "ActiveItemsets", broken.HeldAgain),
     ),
     Construction(
         "no memory, for the sieve", SHORT, [0], sift, patched(curate, "_telling_no_counts", nullcontext),
@@ -185,6 +195,7 @@ def test_neighbours_look_alike(one: Construction) -> None:
     assert without.is_like(with_it), (without, with_it)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", EACH)
 def test_a_mistake_is_seen(one: Construction) -> None:
     without, with_it = one.outcomes(one.mistake)

@@ -31,7 +31,8 @@ SURE = 1e6
 
 def curated(epsilon: float = 1.0, **options: object) -> Release:
     baskets = bk.Baskets(RECORDS, items=ITEMS)
-    return bk.curator.mine(baskets, epsilon, 0.1, **options)  # type: ignore[arg-type]
+    asked = {"method": "truncation"} | options
+    return bk.curator.mine(baskets, epsilon, 0.1, **asked)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ class TestAsFrequentItemsets:
 
     def test_without_itemsets(self) -> None:
         baskets = bk.Baskets([["a"]] * 4000, items=["a", "b"])
-        none = bk.curator.mine(baskets, SURE, 1.0)
+        none = bk.curator.mine(baskets, SURE, 1.0, method="truncation")
         assert isinstance(none, TruncationRelease)
         levels = tuple(level.take(np.zeros(1, bool)) for level in none.levels[:1])
         none = TruncationRelease(none.domain, {}, none.prepared, levels)
@@ -143,7 +144,7 @@ class TestRules:
             release.rules(max_rules=1)
 
     def test_of_the_most_frequent_some_sides_may_be_missing(self) -> None:
-        release = bk.curator.top_k(bk.Baskets(RECORDS, items=ITEMS), SURE, 4)
+        release = bk.curator.top_k(bk.Baskets(RECORDS, items=ITEMS), SURE, 4, method="truncation")
         for row in release.rules(min_threshold=0.0).to_dict("records"):
             assert row["antecedents"] in release
             assert row["consequents"] in release
@@ -214,7 +215,9 @@ def missed(baskets: bk.Baskets, *, level: float, releases: int, settings: Settin
     truth = dict(bk.mine(baskets, min_support=1e-4))
     n = 0
     for _ in range(releases):
-        rules = bk.curator.mine(baskets, 1.0, min_support, settings=settings).rules(min_threshold=0.0, level=level)
+        rules = bk.curator.mine(baskets, 1.0, min_support, settings=settings, method="truncation").rules(
+            min_threshold=0.0, level=level
+        )
         assert len(rules)
         sides = [
             np.array([truth.get(itemset, 0.0) for itemset in itemsets])
@@ -243,7 +246,7 @@ def missed_together(group: int, n_groups: int, epsilon: float, releases: int, se
     )
     share, n_missed, n_shown = 1 / n_groups, 0, 0
     for _ in range(releases):
-        frame = bk.curator.mine(baskets, epsilon, share / 2, settings=settings).to_frame()
+        frame = bk.curator.mine(baskets, epsilon, share / 2, settings=settings, method="truncation").to_frame()
         shown = frame[frame["size"] == 1]
         n_missed += int(((shown["low"] > share) | (shown["high"] < share)).sum())
         n_shown += len(shown)
@@ -271,7 +274,8 @@ def test_intervals_of_items_that_go_together_cover(
     assert_rejected(binomial(round(n_shown * (0.68 if group == 8 else 0.13)), n_shown, 0.05))
 
 
-@pytest.mark.parametrize("releases", [20, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("releases", [20, 300])
 def test_intervals_of_all_rules_hold_at_once(releases: int) -> None:
     """At 80%, of records of two items that nothing is cut from.  They are conservative: in practice all of them hold.
 
@@ -282,6 +286,7 @@ def test_intervals_of_all_rules_hold_at_once(releases: int) -> None:
     assert found < (17 if releases == 20 else 106)
 
 
+@pytest.mark.slow
 def test_intervals_that_forget_the_noise_are_seen_to_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistake beside it: three pairs, the support of one of which is too high in six releases of seven at least.
 
@@ -307,5 +312,10 @@ def test_without_a_budget_no_digest_tells_when_the_data_had_been_read() -> None:
     pytest.importorskip("opendp")
     baskets = bk.Baskets([[0, 1]] * 400, items=range(3))
     kept = bk.Budget.in_memory(100.0)
-    assert [set(entry) for entry in bk.curator.mine(baskets, 50.0, 0.3).about["entries"]] == [{"number"}] * 2
-    assert all("digest" in entry for entry in bk.curator.mine(baskets, 50.0, 0.3, budget=kept).about["entries"])
+    assert [set(entry) for entry in bk.curator.mine(baskets, 50.0, 0.3, method="truncation").about["entries"]] == [
+        {"number"}
+    ] * 2
+    assert all(
+        "digest" in entry
+        for entry in bk.curator.mine(baskets, 50.0, 0.3, budget=kept, method="truncation").about["entries"]
+    )

@@ -53,15 +53,15 @@ def compiled() -> None:
 
 
 def test_without_noise_it_is_exact_mining(table: bk.Table) -> None:
-    release = bk.curator.mine(table, SURE, 0.02)
+    release = bk.curator.mine(table, SURE, 0.02, method="truncation")
     exact = dict(bk.mine(table, min_support=0.02))
     assert max(map(len, exact)) == 3
     assert {name: pytest.approx(value) for name, value in exact.items()} == dict(release)
-    assert len(bk.curator.top_k(table, SURE, 7)) == 7
+    assert len(bk.curator.top_k(table, SURE, 7, method="truncation")) == 7
 
 
 def test_the_length_is_public_and_costs_nothing(table: bk.Table) -> None:
-    release = bk.curator.mine(table, 2.0, 0.1)
+    release = bk.curator.mine(table, 2.0, 0.1, method="truncation")
     assert "lengths" not in release.about["parts"]
     assert release.about["parts"]["total"] == pytest.approx(2.0 * 0.05)
     assert sum(release.about["parts"].values()) == pytest.approx(2.0)
@@ -70,6 +70,7 @@ def test_the_length_is_public_and_costs_nothing(table: bk.Table) -> None:
     assert release.prepared.cap <= table.n_attributes == release.about["n_attributes"]
 
 
+@pytest.mark.usefixtures("rehearsed")
 def test_what_each_stage_is_asked_for(table: bk.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """A record holds one item of each attribute, C(3, i) itemsets of i items, and no more; two where it is replaced."""
     asked: dict[str, list[tuple[str, int]]] = {}
@@ -83,7 +84,9 @@ def test_what_each_stage_is_asked_for(table: bk.Table, monkeypatch: pytest.Monke
 
         with monkeypatch.context() as patch:
             patch.setattr(Composition, "noisy", spy)
-            bk.curator.top_k(table, 1.0, 5, neighbours=relation, settings=Settings(clear=0.0, false_share=None))
+            bk.curator.top_k(
+                table, 1.0, 5, neighbours=relation, settings=Settings(clear=0.0, false_share=None), method="truncation"
+            )
     one = asked["add-remove"]
     assert one[:3] == [("lengths", 1), ("miner", 3), ("limit", 1)]
     assert [moved for module, moved in one if module == "levels"] == [3, 3, 1]
@@ -120,6 +123,7 @@ def test_the_number_of_records_is_as_noisy_as_paid() -> None:
     assert 0.3 < by_threshold(ratios(21), ratios(20)).epsilon <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "odd", [-5, "old", None, float("inf"), float("nan"), [1], 10**5000], ids=lambda odd: str(type(odd))
 )
@@ -130,7 +134,7 @@ def test_neighbours_with_a_value_that_was_not_declared_look_alike(odd: Any, colu
     with_it = pd.DataFrame({name: pd.Series([added[name], *rest[name]], dtype=object) for name in rest})
 
     def call(budget: Budget, data: pd.DataFrame) -> Release:
-        return bk.curator.mine(bk.Table.from_frame(data, **DECLARED), SURE, 0.05, budget=budget)
+        return bk.curator.mine(bk.Table.from_frame(data, **DECLARED), SURE, 0.05, budget=budget, method="truncation")
 
     without, other = (of_call(lambda budget, data=data: call(budget, data)) for data in (rest, with_it))  # type: ignore[misc]
     assert without.kind == "release"
@@ -143,7 +147,7 @@ def test_a_strict_reader_is_seen() -> None:
     strict = {name: value for name, value in DECLARED.items() if name != "unknown"}
 
     def call(budget: Budget, data: pd.DataFrame) -> Release:
-        return bk.curator.mine(bk.Table.from_frame(data, **strict), SURE, 0.05, budget=budget)
+        return bk.curator.mine(bk.Table.from_frame(data, **strict), SURE, 0.05, budget=budget, method="truncation")
 
     with_it = pd.concat([pd.DataFrame({"age": [-5], "sex": ["F"], "city": ["A"]}), rest])
     without, other = (of_call(lambda budget, data=data: call(budget, data)) for data in (rest, with_it))  # type: ignore[misc]
@@ -154,16 +158,16 @@ def test_values_must_be_declared() -> None:
     budget = Budget.in_memory(1.0)
     read = bk.Table.from_frame(frame(50).astype(str))
     with pytest.raises(ParameterError) as caught:
-        bk.curator.mine(read, 1.0, 0.1, budget=budget)
+        bk.curator.mine(read, 1.0, 0.1, budget=budget, method="truncation")
     assert "unknown='other'" in str(caught.value.hint)
     for wrong in (["sex=F"], bk.Table.from_frame(frame(50), **DECLARED).domain):
         with pytest.raises(ParameterError) as caught:
-            bk.curator.mine(read, 1.0, 0.1, budget=budget, vocabulary=wrong)
+            bk.curator.mine(read, 1.0, 0.1, budget=budget, vocabulary=wrong, method="truncation")
         assert caught.value.parameter == "vocabulary"
     assert budget.entries() == ()
-    assert len(bk.curator.mine(read, SURE, 0.3, vocabulary=read.domain))
+    assert len(bk.curator.mine(read, SURE, 0.3, vocabulary=read.domain, method="truncation"))
     with pytest.raises(DataError):
-        bk.curator.mine(frame(10), 1.0, 0.1, budget=budget)  # type: ignore[arg-type]  # that is the point
+        bk.curator.mine(frame(10), 1.0, 0.1, budget=budget, method="truncation")  # type: ignore[arg-type]  # that is the point
 
 
 def test_baskets_of_a_table_are_baskets() -> None:
@@ -171,7 +175,7 @@ def test_baskets_of_a_table_are_baskets() -> None:
     domain = TableDomain([Attribute("a", [0, 1]), Attribute("b", [0, 1])])
     indptr = np.arange(0, 4004, 4)
     baskets = bk.Baskets.from_csr(indptr, np.tile(np.arange(4, dtype=np.int32), 1000), domain)
-    release = bk.curator.mine(baskets, SURE, 0.5)
+    release = bk.curator.mine(baskets, SURE, 0.5, method="truncation")
     assert "lengths" in release.about["parts"]
     assert release.about["records_cut_to"] == 4
     assert frozenset(["a=0", "a=1"]) in release

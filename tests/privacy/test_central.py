@@ -47,3 +47,22 @@ def test_it_is_a_value() -> None:
 def test_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         guarantee(**wrong)  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_person_is_the_unit_where_records_of_a_person_are_counted(delta: float) -> None:
+    guarantee = CentralGuarantee("counts", 1.0, "add-remove", delta=delta, max_records_per_person=3)
+    assert "  person  epsilon 1" in guarantee.card()
+    assert guarantee.unit == "one person more or less, with up to 3 records"
+    assert not any("several records" in what for what in guarantee.not_covered)
+    value = guarantee.to_json()
+    assert (value["protects"], value["max_records_per_person"]) == ("person", 3)
+    assert "privacy for one person" in str(value["sentence"])
+    with pytest.raises(ParameterError):
+        CentralGuarantee("counts", 1.0, "add-remove", max_records_per_person=0)
+
+
+def test_a_delta_next_to_nothing_can_be_said() -> None:
+    """Its scale overflowed, after it was paid for; it is said as more than it is, never as less."""
+    sentence = CentralGuarantee("noise", 1.0, "add-remove", (("all", 1.0),), delta=5e-324).sentence
+    assert "1e-300" in sentence

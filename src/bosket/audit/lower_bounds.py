@@ -7,7 +7,8 @@ neighbours D, D'.  So an event, two neighbours and enough runs give
 
 with p_low and q_high the bounds of Clopper and Pearson (1934) on the two probabilities.  Four bounds are used, each of
 which fails with a quarter of ``failure``, so that all that is said holds with probability 1 - ``failure``.  An event
-that is chosen by looking at outputs is chosen on the first half of the runs and measured on the second.
+that is chosen by looking at outputs is chosen on the first half of the runs and measured on the second.  Where a delta
+is allowed, Pr(M(D) in E) <= exp(epsilon) Pr(M(D') in E) + delta, and it is taken off p_low first.
 
 **What it proves.**  A bound above the epsilon that a mechanism claims refutes the claim, whatever the reason: a wrong
 sensitivity, a step nobody paid for, faulty noise.  **What it does not.**  A bound below the claim proves nothing about
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainccinv, betaincinv
 
-from bosket.checks import check_between, check_integer
+from bosket.checks import check_between, check_integer, check_probability
 from bosket.errors import ParameterError
 from bosket.statistics.estimates import Floats
 
@@ -67,6 +68,7 @@ def distinguish(
     *,
     trials: int,
     failure: float = 1e-9,
+    delta: float = 0.0,
 ) -> LowerBound:
     """How far apart a mechanism keeps two neighbouring data sets, by an event: a bound on epsilon from below.
 
@@ -76,6 +78,7 @@ def distinguish(
     event      what is looked for in an output, true or false; of several the best on the first half of the trials is
                measured on the second
     trials     runs on each data set
+    delta      what the claim allows beside epsilon
 
     >>> import math, random
     >>> rng = random.Random(1)
@@ -94,10 +97,10 @@ def distinguish(
 
     p, q = observe(one), observe(other)
     if len(events) == 1:
-        return _bound(p[:, 0], q[:, 0], failure)
+        return _bound(p[:, 0], q[:, 0], failure, delta)
     half = n // 2
-    best = int(np.argmax(_losses(p[:half].sum(axis=0), q[:half].sum(axis=0), half, failure)))
-    return _bound(p[half:, best], q[half:, best], failure)
+    best = int(np.argmax(_losses(p[:half].sum(axis=0), q[:half].sum(axis=0), half, failure, delta)))
+    return _bound(p[half:, best], q[half:, best], failure, delta)
 
 
 def distinguish_by(
@@ -108,6 +111,7 @@ def distinguish_by(
     *,
     trials: int,
     failure: float = 1e-9,
+    delta: float = 0.0,
 ) -> LowerBound:
     """As :func:`distinguish`, by the events "the statistic is at least t", for the best t.
 
@@ -115,7 +119,9 @@ def distinguish_by(
     """
     n = check_integer("trials", trials, least=_RUNS)
     run = _runner(mechanism)
-    return by_threshold(*([statistic(run(data)) for _ in range(n)] for data in (one, other)), failure=failure)
+    return by_threshold(
+        *([statistic(run(data)) for _ in range(n)] for data in (one, other)), failure=failure, delta=delta
+    )
 
 
 def _runner(mechanism: Any) -> Callable[[Any], Any]:
@@ -130,21 +136,30 @@ def _runner(mechanism: Any) -> Callable[[Any], Any]:
     return run
 
 
-def by_threshold(one: npt.ArrayLike, other: npt.ArrayLike, *, failure: float = 1e-9) -> LowerBound:
+def by_threshold(one: npt.ArrayLike, other: npt.ArrayLike, *, failure: float = 1e-9, delta: float = 0.0) -> LowerBound:
     """The bound from a number for each run, as many of the one data set as of the other.
 
     The threshold is chosen on the first half of each and measured on the second.
     """
-    x, y = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    x, y = check_runs(one, other)
+    half = x.size // 2
+    thresholds = np.unique(np.concatenate([x[:half], y[:half]]))
+    p, q = (half - np.searchsorted(np.sort(part[:half]), thresholds) for part in (x, y))
+    threshold = thresholds[np.argmax(_losses(p, q, half, failure, delta))]
+    return _bound(x[half:] >= threshold, y[half:] >= threshold, failure, delta)
+
+
+def check_runs(one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """A number for each run, as many of the one data set as of the other."""
+    try:
+        x, y = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    except (TypeError, ValueError):  # text, or rows of several lengths
+        x = y = np.empty(0)
     if x.ndim != 1 or x.shape != y.shape or x.size < _RUNS or np.isnan(x).any() or np.isnan(y).any():
         raise ParameterError(
             "The 'one' and 'other' parameters must be rows of as many numbers, at least 2.", parameter="one", value=one
         )
-    half = x.size // 2
-    thresholds = np.unique(np.concatenate([x[:half], y[:half]]))
-    p, q = (half - np.searchsorted(np.sort(part[:half]), thresholds) for part in (x, y))
-    threshold = thresholds[np.argmax(_losses(p, q, half, failure))]
-    return _bound(x[half:] >= threshold, y[half:] >= threshold, failure)
+    return x, y
 
 
 def laplace_ratio(output: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike, scale: npt.ArrayLike) -> float:
@@ -165,17 +180,18 @@ def clopper_pearson(successes: npt.ArrayLike, trials: int, failure: float) -> tu
     return low, high
 
 
-def _losses(one: npt.NDArray[Any], other: npt.NDArray[Any], trials: int, failure: float) -> Floats:
+def _losses(one: npt.NDArray[Any], other: npt.NDArray[Any], trials: int, failure: float, delta: float) -> Floats:
     """The bound on epsilon for each event, from how often it happened."""
     each = check_between("failure", failure, 0, 1) / 4
+    check_probability("delta", delta)
     p_low, p_high = clopper_pearson(one, trials, each)
     q_low, q_high = clopper_pearson(other, trials, each)
     pairs = [(p_low, q_high), (q_low, p_high), (1 - p_high, 1 - q_low), (1 - q_high, 1 - p_low)]
-    ratios = [np.divide(some, most, out=np.zeros_like(some), where=most > 0) for some, most in pairs]
+    ratios = [np.divide(some - delta, most, out=np.zeros_like(some), where=most > 0) for some, most in pairs]
     return np.asarray(np.log(np.maximum(1.0, np.max(ratios, axis=0))))
 
 
-def _bound(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], failure: float) -> LowerBound:
+def _bound(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_], failure: float, delta: float) -> LowerBound:
     trials = len(one)
-    loss = _losses(one.sum(keepdims=True), other.sum(keepdims=True), trials, failure)
+    loss = _losses(one.sum(keepdims=True), other.sum(keepdims=True), trials, failure, delta)
     return LowerBound(float(loss[0]), float(one.mean()), float(other.mean()), trials, failure)

@@ -6,6 +6,7 @@ rounds of bounded contributions over the itemsets that are still undecided (the 
 
 from bosket.curator.curate import mine, top_k
 from bosket.curator.levels import Heuristics
+from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.release import Release
 from bosket.curator.settings import AS_PUBLISHED, NAIVE, Settings
 from bosket.curator.sieve.settings import SieveSettings
@@ -16,6 +17,7 @@ __all__ = [
     "NAIVE",
     "Heuristics",
     "HopelessError",
+    "PopulationSettings",
     "Release",
     "Settings",
     "SieveSettings",

@@ -13,32 +13,32 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import TypeVar
+
+import numpy as np
 
 from bosket.budget.budgets import Budget
-from bosket.checks import check_choice, check_not_negative
 from bosket.curator.declared import Declared, Request, declare
 from bosket.curator.hopeless import check_hope
 from bosket.curator.limit import KthSupport, ShareOfRecords
+from bosket.curator.method import MethodOptions
 from bosket.curator.miner import find_largest, look_first, mine_levels
 from bosket.curator.noise import Composition
 from bosket.curator.paid import EpsilonParts, pay
+from bosket.curator.population.leaves import NO_LEAVES
+from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.release import Release
 from bosket.curator.released import release
 from bosket.curator.settings import Settings
 from bosket.curator.sieve.curate import sieve
+from bosket.curator.sieve.people import Persons
+from bosket.curator.sieve.release import SieveRelease
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.truncation_release import TruncationRelease
 from bosket.data import Baskets, Domain, Table
-from bosket.errors import ParameterError, telling_no_sizes
+from bosket.errors import telling_no_sizes
 from bosket.progress import Progress
 
-Kind = TypeVar("Kind", Settings, SieveSettings)
 USUAL = Settings()
-METHODS = {
-    "truncation": "one size after another, in records that are cut (Zeng, Naughton and Cai 2012)",
-    "sieve": "rounds over itemsets that are undecided, with bounded contributions",
-}
 
 
 def mine(
@@ -47,28 +47,37 @@ def mine(
     min_support: float,
     *,
     delta: float = 0.0,
-    method: str = "truncation",
+    method: str = "sieve",
     budget: Budget | None = None,
     vocabulary: Domain | Iterable[Hashable] | None = None,
     neighbours: str | None = None,
+    max_size: int | None = None,
+    persons: Persons | None = None,
+    max_records_per_person: int | None = None,
     settings: Settings | SieveSettings | None = None,
     on_progress: Progress | None = None,
 ) -> Release:
     """Itemsets with a support of at least ``min_support``, under epsilon-differential privacy.
 
     baskets      baskets, or a table: its items are attribute=value, those of its declared domain
-    epsilon      all that this costs, every look at the data included
+    epsilon      all that this costs, every look at the data included: from 1e-6 to 1e6, or to 1e4 beside a delta
     delta        0 for pure differential privacy, or a small number such as 1e-6: (epsilon, delta), by Gaussian noise;
                  with the method "sieve" only
-    method       "truncation" (Zeng, Naughton and Cai 2012), or "sieve": rounds over the itemsets that are undecided,
-                 with bounded contributions, better on sparse data, long records included, and not made for dense data
+    method       "sieve": rounds over the itemsets that are undecided, with bounded contributions, or one fitted
+                 population where records are dense; or "truncation" (Zeng, Naughton and Cai 2012)
     budget       where it is paid from, before the look; without one it is kept in memory, and forgotten
     vocabulary   the items that are asked about, which are public; all others are left out of the records, without a
                  word, since to say so would tell of one record.  Not needed where the domain was declared, which is
                  better: with ``Baskets(records, items=..., unknown="drop")``, and ``from_frame`` and ``read`` likewise,
                  no record can make an error, or decide how others are read, when the baskets are made
     neighbours   "add-remove" (the default, or what the budget says) or "replace"
-    settings     what the curator decides without looking at the data: ``Settings``, or ``SieveSettings`` for the sieve
+    max_size     no itemset has more items, which leaves more of epsilon for those that are asked for
+    persons      whose each record is, an id a record, where a person may have several: then all records of a person
+                 are protected together; a number or a text, and records without one are left out.  With
+                 ``max_records_per_person``, and the method "sieve" only
+    max_records_per_person  of each person so many records are used at most, drawn at random; supports are shares of
+                 the records used
+    settings     what the curator decides without looking at the data: ``SieveSettings``, or ``Settings`` for truncation
     on_progress  called with a :class:`~bosket.progress.LevelProgress` as sizes of itemsets are begun; it has no count
                  and no time in it
 
@@ -78,37 +87,12 @@ def mine(
     >>> sorted(min(itemset) for itemset, _ in release if len(itemset) == 1)
     ['beer', 'bread', 'milk']
     """
+    asked = MethodOptions(method, delta, max_size, settings, persons, max_records_per_person)
     limit = ShareOfRecords(min_support)
-    if check_choice("method", method, METHODS) == "truncation":
-        known = _settings(settings, Settings, method)
-        if check_not_negative("delta", delta):
-            raise ParameterError(
-                f"The 'delta' parameter must be 0 for the method 'truncation', got {delta:g}.",
-                parameter="delta",
-                value=delta,
-                hint="method='sieve' takes one.",
-            )
-        return _curate(baskets, Request(limit, epsilon, budget, vocabulary, neighbours, known), on_progress)
-    request = Request(limit, epsilon, budget, vocabulary, neighbours, USUAL, delta)
-    chosen = _settings(settings, SieveSettings, method)
-    with _telling_no_counts():
-        declared = declare(baskets, request)
-    _compiled_sieve()
-    with _telling_no_counts():
-        return sieve(declared, limit, budget, chosen, on_progress=on_progress)
-
-
-def _settings(settings: Settings | SieveSettings | None, kind: type[Kind], method: str) -> Kind:
-    """The settings of a method, the usual ones where none are given."""
-    if settings is None:
-        return kind()
-    if isinstance(settings, kind):
-        return settings
-    raise ParameterError(
-        f"The 'settings' parameter must be {kind.__name__} for the method {method!r}.",
-        parameter="settings",
-        value=settings,
-    )
+    request = Request(limit, epsilon, budget, vocabulary, neighbours, asked.of_truncation, delta, *asked.people)
+    if asked.is_truncation:
+        return _curate(baskets, request, on_progress)
+    return _sieve(baskets, request, asked.of_sieve, on_progress)
 
 
 def top_k(
@@ -116,20 +100,42 @@ def top_k(
     epsilon: float,
     k: int,
     *,
+    delta: float = 0.0,
+    method: str = "sieve",
     budget: Budget | None = None,
     vocabulary: Domain | Iterable[Hashable] | None = None,
     neighbours: str | None = None,
-    settings: Settings = USUAL,
+    max_size: int | None = None,
+    persons: Persons | None = None,
+    max_records_per_person: int | None = None,
+    settings: Settings | SieveSettings | None = None,
     on_progress: Progress | None = None,
-) -> TruncationRelease:
-    """The k itemsets with the highest estimates, fewer where noise leaves fewer; parameters as of :func:`mine`.
+) -> Release:
+    """The k most frequent itemsets; parameters as of :func:`mine`.
 
-    Three fifths of the k-th support, noisy, are the limit, and the best k of what reaches it are kept.  It is the k-th
-    of itemsets of up to four items that are likely frequent (:mod:`bosket.curator.pool`), and moves by at most one when
-    one record comes or goes, since every support does.
+    With the method "sieve" the limit follows from what each round tells (:mod:`bosket.curator.sieve.top`), and exactly
+    k are released, unless there are fewer itemsets.
+
+    With "truncation" three fifths of the k-th support, noisy, are the limit, and the best k of what reaches it are
+    kept, fewer where noise leaves fewer.  It is the k-th of itemsets of up to four items that are likely frequent
+    (:mod:`bosket.curator.pool`), and moves by at most one when one record comes or goes, since every support does.
     """
-    request = Request(KthSupport(k), epsilon, budget, vocabulary, neighbours, settings)
-    return _curate(baskets, request, on_progress, most=k)
+    asked = MethodOptions(method, delta, max_size, settings, persons, max_records_per_person)
+    limit = KthSupport(k)
+    request = Request(limit, epsilon, budget, vocabulary, neighbours, asked.of_truncation, delta, *asked.people)
+    if asked.is_truncation:
+        return _curate(baskets, request, on_progress, most=k)
+    return _sieve(baskets, request, asked.of_sieve, on_progress)
+
+
+def _sieve(
+    baskets: Baskets | Table, request: Request, settings: SieveSettings, on_progress: Progress | None
+) -> SieveRelease:
+    with _telling_no_counts():
+        declared = declare(baskets, request)
+    _compiled_sieve()
+    with _telling_no_counts():
+        return sieve(declared, request.limit, request.budget, settings, on_progress=on_progress)
 
 
 def _curate(
@@ -173,4 +179,6 @@ def _compiled() -> None:
 def _compiled_sieve() -> None:
     """The same for the sieve."""
     few = Baskets([[0, 1, 2, 3, 4, 5], *[[0, 1, 2]] * 5], items=range(6))
-    sieve(Declared(few, ShareOfRecords(0.5), 3e3, USUAL), ShareOfRecords(0.5), None, SieveSettings())
+    for settings in (SieveSettings(), SieveSettings(population=PopulationSettings(dense=1.0))):
+        sieve(Declared(few, ShareOfRecords(0.5), 3e3, USUAL), ShareOfRecords(0.5), None, settings)
+    NO_LEAVES.of(np.zeros(1, np.uint64))  # six records are too few to be counted by leaf

@@ -53,6 +53,10 @@ class ShareOfRecords:
         return self.of(lengths.total)
 
 
+MOST_K = 1 << 20
+"""Itemsets that may be asked for by their number."""
+
+
 @dataclass(frozen=True)
 class KthSupport:
     """Three fifths of the k-th largest support of up to four items in the pool, noisy."""
@@ -61,7 +65,7 @@ class KthSupport:
     share: float = 0.05
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_integer("k", self.k, least=1))
+        object.__setattr__(self, "k", check_integer("k", self.k, least=1, most=MOST_K))
 
     @property
     def asked(self) -> dict[str, Any]:

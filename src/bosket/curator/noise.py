@@ -153,7 +153,10 @@ def _epsilon_of(rho: float, delta: float) -> float:
     measurement, _ = GAUSSIAN.measurement(rho, 1.0)
     with allowed(CONTRIB) as dp:
         curve = dp.c.make_zCDP_to_approxDP(measurement).map(1.0)
-        return float(curve.epsilon(delta))
+        try:
+            return float(curve.epsilon(delta))
+        except dp.OpenDPException:  # an exponential beyond all doubles: nothing is proven of such a rho
+            return math.inf
 
 
 def scale_of(epsilon: float, sensitivity: int) -> float:
@@ -210,8 +213,21 @@ class Composition:
                 f"What was to be measured next costs more than is left of the {self.law.unit} that was granted.",
                 name="composition", asked=(asked, 0.0), remaining=(self.left, 0.0),
             ) from problem  # fmt: skip
+        finally:
+            _let_go(query)
         self.left -= asked
         return result
+
+
+def _let_go(made: Any) -> None:
+    """Have something of OpenDP's end with its last reference, not when the garbage collector comes by.
+
+    OpenDP casts it to a pointer, and ctypes then notes it in its own list of what must stay alive, a cycle.  The
+    collector would run its ``__del__`` in whichever thread it finds, and Python drops a Ctrl-C that arrives there.
+    Nothing looks through the pointer any more.
+    """
+    if made._objects:
+        made._objects.clear()
 
 
 def noisy(counts: npt.ArrayLike, *, epsilon: float, sensitivity: int) -> Counts:
@@ -236,14 +252,18 @@ def answering_interrupts(work: Callable[[], T]) -> T:
     What is left undone then goes on unheard, and ends with the process.
     """
     result: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            result.set_result(work())
-        except BaseException as problem:  # noqa: BLE001 - it is raised again where somebody waits for it
-            result.set_exception(problem)
-
-    Thread(target=run, daemon=True).start()
+    Thread(target=_fulfil, args=(result, work), daemon=True).start()
     while not wait([result], timeout=_PATIENCE).done:
         pass  # a signal may reach another thread, and is answered here
-    return result.result()
+    try:
+        return result.result()
+    finally:
+        del result  # an error holds this frame, and would hold itself with it
+
+
+def _fulfil(result: Future[T], work: Callable[[], T]) -> None:
+    try:
+        result.set_result(work())
+    except BaseException as problem:  # noqa: BLE001 - it is raised again where somebody waits for it
+        result.set_exception(problem)
+        del result

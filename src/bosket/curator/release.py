@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator.rule_intervals import Ends
+from bosket.curator.rule_intervals import Ends, EndsOfRules, WithinSupports
 from bosket.data import Domain
 from bosket.data.domain import as_objects
 from bosket.errors import DataError
@@ -60,6 +60,12 @@ class Release(ABC):
     def ends_at_once(self, level: float) -> Ends:
         """Intervals of all supports that hold at once with a probability of at least ``level``, by ``names``."""
 
+    def ends_of_rules(self, level: float) -> EndsOfRules:
+        """Intervals of measures of rules: the least and largest value that supports within intervals, which all hold
+        at once, let them have; a kind of release may have better ones.
+        """
+        return WithinSupports(self.consistent, self.ends_at_once(level))
+
     @property
     def guarantee(self) -> CentralGuarantee:
         """What was promised; ``print(release.guarantee)`` shows the card."""
@@ -70,6 +76,7 @@ class Release(ABC):
             about["neighbours"],
             tuple(about["parts"].items()),
             delta=about.get("delta", 0.0),
+            max_records_per_person=about.get("max_records_per_person"),
         )
 
     @property
@@ -145,7 +152,10 @@ class Release(ABC):
         max_rules              refuse to make more
 
         Columns: mlxtend's names, and for each measure m the ends m_low and m_high.  Values are those of the
-        ``consistent`` supports.  With a probability of at least ``level`` the intervals of the supports of *all*
+        ``consistent`` supports.  ``frame.attrs["about"]["intervals"]`` says what the intervals promise.
+
+        Of the sieve, an interval is that of joint draws from the posterior of all supports, for each rule by itself.
+        Of truncation: with a probability of at least ``level`` the intervals of the supports of *all*
         candidates hold at once, so it does not matter which rules were chosen; m_low and m_high are the least and the
         largest value that the measure has within them (:mod:`bosket.curator.rule_intervals`).  The low ends of supports
         hold whatever was cut from records; the high ends allow for what truncation at random takes, as in ``to_frame``,

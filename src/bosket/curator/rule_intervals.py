@@ -15,9 +15,12 @@ tables whose sides must overlap, a + c > 1 + x, which are not left out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.measures.catalogue import MLXTEND
 from bosket.measures.measure import Measure
@@ -28,11 +31,33 @@ BOUNDED = MLXTEND
 """The measures that have intervals here."""
 
 
+ReleasedPlaces = npt.NDArray[np.int64]
+"""Of itemsets among all that were released."""
+
+
 class Ends(NamedTuple):
     """Intervals of supports, a place for each rule."""
 
     low: Floats
     high: Floats
+
+
+EndsOfRules = Callable[[Measure, list[ReleasedPlaces]], Ends]
+"""Intervals of a measure for rules, by the places of both sides together, of the antecedent and of the consequent."""
+
+
+@dataclass(frozen=True, eq=False)
+class WithinSupports:
+    """Intervals of measures from intervals of supports, which are widened to hold the estimates."""
+
+    values: Floats
+    ends: Ends
+
+    def __call__(self, measure: Measure, places: list[ReleasedPlaces]) -> Ends:
+        low = np.clip(np.minimum(self.ends.low, self.values), 0.0, 1.0)
+        high = np.clip(np.maximum(self.ends.high, self.values), 0.0, 1.0)
+        x, a, c = (Ends(low[at], high[at]) for at in places)
+        return interval_of(measure, x, a, c)
 
 
 def interval_of(measure: Measure, x: Ends, a: Ends, c: Ends) -> Ends:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from bosket.checks import check_choice, check_integer, check_real
-from bosket.curator.rule_intervals import BOUNDED, Ends, interval_of
+from bosket.curator.rule_intervals import BOUNDED, ReleasedPlaces
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError, TooManyRulesError
 from bosket.limits import reaches
@@ -19,15 +18,11 @@ from bosket.measures.catalogue import measure, measures
 from bosket.measures.measure import Measure
 from bosket.measures.table import Contingency
 from bosket.mining.rules import RuleTemplate
-from bosket.statistics.estimates import Floats
 
 if TYPE_CHECKING:
     from bosket.curator.release import Release
 
 _ORDERS = {"low": "the low end of the metric's interval, the surest first", "estimate": "the metric"}
-
-ReleasedPlaces = npt.NDArray[np.int64]
-"""Of itemsets among all that were released."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +73,14 @@ def _bounded(one: Measure, parameter: str) -> Measure:
 def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
     """All rules whose three supports were released and whose metric reaches the threshold, as a frame."""
     value = release.consistent
-    ends = _around(value, release.ends_at_once(query.level))
+    ends_of = release.ends_of_rules(query.level)
     places = _splits(release, query)
-    sides = [Ends(ends.low[place], ends.high[place]) for place in places]
     both, antecedent, consequent = (value[place] for place in places)
     table = Contingency.of_counts(both, antecedent, consequent, 1.0)
     metric = query.by(table)
     passed = np.flatnonzero(reaches(metric, query.min_threshold))
-    key = metric if query.sort_by == "estimate" else interval_of(query.by, *sides).low
-    chosen = passed[np.lexsort((-metric[passed], -key[passed]))][: query.top]
+    key = metric[passed] if query.sort_by == "estimate" else ends_of(query.by, [at[passed] for at in places]).low
+    chosen = passed[np.lexsort((-metric[passed], -key))][: query.top]
     names = as_objects(release.names)
     columns: dict[str, Any] = {
         "antecedents": names[places[1][chosen]],
@@ -96,7 +90,7 @@ def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
     }
     columns |= {one.name: one(table)[chosen] for one in query.chosen}
     for one in query.chosen:
-        low, high = interval_of(one, *(Ends(side.low[chosen], side.high[chosen]) for side in sides))
+        low, high = ends_of(one, [at[chosen] for at in places])
         columns |= {f"{one.name}_low": low, f"{one.name}_high": high}
     result = pd.DataFrame(columns)
     result.attrs["about"] = {
@@ -109,11 +103,6 @@ def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
         "intervals": release.intervals,
     }
     return result
-
-
-def _around(value: Floats, ends: Ends) -> Ends:
-    """Intervals of fractions that hold the estimates."""
-    return Ends(np.clip(np.minimum(ends.low, value), 0.0, 1.0), np.clip(np.maximum(ends.high, value), 0.0, 1.0))
 
 
 def _splits(release: Release, query: RuleQuery) -> list[ReleasedPlaces]:

@@ -16,13 +16,15 @@ _LEAST = 1e-3  # of epsilon, for each of them: less would tell nothing
 
 @dataclass(frozen=True)
 class Settings:
-    """What the curator decides without looking at the data."""
+    """What truncation decides without looking at the data; every field is public, and stands in ``about``."""
 
     share_of_lengths: float = 0.05
+    """Of epsilon, for how long records are and how many there are; at least 0.001."""
     share_of_cardinality: float = 0.1
-    """Half of it ranks the items, half finds how large frequent itemsets get."""
+    """Of epsilon: half of it ranks the items, half finds how large frequent itemsets get; at least 0.001, and at most
+    0.9 with ``share_of_lengths``."""
     whole: float = 0.85
-    """The share of records that the first cut should leave whole."""
+    """The share of records that the first cut, of items at random, should leave whole: a fraction in (0, 1]."""
     longest: int = 100
     """Lengths up to this are told apart, longer ones by powers of two."""
     cap: int = 15
@@ -34,6 +36,7 @@ class Settings:
     the paper (``AS_PUBLISHED``).  No more than lets one record be cut in some tens of milliseconds: C(i + extra, i) is
     at most 4096 for i up to ``cap``."""
     heuristics: Heuristics = field(default_factory=Heuristics)
+    """What is kept of a record that is cut, and how the loss is reckoned."""
     false_share: float | None = 0.1
     """Of the itemsets of one size that are reported, this share at most is expected to be noise alone; None: any.
 
@@ -43,6 +46,7 @@ class Settings:
 
     0: all sizes up to the largest."""
     max_candidates: int = 2_000_000
+    """Of one size: where there are more the search ends before it, and ``about["stopped"]`` says so."""
 
     def __post_init__(self) -> None:
         for name in ("share_of_lengths", "share_of_cardinality"):
@@ -65,6 +69,12 @@ class Settings:
         check_integer("cap", self.cap, least=1, of="Settings")
         check_integer("extra", self.extra, least=0, of="Settings")
         self._check_work()
+        if not isinstance(self.heuristics, Heuristics):
+            raise ParameterError(
+                "The 'heuristics' parameter of Settings must be Heuristics.",
+                parameter="heuristics",
+                value=self.heuristics,
+            )
         check_not_negative("clear", self.clear, of="Settings")
         if self.false_share is not None:
             check_fraction("false_share", self.false_share, of="Settings")

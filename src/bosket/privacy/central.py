@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bosket.checks import check_between, check_choice, check_positive
+from bosket.checks import check_between, check_choice, check_integer, check_positive
 from bosket.privacy.guarantee import Amplification, gamma_text, json_number, percent_up, rounded_up
 
 _UNITS = {
     "add-remove": "one record more or less",
     "replace": "one record in place of another",
 }
+_UNITS_OF_PERSONS = {
+    "add-remove": "one person more or less, with up to {} records",
+    "replace": "one person in place of another, with up to {} records each",
+}
+_SEVERAL = "a person with several records is protected for each of them, not for all together"
 NOT_COVERED = (
-    "a person with several records is protected for each of them, not for all together",
+    _SEVERAL,
     "what holds of a group can be learnt, and be concluded of its members, whether they took part or not",
     "other releases of the same records cost their own epsilon and delta: epsilons add, and deltas too",
     "how long the curator's program takes, for somebody who can watch it run",
@@ -41,17 +46,50 @@ class CentralGuarantee:
     not_covered: tuple[str, ...] = NOT_COVERED
     delta: float = 0.0
     """How much of the probability of an outcome epsilon does not hold for; 0 in pure differential privacy."""
+    max_records_per_person: int | None = None
+    """Of each person no more records were used, and all are protected together; None: the unit is one record."""
 
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon, of="CentralGuarantee")
         check_choice("neighbours", self.neighbours, _UNITS)
         if self.delta:
             check_between("delta", self.delta, 0.0, 1.0, of="CentralGuarantee")
+        if self.max_records_per_person is not None:
+            check_integer("max_records_per_person", self.max_records_per_person, least=1, of="CentralGuarantee")
+            left = tuple(what for what in self.not_covered if what != _SEVERAL)
+            object.__setattr__(self, "not_covered", left)
+
+    @property
+    def unit(self) -> str:
+        """What neighbouring data sets differ by."""
+        if self.max_records_per_person is None:
+            return _UNITS[self.neighbours]
+        return _UNITS_OF_PERSONS[self.neighbours].format(self.max_records_per_person)
+
+    @property
+    def protects(self) -> str:
+        """Whether the unit is a record or a person."""
+        return "record" if self.max_records_per_person is None else "person"
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence, for files; numbers are rounded up."""
+        most = f"exp({rounded_up(self.epsilon)})"
+        if self.delta:
+            return (
+                f"({rounded_up(self.epsilon)}, {rounded_up(self.delta)})-differential privacy for one "
+                f"{self.protects}: any set of outcomes has at most {most} times its probability, and "
+                f"{rounded_up(self.delta)}, on data with {self.unit}."
+            )
+        return (
+            f"{rounded_up(self.epsilon)}-differential privacy for one {self.protects}: any outcome is at most {most} "
+            f"times as likely on data with {self.unit}."
+        )
 
     @property
     def record(self) -> Amplification:
         """The most that the release can multiply the odds between neighbouring data sets, but for delta."""
-        return Amplification(self.epsilon, _UNITS[self.neighbours])
+        return Amplification(self.epsilon, self.unit)
 
     @property
     def gamma(self) -> float:
@@ -70,7 +108,7 @@ class CentralGuarantee:
         """The guarantee in words; numbers are rounded up, towards less privacy."""
         lines = [f"Privacy of {self.mechanism}"]
         lines.append(
-            f"  record  epsilon {rounded_up(self.epsilon)}, gamma {gamma_text(self.record)}: {self.record.unit}"
+            f"  {self.protects}  epsilon {rounded_up(self.epsilon)}, gamma {gamma_text(self.record)}: {self.unit}"
         )
         if self.delta:
             lines.append(
@@ -79,7 +117,8 @@ class CentralGuarantee:
             )
         else:
             lines.append(
-                "  who knows all other records and sees the release may come to believe anything about one record"
+                f"  who knows all other {self.protects}s and sees the release may come to believe anything about one "
+                f"{self.protects}"
             )
             lines.append(f"  that had 5% with up to {percent_up(self.posterior(0.05))}")
         if self.parts:
@@ -99,7 +138,10 @@ class CentralGuarantee:
             **({"delta": self.delta, "parts_in": "rho"} if self.delta else {}),
             "gamma": json_number(self.gamma),
             "neighbours": self.neighbours,
-            "unit": self.record.unit,
+            "unit": self.unit,
+            "protects": self.protects,
+            **({} if self.max_records_per_person is None else {"max_records_per_person": self.max_records_per_person}),
+            "sentence": self.sentence,
             "parts": dict(self.parts),
             "not_covered": list(self.not_covered),
         }

@@ -151,6 +151,11 @@ def test_records_of_no_items_and_one_item_alone() -> None:
         {"spread": -0.1},
         {"max_candidates": 0},
         {"largest": 0},
+        {"number": float("nan")},
+        {"spread": float("nan")},
+        {"undecided": 0.0},
+        {"rounds": (1.0, float("nan"), 1.0)},
+        {"number": 0.4, "histograms": 0.03},
     ],
 )
 def test_settings_that_are_refused(wrong: dict[str, Any]) -> None:
@@ -172,6 +177,7 @@ def test_equal_candidates_are_cut_and_not_dropped() -> None:
     assert len(result.levels[1].rows) == 100
 
 
+@pytest.mark.slow
 def test_no_more_of_what_is_undecided_is_measured_than_may_be(baskets: Baskets) -> None:
     result = sieved(baskets, PURE, Composition(0.01), 0.05, max_candidates=7)
     assert all(
@@ -182,15 +188,15 @@ def test_no_more_of_what_is_undecided_is_measured_than_may_be(baskets: Baskets) 
 def test_what_lies_at_the_limit_is_not_decided_by_the_grid() -> None:
     """Values known to a hair, at the limit and a little above it: nobody is sure that they are not frequent."""
     level = SievedLevel(np.arange(3, dtype=np.int32)[:, None])
-    level.rounds.append(Values(np.arange(3), np.array([400.0, 402.0, 404.0]), 1e-3, 1.0, is_anchor=True))
+    level.rounds.append(Values(np.arange(3), np.array([400.0, 402.0, 404.0]), 1e-3, np.ones(3)))
     Believer(PURE, 0.5, 400.0, 1e5).update([level])
     assert (level.probability > 0.03).all()
 
 
 def test_a_superset_may_be_frequent_though_a_subset_seems_just_not_to_be() -> None:
     items = SievedLevel(np.array([[0], [1]], np.int32))
-    items.rounds.append(Values(np.arange(2), np.array([195.0, 195.0]), 40.0, 1.0, is_anchor=True))
+    items.rounds.append(Values(np.arange(2), np.array([195.0, 195.0]), 40.0, np.ones(2)))
     pairs = SievedLevel(np.array([[0, 1]], np.int32))
-    pairs.rounds.append(Values(np.arange(1), np.array([230.0]), 3.0, 1.0, is_anchor=True))
+    pairs.rounds.append(Values(np.arange(1), np.array([230.0]), 3.0, np.ones(1)))
     Believer(PURE, 0.5, 200.0, 1e4).update([items, pairs])
     assert pairs.probability[0] > 0.03

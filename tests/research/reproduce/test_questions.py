@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import bosket as bk
@@ -44,6 +45,44 @@ def test_a_score_by_hand() -> None:
     assert found.f == 1.0
     found = questions.score(evidence_of(seen), questions.Truth(truth, min_support=0.45))
     assert found.f == pytest.approx(2 * 2 / (2 + 6))  # a=0 and b=1
+
+
+def margins(cells: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sums over all cells that agree in some attributes; the last place of an axis stands for any value."""
+    for axis in range(cells.ndim):
+        cells = np.concatenate([cells, cells.sum(axis=axis, keepdims=True)], axis=axis)
+    return cells
+
+
+@pytest.mark.parametrize("gamma", [3.0, 10.0, 200.0])
+def test_the_score_of_whole_records_by_all_margins_of_the_inverted_cells(gamma: float) -> None:
+    """Estimates as the inverted histogram has them, and Apriori as its definition has it, by arrays of all itemsets."""
+    table = small_table()
+    sizes = tuple(int(size) for size in table.domain.sizes)
+    reports = bk.Plan(table.domain, bk.GammaDiagonal(gamma)).randomize(table, rng=bk.Seeded(4))
+    n, n_cells = table.n_records, table.domain.n_cells
+    real, seen = (
+        np.bincount(one.cells(), minlength=n_cells).reshape(sizes) / n
+        for one in (table, bk.Table.from_bits(reports.bits, table.domain))
+    )
+    p, q = gamma / (gamma + n_cells - 1), 1 / (gamma + n_cells - 1)
+    truth, guess = margins(real), margins((seen - q) / (p - q))
+    frequent = truth >= 0.02 - 1e-12
+    frequent[(-1,) * len(sizes)] = False  # the itemset of no items
+    found = np.zeros(truth.shape, bool)
+    found[(-1,) * len(sizes)] = True
+    for size in range(1, len(sizes) + 1):
+        for place in np.ndindex(truth.shape):
+            held = [axis for axis, value in enumerate(place) if value < sizes[axis]]
+            if len(held) == size and guess[place] >= 0.02:
+                parts = [tuple(sizes[k] if k == axis else v for k, v in enumerate(place)) for axis in held]
+                found[place] = all(found[part] for part in parts)
+    found[(-1,) * len(sizes)] = False
+    score = questions.score(evidence_of(reports, model=None), questions.Truth(table))
+    assert score.n_itemsets == frequent.sum()
+    assert score.error == pytest.approx(np.mean(np.abs(guess - truth)[frequent] / truth[frequent]))
+    assert score.f == pytest.approx(2 * (found & frequent).sum() / (found.sum() + frequent.sum()))
+    assert 0 < score.f < 1
 
 
 def test_two_phases_ask_everybody_once_and_the_second_follows_the_first() -> None:

@@ -1,44 +1,40 @@
 """What all measurements so far say about supports: an empirical Bayes posterior for every itemset.
 
-The support of an item has a prior on a grid of counts, that of a larger itemset one on a grid of ratios to the smallest
-support of its subsets.  Each size has one prior, fitted to the noisy values of all its itemsets by EM (a smoothed
-nonparametric maximum likelihood; Kiefer and Wolfowitz 1956).  A measured value is
+The support of an item has a prior on a grid of counts, that of a larger itemset one on a grid of ratios to what its
+subsets lead to expect (:mod:`bosket.curator.sieve.expected`).  Each size has one prior, fitted to the noisy values of
+all its itemsets by EM (a smoothed nonparametric maximum likelihood; Kiefer and Wolfowitz 1956).  A measured value is
 
     y = share * support + noise
 
-where the share of an itemset that is kept is not known: it lies around the average share with a standard deviation of
-``spread`` (1 - average), and is integrated out.  In rounds of several sizes the average over a size may lie far from
-that over all, so it is fitted to what other rounds said of its itemsets.
+where the share of an itemset that is kept is not known: it lies around the average share of its size with a standard
+deviation of ``spread`` (1 - average), and is integrated out.
 
 All of it is post-processing of noisy numbers.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
-from bosket.counting.table import ItemsetIndex, patterns
 from bosket.curator.sieve.contributions import Bounding
+from bosket.curator.sieve.expected import N_CLASSES, Expected, KnownSupports, expected_of
 from bosket.statistics.estimates import Floats
 
 _POINTS = np.array([-1.8, -0.9, 0.0, 0.9, 1.8])  # of the share, in standard deviations
 _WEIGHTS = np.exp(-(_POINTS**2) / 2) / np.exp(-(_POINTS**2) / 2).sum()
-_FACTORS = np.geomspace(0.4, 3.0, 41)  # of an average share that is fitted
-_FACTORS_DEVIATION = 0.8  # of their logarithm, before anything is known
-_ENOUGH = 1000
-_FEW = 10  # values that do not say what their average share is
 _STEPS = 60  # of EM
+_NEAR = 20.0  # itemsets that the prior of all counts for in that of a class
 _LEAST_SHARE = 0.25  # of the average
 _MAY_BE = 0.03  # probability from which on a subset is taken to reach the limit, barely, whatever its mean is
+_FINE = 20  # values of items are told apart to a twentieth of the scale of their noise
 BARELY = 1.02
 """Of the limit."""
-RATIOS = np.concatenate([[1e-6], np.geomspace(2e-3, 1.0, 60)])
-"""Supports over the smallest support of a subset."""
+RATIOS = np.concatenate([[1e-6], np.geomspace(2e-3, 2.0, 67)])
+"""Supports over the smallest support of a subset, as far as that is known: by noise it may be the smaller one."""
 
 LevelPlaces = npt.NDArray[np.int64]
 
@@ -52,11 +48,8 @@ class Values:
     values: Floats
     """Noisy sums, in records."""
     scale: float
-    share: float
-    """The average share of what is kept."""
-    is_anchor: bool
-    """Whether the share is taken as it is; otherwise it is fitted."""
-    factor: float = 1.0
+    shares: Floats
+    """The average share that is kept, of the group of each itemset."""
 
 
 @dataclass(eq=False)
@@ -69,8 +62,15 @@ class SievedLevel:
     """Of each itemset, the supports that it may have."""
     posterior: Floats = field(default_factory=lambda: np.empty((0, 0)))
     """How likely they are."""
-    prior: Floats = field(default_factory=lambda: np.empty(0))
+    prior: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """By class of itemsets; items have one."""
+    classes: LevelPlaces = field(default_factory=lambda: np.empty(0, np.int64))
+    """Of each itemset, the class whose prior it has."""
     limit: float = 0.0
+    draws: Floats | None = None
+    """Deviations of all supports in joint draws, a column each, where these tell more than posteriors one by one."""
+    own: Floats | None = None
+    """Standard deviations of what itemsets have on their own beside these."""
 
     @property
     def size(self) -> int:
@@ -82,9 +82,13 @@ class SievedLevel:
 
     @property
     def probability(self) -> Floats:
-        """How likely each itemset is frequent; what a point of the grid has is spread evenly over its cell."""
+        """How likely each itemset is frequent."""
+        return self.reaching(self.limit)
+
+    def reaching(self, limit: float) -> Floats:
+        """How likely each itemset reaches a limit; what a point of the grid has is spread evenly over its cell."""
         edges = edges_of(self.grid)
-        above = (edges[:, 1:] - self.limit) / np.maximum(np.diff(edges, axis=1), 1e-9)
+        above = (edges[:, 1:] - limit) / np.maximum(np.diff(edges, axis=1), 1e-9)
         return np.asarray(np.minimum((self.posterior * np.clip(above, 0.0, 1.0)).sum(axis=1), 1.0))
 
 
@@ -98,70 +102,69 @@ class Believer:
     n_records: float
 
     def update(self, levels: list[SievedLevel]) -> None:
-        """Posteriors of all levels, smallest itemsets first: the means of subsets are what supports are ratios to."""
-        below: SievedLevel | None = None
+        """Posteriors of all levels, smallest itemsets first: supports are ratios to those of subsets."""
+        known: list[KnownSupports] = []
         for level in levels:
-            level.grid = self._grid(level, below)
             level.limit = self.limit
-            self._fit(level)
-            below = level
+            if not known:
+                self._fit_items(level)
+            else:
+                self._fit(level, expected_of(level.rows, known, self.n_records, self.limit / 2))
+            known.append(KnownSupports(level.rows, may_be(level.probability, level.mean, self.limit)))
 
-    def _grid(self, level: SievedLevel, below: SievedLevel | None) -> Floats:
-        if below is None:
-            counts = np.geomspace(max(1.0, self.limit / 50), max(2.0, self.n_records), 120)
-            return np.broadcast_to(np.concatenate([[0.0], counts]), (len(level.rows), 121))
-        may_be = np.where(below.probability > _MAY_BE, np.maximum(below.mean, BARELY * self.limit), below.mean)
-        return np.asarray(smallest_subset(level.rows, below.rows, may_be, self.limit / 2)[:, None] * RATIOS)
+    def _fit_items(self, level: SievedLevel) -> None:
+        """Items have one grid, so that those measured once, to the same value, have one posterior."""
+        counts = np.geomspace(max(1.0, self.limit / 50), max(2.0, self.n_records), 120)
+        grid = np.concatenate([[0.0], counts])
+        first, *others = level.rounds  # the first is of all items
+        rounded = np.rint(first.values * (_FINE / first.scale)) * (first.scale / _FINE)
+        again = np.unique(np.concatenate([np.empty(0, np.int64), *(one.places for one in others)]))
+        kinds = np.full(len(rounded), -1)
+        kinds[again] = np.arange(len(again))
+        _, chosen, which, numbers = np.unique(
+            np.stack([kinds, rounded, first.shares]), axis=1, return_index=True, return_inverse=True, return_counts=True
+        )
+        which = which.ravel()
+        grids = np.broadcast_to(grid, (len(chosen), len(grid)))
+        total = self._likelihood(grids, rounded[chosen], first.shares[chosen], first.scale)
+        for one in others:
+            at = which[one.places]
+            total[at] += self._likelihood(grids[at], one.values, one.shares, one.scale)
+        level.prior = prior_of(total, numbers.astype(float))[None, :]
+        level.grid = np.broadcast_to(grid, (len(level.rows), len(grid)))
+        level.classes = np.zeros(len(level.rows), np.int64)
+        level.posterior = posterior_of(total, level.prior)[which]
 
-    def _fit(self, level: SievedLevel) -> None:
-        fits = [self._likelihood(level, values, values.factor) for values in level.rounds]
+    def _fit(self, level: SievedLevel, expected: Expected) -> None:
+        """Larger itemsets: each class has a prior of ratios, near that of all."""
+        level.grid = expected.most[:, None] * RATIOS
         total = np.zeros(level.grid.shape)
-        for values, fit in zip(level.rounds, fits, strict=True):
-            total[values.places] += fit
-        level.prior = _prior(total)
-        for _ in range(2):
-            free = [at for at, values in enumerate(level.rounds) if not values.is_anchor]
-            for at in free:
-                values = level.rounds[at]
-                others = total[values.places] - fits[at]
-                values.factor = self._best_factor(level, values, others)
-                fits[at] = self._likelihood(level, values, values.factor)
-                total[values.places] = others + fits[at]
-            if not free:
-                break
-            level.prior = _prior(total)
-        level.posterior = _posterior(total, level.prior)
+        for values in level.rounds:
+            total[values.places] += self._likelihood(
+                level.grid[values.places], values.values, values.shares, values.scale
+            )
+        whole, classes = prior_of(total, np.ones(len(total))), expected.classes
+        level.classes = classes
+        level.prior = np.tile(whole, (N_CLASSES, 1))
+        for one in np.unique(classes):
+            part = total[classes == one]
+            level.prior[one] = prior_of(part, np.ones(len(part)), near=whole)
+        level.posterior = posterior_of(total, level.prior[classes])
 
-    def _best_factor(self, level: SievedLevel, values: Values, others: Floats) -> float:
-        """The factor of the average share under which the values are likeliest, beside what other rounds say.
+    def _likelihood(self, grid: Floats, values: Floats, average: Floats, scale: float) -> Floats:
+        """The log-likelihood of each value under each support of its row of the grid, the share integrated out."""
+        shares = [
+            np.clip(average + point * self.spread * (1 - average), _LEAST_SHARE * average, 1.0) for point in _POINTS
+        ]
+        parts = [self.bounding.log_density((values[:, None] - share[:, None] * grid) / scale) for share in shares]
+        highest = np.maximum.reduce(parts)
+        total = sum(weight * np.exp(part - highest) for part, weight in zip(parts, _WEIGHTS, strict=True))
+        return np.asarray(np.log(total) + highest)
 
-        By itemsets of which another round says something, a thousand of them at most.
-        """
-        told = np.flatnonzero(np.ptp(others, axis=1) > 0)
-        told = told[:: max(1, len(told) // _ENOUGH)]
-        if len(told) < _FEW:
-            return 1.0
-        some = replace(values, places=values.places[told], values=values.values[told])
-        best, chosen = -math.inf, 1.0
-        for factor in _FACTORS:
-            whole = others[told] + self._likelihood(level, some, float(factor))
-            highest = whole.max(axis=1, keepdims=True)
-            likely = float((np.log(np.exp(whole - highest) @ level.prior) + highest[:, 0]).sum())
-            likely -= 0.5 * (math.log(factor) / _FACTORS_DEVIATION) ** 2
-            if likely > best:
-                best, chosen = likely, float(factor)
-        return chosen
 
-    def _likelihood(self, level: SievedLevel, values: Values, factor: float) -> Floats:
-        """The log-likelihood of each value under each support of the grid, the share integrated out."""
-        average = min(1.0, values.share * factor)
-        grid = level.grid[values.places]
-        total = np.full(grid.shape, -np.inf)
-        for point, weight in zip(_POINTS, _WEIGHTS, strict=True):
-            share = min(1.0, max(_LEAST_SHARE * average, average + point * self.spread * (1 - average)))
-            errors = (values.values[:, None] - share * grid) / values.scale
-            np.logaddexp(total, self.bounding.log_density(errors) + math.log(weight), out=total)
-        return total
+def may_be(probability: Floats, mean: Floats, limit: float) -> Floats:
+    """Supports for what they bound from above: those that may be frequent reach the limit, barely."""
+    return np.where(probability > _MAY_BE, np.maximum(mean, BARELY * limit), mean)
 
 
 def edges_of(grid: Floats) -> Floats:
@@ -169,25 +172,21 @@ def edges_of(grid: Floats) -> Floats:
     return np.concatenate([grid[:, :1], (grid[:, 1:] + grid[:, :-1]) / 2, grid[:, -1:]], axis=1)
 
 
-def smallest_subset(rows: ItemsetRows, below: ItemsetRows, values: Floats, otherwise: float) -> Floats:
-    """Of each itemset the smallest value of a subset that is one smaller; ``otherwise`` for unknown subsets."""
-    index = ItemsetIndex(below)
-    known = np.append(values, otherwise)
-    size = rows.shape[1]
-    found = [known[index.find(rows, positions)] for positions in patterns(size, size - 1)[1]]
-    return np.asarray(np.min(found, axis=0))
+def prior_of(likelihood: Floats, numbers: Floats, near: Floats | None = None) -> Floats:
+    """The prior of a size by EM, smoothed over neighbours in the grid.
 
-
-def _prior(likelihood: Floats) -> Floats:
-    """The prior of a size by EM, smoothed over neighbours in the grid."""
+    numbers  of itemsets that each row stands for
+    near     a prior that counts as much as some itemsets; all supports alike otherwise, as much as half of one
+    """
     shape = np.exp(likelihood - likelihood.max(axis=1, keepdims=True, initial=-np.inf))
-    n, width = shape.shape
-    prior = np.full(width, 1 / width)
+    n, width = float(numbers.sum()), shape.shape[1]
+    other, weight = (np.full(width, 1 / width), 0.5) if near is None else (near, _NEAR)
+    prior = other
     for _ in range(_STEPS):
         marginal = np.maximum(shape @ prior, np.finfo(float).tiny)
-        new = prior * ((1 / marginal) @ shape) / max(n, 1)
+        new = prior * ((numbers / marginal) @ shape) / max(n, 1.0)
         new = 0.5 * new + 0.5 * np.convolve(new, [0.25, 0.5, 0.25], mode="same")
-        new = (n * new + 0.5 / width) / (n + 0.5)
+        new = (n * new + weight * other) / (n + weight)
         new /= new.sum()
         is_done = np.abs(new - prior).max() < 1e-5
         prior = new
@@ -196,6 +195,6 @@ def _prior(likelihood: Floats) -> Floats:
     return prior
 
 
-def _posterior(likelihood: Floats, prior: Floats) -> Floats:
+def posterior_of(likelihood: Floats, prior: Floats) -> Floats:
     posterior = np.exp(likelihood - likelihood.max(axis=1, keepdims=True, initial=-np.inf)) * prior
     return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property, partial
 from threading import Lock
 from typing import Protocol
 
@@ -134,6 +135,9 @@ class Active(Protocol):
     def held(self) -> Units:
         """Of each record, how many of the itemsets it holds."""
 
+    def held_by(self, groups: Units) -> Units:
+        """The same by group of itemsets, a row each; ``groups`` has the number of the group of each itemset."""
+
     def sums(self, units: Units) -> Counts:
         """Of each itemset the units of the records that hold it; ``units`` has those of each record."""
 
@@ -144,6 +148,17 @@ class ActiveItems:
     def __init__(self, baskets: Baskets) -> None:
         self._baskets = baskets
         self.held: Units = baskets.sizes.astype(np.int64)
+
+    def held_by(self, groups: Units) -> Units:
+        n_groups, baskets = int(groups.max(initial=0)) + 1, self._baskets
+        held = np.zeros((n_groups, baskets.n_records), np.int64)
+        for start, stop in slices(baskets.n_records, _RECORDS):
+            part = baskets.indices[baskets.indptr[start] : baskets.indptr[stop]]
+            which = np.repeat(np.arange(stop - start), self.held[start:stop])
+            for group in range(n_groups):
+                of_group = which[groups[part] == group]
+                held[group, start:stop] = np.bincount(of_group, minlength=stop - start)
+        return held
 
     def sums(self, units: Units) -> Counts:
         sums = np.zeros(self._baskets.n_items, np.int64)
@@ -168,9 +183,13 @@ class ActiveItemsets:
         filled = _filled(rows)
         self._rows = np.where(filled >= 0, np.searchsorted(items, filled), -1).astype(np.int32)
         self._n_records = baskets.n_records
-        held = np.zeros(64 * self._columns.shape[1], np.int64)
-        parallel_map(lambda part: self._count(*part, held), self._blocks())
-        self.held: Units = held[: baskets.n_records]
+
+    @cached_property
+    def held(self) -> Units:
+        return self._held(self._rows)
+
+    def held_by(self, groups: Units) -> Units:
+        return np.stack([self._held(self._rows[groups == group]) for group in range(int(groups.max(initial=0)) + 1)])
 
     def sums(self, units: Units) -> Counts:
         whole = np.zeros(64 * self._columns.shape[1], np.int64)
@@ -188,9 +207,14 @@ class ActiveItemsets:
         parallel_map(piece, self._blocks())
         return total
 
-    def _count(self, start: int, stop: int, held: Units) -> None:
-        for first, last in slices(len(self._rows), _ITEMSETS):
-            count_held(self._columns, self._rows[first:last], start, stop, held)
+    def _held(self, rows: ItemsetRows) -> Units:
+        held = np.zeros(64 * self._columns.shape[1], np.int64)
+        parallel_map(partial(self._count, rows, held), self._blocks())
+        return held[: self._n_records]
+
+    def _count(self, rows: ItemsetRows, held: Units, block: tuple[int, int]) -> None:
+        for first, last in slices(len(rows), _ITEMSETS):
+            count_held(self._columns, rows[first:last], *block, held)
 
     def _blocks(self) -> list[tuple[int, int]]:
         return list(slices(self._columns.shape[1], _WORDS))

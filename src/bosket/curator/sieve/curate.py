@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import asdict
 from typing import Any
@@ -10,46 +11,132 @@ from bosket._version import __version__
 from bosket.budget.accounts import Entry
 from bosket.budget.budgets import Budget
 from bosket.curator.declared import Declared
-from bosket.curator.limit import ShareOfRecords
+from bosket.curator.limit import KthSupport, ShareOfRecords
 from bosket.curator.noise import Composition, rho_of
+from bosket.curator.population.cells import CellSizes, TableCells, is_for
+from bosket.curator.population.dense import DenseRecords
+from bosket.curator.sieve.beliefs import SievedLevel, Values
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE
+from bosket.curator.sieve.draws import UNSURE
 from bosket.curator.sieve.release import SieveRelease
-from bosket.curator.sieve.rounds import Sieve, Sieved
-from bosket.curator.sieve.selection import Announced, select
+from bosket.curator.sieve.rounds import Instead, PartCosts, Sieve, Sieved
+from bosket.curator.sieve.selection import Announced, ReleasedItemsets, select
 from bosket.curator.sieve.settings import SieveSettings
-from bosket.errors import LargeDeltaWarning
+from bosket.curator.sieve.top import KthLimit, select_top
+from bosket.data import TableDomain
+from bosket.data.domain import Domain
+from bosket.errors import HopelessError, LargeDeltaWarning
 from bosket.privacy.central import CentralGuarantee
 from bosket.progress import Progress
+from bosket.threads import one_thread_of_blas
 
+_CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
 MECHANISM = "rounds of bounded contributions (the sieve) with discrete {} noise"
 """How a release names its noise."""
 
 
 def sieve(
     declared: Declared,
-    limit: ShareOfRecords,
+    limit: ShareOfRecords | KthSupport,
     budget: Budget | None,
     settings: SieveSettings,
     *,
     on_progress: Progress | None = None,
 ) -> SieveRelease:
-    """Itemsets above the limit.  Everything is paid for by one entry, before the first look."""
+    """Itemsets above the limit, or the k most frequent.  Everything is paid for by one entry, before the first look."""
     bounding = CONCENTRATED if declared.delta else PURE
     amount = rho_of(declared.epsilon, declared.delta) if declared.delta else declared.epsilon
     granted = Composition(amount, bounding.law)  # whatever fails fails before it is paid
     groups = None if declared.length is None else declared.domain.groups
-    program = Sieve(declared.data, bounding, granted, settings, declared.per_person, groups)
+    program = Sieve(declared.data, bounding, granted, settings, declared.per_person, groups, declared.people)
     is_kept = budget is not None
     if budget is None:
         budget = Budget.in_memory(declared.epsilon, delta=declared.delta, neighbours=declared.neighbours)
     entries = budget.spend_together([(declared.epsilon, _purpose(declared), declared.delta)])
     number = program.number()
+    _check_number(number, program.scale_of_number, declared)
     _check_delta(declared.delta, number)
-    result = program.run(limit.of(number), number, on_progress=on_progress)
-    chosen, announced = select(result)
+    sizes = cells_of(declared.domain) if declared.length is not None and declared.people is None else None
+    result, chosen, announced = _measured(program, limit, number, on_progress, sizes)
     n_measured = sum(len(level.rows) for level in result.levels)
     about = _about(declared, settings, result, announced) | _paid(budget, entries, is_kept=is_kept)
-    return SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured, program.scale_of_number)
+    scale, unsure = (0.0, 0.0) if result.are_shares else (program.scale_of_number, UNSURE)
+    return SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure)
+
+
+@one_thread_of_blas()
+def _measured(
+    program: Sieve,
+    limit: ShareOfRecords | KthSupport,
+    number: int,
+    on_progress: Progress | None,
+    sizes: CellSizes | None = None,
+) -> tuple[Sieved, list[ReleasedItemsets], Announced]:
+    """All rounds, and what is released of them; or a table's cells."""
+    cells = None if sizes is None else if_cells(program, sizes, limit, number)
+    if cells is not None:
+        return cells, *(select(cells) if isinstance(limit, ShareOfRecords) else select_top(cells, limit.k))
+    if isinstance(limit, ShareOfRecords):
+        is_alone = program.people is not None or program.settings.largest == 1  # items need no population
+        instead = None if is_alone else if_dense(program, limit.min_support, number)
+        result = program.run(limit.of(number), number, instead=instead, on_progress=on_progress)
+        return result, *select(result)
+    moving = KthLimit(limit.k, number, len(program.settings.rounds), program.settings.largest)
+    result = program.run(moving.first, number, moving=moving, on_progress=on_progress)
+    return result, *select_top(result, limit.k)
+
+
+def cells_of(domain: Domain) -> CellSizes | None:
+    """How many values the attributes of a table have."""
+    return tuple(map(int, domain.sizes)) if isinstance(domain, TableDomain) else None
+
+
+def if_cells(program: Sieve, sizes: CellSizes, limit: ShareOfRecords | KthSupport, number: int) -> Sieved | None:
+    """All that is left of what was granted for the cells of a table, where public sizes and noisy numbers say so."""
+    settings, granted, bounding = program.settings, program.granted, program.bounding
+    amount = granted.epsilon * (1 - settings.number)
+    of_limit = limit.min_support if isinstance(limit, ShareOfRecords) else 1 / (limit.k + 10)
+    deviation = bounding.deviation(granted.scale_of(amount, bounding.norm_of_ones(program.per_person)))
+    if not is_for(sizes, deviation, of_limit, number, settings.population.misfit):
+        return None
+    cells = TableCells.measured(
+        program.data, sizes, bounding, granted, amount=amount, per_person=program.per_person, number=number,
+        number_deviation=bounding.deviation(program.scale_of_number), most=settings.population.most_itemsets,
+        largest=settings.largest,
+    )  # fmt: skip
+    share = limit.min_support if isinstance(limit, ShareOfRecords) else cells.kth(limit.k)
+    levels, missed = cells.levels(share)
+    parts = (("total", granted.epsilon * settings.number), ("cells", amount))
+    return Sieved(levels, number, share * number, missed, parts, are_shares=True)
+
+
+def if_dense(program: Sieve, limit: float, number: int) -> Instead:
+    """Go on with one population where the first round says that records are dense."""
+
+    def instead(first: Values) -> tuple[list[SievedLevel], float, PartCosts] | None:
+        settings = program.settings
+        records = DenseRecords(first, program.data, program.bounding, limit, number, settings.population)
+        if not records.is_dense:
+            return None
+        deviation = program.bounding.deviation(program.scale_of_number)
+        return records.levels(
+            program.granted, program.left, program.per_person, deviation, settings.largest, program.groups
+        )
+
+    return instead
+
+
+def _check_number(number: int, scale: float, declared: Declared) -> None:
+    """Refuse what only noise would answer: a number of records that is not clear of its own noise."""
+    if number >= _CLEAR * scale:
+        return
+    raise HopelessError(
+        f"There are about {number:,} records, which is within the noise of their number, of scale {scale:,.3g}: what "
+        f"would be reported is chance. An epsilon of {declared.epsilon:g} was spent to find that out.",
+        discoverable=math.inf,
+        spent=declared.epsilon,
+        hint=f"At this epsilon it takes some {math.ceil(1.5 * _CLEAR * scale):,} records or more.",
+    )
 
 
 def _check_delta(delta: float, number: int) -> None:
@@ -65,18 +152,28 @@ def _check_delta(delta: float, number: int) -> None:
 
 def _purpose(declared: Declared) -> str:
     what = ", ".join(f"{name} {value:g}" for name, value in declared.limit.asked.items())
-    return f"curate by the sieve ({what})"
+    unit = "" if declared.people is None else f"; of each person up to {declared.people.most} records, all protected"
+    return f"curate by the sieve ({what}{unit})"
 
 
 def _about(declared: Declared, settings: SieveSettings, result: Sieved, announced: Announced) -> dict[str, Any]:
     mechanism = MECHANISM.format("Gaussian" if declared.delta else "Laplace")
-    promised = CentralGuarantee(mechanism, declared.epsilon, declared.neighbours, result.costs, delta=declared.delta)
+    most = None if declared.people is None else declared.people.most
+    promised = CentralGuarantee(
+        mechanism,
+        declared.epsilon,
+        declared.neighbours,
+        result.costs,
+        delta=declared.delta,
+        max_records_per_person=most,
+    )
     return {
         "version": __version__,
         "method": "sieve",
         "epsilon": declared.epsilon,
         **({"delta": declared.delta} if declared.delta else {}),
         "neighbours": declared.neighbours,
+        **({} if most is None else {"max_records_per_person": most}),
         **({"rho": sum(cost for _, cost in result.costs)} if declared.delta else {}),
         **declared.limit.asked,
         "min_count": round(result.limit, 6),

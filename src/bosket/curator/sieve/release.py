@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
 
+from bosket.checks import check_integer
 from bosket.counting.base import ItemsetRows
+from bosket.counting.table import ItemsetIndex, patterns
 from bosket.curator.release import Release, capped, frame_of, joined
-from bosket.curator.rule_intervals import Ends
-from bosket.curator.sieve.beliefs import edges_of
+from bosket.curator.rule_intervals import Ends, EndsOfRules
+from bosket.curator.sieve.beliefs import LevelPlaces, edges_of
+from bosket.curator.sieve.draws import Drawn, OverDraws, draw_numbers, draw_supports
 from bosket.curator.sieve.selection import Announced, ReleasedItemsets
+from bosket.errors import ParameterError
+from bosket.randomness import Randomness, Secure, check_randomness
 from bosket.statistics.estimates import Floats, normal_quantile
 
-_UNSURE = 0.1  # of an average share that is kept, as histograms tell it; an error that all itemsets of a round have
+_DRAWS = 25  # in either tail of an interval, at least
+_LEAST_DRAWS = 1000
+_MOST = 1 << 26  # numbers that are drawn in all
+_TINY, _FAR = 1e-9, 1e12  # of a record; and times a support
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,12 +41,17 @@ class SieveRelease(Release):
     n_measured: int
     """How many itemsets were measured, of which these were chosen."""
     scale_of_number: float
-    """Of the noise of the number of records."""
+    """Of the noise of the number of records; 0 where supports were told as shares."""
+    unsure: float
+    """Of a support, the error that all itemsets of a size may have in common."""
 
     intervals = (
-        "intervals of supports are those of a posterior, by Bonferroni over all itemsets that were measured: they hold "
-        "as far as its assumptions do, and often not all at once; a measure is between its least and largest value in "
-        "them"
+        "an interval has the level of the posterior, by joint draws of all supports, for each rule by itself and not "
+        "for all at once; it holds as far as the assumptions of the posterior do.  Bias: of itemsets that live in long "
+        "records less is kept than on average, so their supports come out too small, and confidences of rules from "
+        "short to long records with them; a tenth of every support and the spread of the settings are allowed for, and "
+        "no more.  Where records are dense, supports are those of one fitted population, and none of this is so: "
+        "effects of three items and more are allowed for by a fixed share"
     )
 
     @property
@@ -54,11 +69,11 @@ class SieveRelease(Release):
         itemsets     frozenset of labels
         size         number of items
         low, high    interval that has ``level`` of the posterior, as much of the rest on either side, with the noise of
-                     the number of records and a tenth more at either end for an error that all have in common;
-                     docs/theory/sieve.md says how often they hold
+                     the smallest subset and of the number of records, and a tenth more at either end for an error that
+                     all have in common; docs/theory/sieve.md says how often they hold
         probability  how likely the itemset is frequent, by all that was measured
         noisy        noisy sums of bounded contributions over the share that itemsets keep on average: the average of
-                     all rounds
+                     all rounds; where records are dense, of the fitted population
         consistent   ``support`` made consistent: no larger than that of any subset
         """
         normal_quantile(level)
@@ -82,11 +97,82 @@ class SieveRelease(Release):
         lowest = -capped(names[::-1], -ends.low[::-1], up=True)[::-1]
         return Ends(lowest, np.maximum(lowest, highest))
 
+    def ends_of_rules(self, level: float) -> EndsOfRules:
+        """Quantiles of measures over joint draws of all supports; the same draws in every call for a level."""
+        normal_quantile(level)
+        tail = (1 - level) / 2
+        n = math.ceil(_DRAWS / tail)
+        in_common = max((part.draws.shape[1] for part in self.chosen if part.draws is not None), default=0)
+        most = max(_LEAST_DRAWS, _MOST // max(1, len(self) + 4 * in_common))  # these are doubles, and drawn twice
+        n = min(max(n, _LEAST_DRAWS), most)
+        if tail * n < 1:  # no draw would be left out
+            raise ParameterError(
+                f"The 'level' parameter must be at most {1 - 2 / n:.9f} for rules of {len(self):,} itemsets, whose "
+                f"intervals are made of {n:,} draws, got {level!r}.",
+                parameter="level",
+                value=level,
+            )
+        return OverDraws(self.consistent, self._drawn(n), tail)
+
+    def draw(self, n: int, *, rng: Randomness | None = None) -> Drawn:
+        """``n`` joint draws of all supports from the posterior, as fractions: a row for each of ``names``.
+
+        No draw has an itemset above a subset that was released.  Post-processing: nothing is looked at again.
+        """
+        chance = Secure() if rng is None else check_randomness(rng)
+        drawn = draw_supports(self.chosen, check_integer("n", n, least=1), chance, self.unsure)
+        drawn /= draw_numbers(self.number, self.scale_of_number, n, chance)
+        return np.minimum(drawn, 1.0, out=drawn)
+
+    @cached_property
+    def _drawn(self) -> Callable[[int], Drawn]:
+        return lru_cache(maxsize=1)(self.draw)
+
     def _ends(self, tail: float) -> Ends:
         low, high = ([quantiles(part.grid, part.posterior, q) for part in self.chosen] for q in (tail, 1 - tail))
+        if self.unsure > 0:
+            low, high = with_noise_of_subsets(self.chosen, low, high)
         reach = math.ceil(self.scale_of_number * math.log(1 / tail))  # of Gaussian noise more than enough
         least, most = max(self.number - reach, 1), self.number + reach
-        return Ends(joined(low) * (1 - _UNSURE) / most, np.minimum(joined(high) * (1 + _UNSURE) / least, 1.0))
+        lowest = np.minimum(joined(low) * (1 - self.unsure) / most, 1.0)
+        return Ends(lowest, np.clip(joined(high) * (1 + self.unsure) / least, lowest, 1.0))
+
+
+def with_noise_of_subsets(
+    chosen: Sequence[ReleasedItemsets], low: Sequence[Floats], high: Sequence[Floats]
+) -> tuple[list[Floats], list[Floats]]:
+    """Ends by size, wider by what is not known of the smallest subset.
+
+    The posterior of a larger itemset takes the support m of its smallest subset for known.  With logarithms of low ends
+    l, means s and high ends h, the distances s - l and h - s become the roots of (s - l)^2 + (s_m - l_m)^2 and of
+    (h - s)^2 + (h_m - s_m)^2, where l_m and h_m are the ends of the subset by itself.
+    """
+    middles = [
+        np.clip((part.posterior * part.grid).sum(axis=1), *ends) for part, *ends in zip(chosen, low, high, strict=True)
+    ]
+    down = [_logs(middle / np.maximum(end, _TINY)) for middle, end in zip(middles, low, strict=True)]
+    up = [_logs(end / np.maximum(middle, _TINY)) for middle, end in zip(middles, high, strict=True)]
+    lows, highs = list(low), list(high)
+    for at in range(1, len(chosen)):
+        subset = _smallest_subset(chosen[at].rows, chosen[at - 1].rows, middles[at - 1])
+        below, above = (
+            np.where(subset >= 0, one[subset], 0.0) if len(one) else 0.0 for one in (down[at - 1], up[at - 1])
+        )
+        lows[at] = middles[at] * np.exp(-np.hypot(down[at], below))
+        highs[at] = middles[at] * np.exp(np.hypot(up[at], above))
+    return lows, highs
+
+
+def _smallest_subset(rows: ItemsetRows, smaller: ItemsetRows, supports: Floats) -> LevelPlaces:
+    """Of each itemset the place of its least frequent subset among those one smaller; -1 where there is none."""
+    index, size = ItemsetIndex(smaller), rows.shape[1]
+    places = np.stack([index.find(rows, positions) for positions in patterns(size, size - 1)[1]])
+    known = np.where(places >= 0, np.append(supports, np.inf)[places], np.inf)
+    return np.asarray(places[np.argmin(known, axis=0), np.arange(len(rows))])
+
+
+def _logs(ratios: Floats) -> Floats:
+    return np.asarray(np.log(np.clip(ratios, 1.0, _FAR)))
 
 
 def quantiles(grid: Floats, posterior: Floats, q: float) -> Floats:

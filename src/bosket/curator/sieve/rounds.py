@@ -12,23 +12,35 @@ follows from noisy numbers (priors, candidates, which itemsets are decided) cost
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from bosket.curator.noise import Composition
 from bosket.curator.sieve.beliefs import Believer, LevelPlaces, SievedLevel, Values
-from bosket.curator.sieve.bounds import choose_bound, noisy_histogram
-from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding
+from bosket.curator.sieve.bounds import choose_bound, shares_at
+from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding, Units
+from bosket.curator.sieve.histograms import Histogram, noisy_histogram
+from bosket.curator.sieve.people import People
 from bosket.curator.sieve.search import SieveSearch
 from bosket.curator.sieve.settings import SieveSettings
+from bosket.curator.sieve.unseen import frequent_numbers
 from bosket.data import Baskets
 from bosket.mining.candidates import ItemGroups
 from bosket.progress import LevelProgress, Progress
 from bosket.statistics.estimates import Floats
 
+_SIZES = 4  # of itemsets that are told apart, the last with all that are larger
+_HIGH = 2.0  # limits, from which on an item is taken to be common
+_FAR = 30.0  # scales of noise
 _WORK = 1 << 34  # itemsets times records of one round, at most
+
+
+PartCosts = tuple[tuple[str, float], ...]
+"""Names of parts, and what each costs of what was granted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +52,25 @@ class Sieved:
     limit: float
     missed: float
     """How many frequent itemsets are expected among those that were not measured."""
-    costs: tuple[tuple[str, float], ...]
+    costs: PartCosts
+    are_shares: bool = False
+    """Whether supports were told as shares of the records, so that neither the noise of their number nor that of
+    average shares that are kept is in them.
+    """
+
+
+class MovingLimit(Protocol):
+    """A limit that follows from noisy numbers, round by round."""
+
+    def after(self, number: int, levels: list[SievedLevel], search: SieveSearch) -> float:
+        """The limit as a count from the round after this one on."""
+
+
+class Instead(Protocol):
+    """Another way to go on after the first round, where noisy numbers say so."""
+
+    def __call__(self, first: Values) -> tuple[list[SievedLevel], float, PartCosts] | None:
+        """Levels, how many frequent itemsets are expected beside them, and what was paid; None: go on as usual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,37 +83,81 @@ class Sieve:
     settings: SieveSettings
     per_person: int
     groups: ItemGroups | None = None
+    people: People | None = None
+    """Whose the records are, where a person may have several."""
+
+    @property
+    def _most(self) -> int:
+        """Records of one person, at most."""
+        return 1 if self.people is None else self.people.most
 
     @property
     def scale_of_number(self) -> float:
         """Of the noise of the number of records."""
-        return self.granted.scale_of(self.settings.number * self.granted.epsilon, 1)
+        return self.granted.scale_of(self.settings.number * self.granted.epsilon, self._most)
 
     def number(self) -> int:
-        """The noisy number of records, at least 1; a record in place of another does not move it."""
+        """The noisy number of records, at least 1; a record in place of another does not move it, a person with
+        several in place of another by less than it has.
+        """
         amount = self.settings.number * self.granted.epsilon
-        return max(1, int(self.granted.noisy([self.data.n_records], epsilon=amount, sensitivity=1)[0]))
+        return max(1, int(self.granted.noisy([self.data.n_records], epsilon=amount, sensitivity=self._most)[0]))
 
-    def run(self, limit: float, n_records: int, *, on_progress: Progress | None = None) -> Sieved:
-        """All rounds, for a limit as a count."""
+    @property
+    def left(self) -> float:
+        """What the number of records and the first round leave of what was granted."""
+        settings = self.settings
+        return self.granted.epsilon * (1 - settings.number - 2 * settings.histograms - settings.shares()[0])
+
+    def run(
+        self,
+        limit: float,
+        n_records: int,
+        *,
+        moving: MovingLimit | None = None,
+        instead: Instead | None = None,
+        on_progress: Progress | None = None,
+    ) -> Sieved:
+        """All rounds, for a limit as a count, which ``moving`` sets anew after each of them; or the first one, and then
+        ``instead``.
+        """
         settings = self.settings
         believer = Believer(self.bounding, settings.spread, limit, n_records)
-        most = max(1, min(settings.max_candidates, _WORK // n_records))
-        search = SieveSearch(limit, settings.undecided, most, self.groups)
+        at_most = n_records + math.ceil(_FAR * self.scale_of_number)  # records, as far as the noise lets one be sure
+        most = max(1, min(settings.max_candidates, _WORK // at_most))
+        search = SieveSearch(limit, n_records, settings.undecided, most, self.groups)
         levels = [SievedLevel(np.arange(self.data.n_items, dtype=np.int32)[:, None])]
         for number, share in enumerate(settings.shares(), 1):
             _tell(on_progress, number, 0.0)
             if number == 1:
                 self._measure(levels, [np.arange(self.data.n_items)], ActiveItems(self.data), share, limit)
+                other = None if instead is None else instead(levels[0].rounds[0])
+                if other is not None:
+                    found, missed, paid = other
+                    return Sieved(found, n_records, limit, missed, (*self._costs()[:2], *paid), are_shares=True)
             else:
                 if number > 2:
-                    _extend(levels, search, largest=min(settings.largest, _sizes_in(number, len(settings.rounds))))
+                    _extend(levels, search, largest=min(settings.largest, sizes_in(number, len(settings.rounds))))
                 self._again(levels, share, limit, most)
             believer.update(levels)
+            if moving is not None:
+                limit = moving.after(number, levels, search)
+                believer, search = replace(believer, limit=limit), search.at(limit)
             _tell(on_progress, number, 1.0)
-        found, missed = search.candidates(levels, largest=settings.largest)
-        missed += sum(float(part.probability.sum()) for part in found)
-        return Sieved(levels, n_records, limit, missed, self._costs())
+        return Sieved(levels, n_records, limit, self._missed(levels, search, moving is None), self._costs())
+
+    def _missed(self, levels: list[SievedLevel], search: SieveSearch, is_given: bool) -> float:
+        """How many frequent itemsets are expected beside those that were measured.
+
+        A limit that was not given is the one that k itemsets reach, so none are expected beyond what it was found with.
+        """
+        candidates, missed = search.candidates(levels, largest=self.settings.largest)
+        for part in candidates:
+            missed[part.rows.shape[1] - 1] += float(part.probability.sum())
+        if not is_given:
+            return sum(missed)
+        numbers = frequent_numbers(levels, missed, search.limit, self.bounding, self.settings.largest)
+        return max(0.0, sum(numbers) - sum(float(level.probability.sum()) for level in levels))
 
     def _again(self, levels: list[SievedLevel], share: float, limit: float, most: int) -> None:
         """Measure what is undecided, the ``most`` undecided ones at most, and all itemsets that were never measured."""
@@ -97,33 +171,47 @@ class Sieve:
     ) -> None:
         """One round: a histogram, the bound that follows from it, and noisy sums, added to what is known."""
         whole, settings, bounding = self.granted.epsilon, self.settings, self.bounding
-        histogram = noisy_histogram(
-            active.held,
-            sum(map(len, places)),
-            granted=self.granted,
-            amount=settings.histograms * whole,
-            bounding=bounding,
-            per_person=self.per_person,
-        )
+        groups = _groups(levels, places)
+        held = active.held_by(groups)
+        histogram = self._histogram(held, len(groups))
         of_one = self.granted.scale_of(share * whole, bounding.sensitivity(bounding.budget(1.0), self.per_person))
         bound = choose_bound(histogram, bounding, of_one / RESOLUTION, limit, settings.spread)
         budget = bounding.budget(bound.bound)
         sensitivity = bounding.sensitivity(budget, self.per_person)
-        sums = active.sums(bounding.units(active.held, budget))
+        of_records = held.sum(axis=0)
+        people = self.people
+        units = bounding.units(of_records, budget) if people is None else people.units(of_records, budget, bounding)
+        sums = active.sums(units)
         noisy = self.granted.noisy(sums, epsilon=share * whole, sensitivity=sensitivity) / RESOLUTION
         scale = self.granted.scale_of(share * whole, sensitivity) / RESOLUTION
-        _remember(levels, places, noisy, scale, bound.share)
+        shares = bound.shares[groups]
+        if not levels[0].rounds:  # of items nothing was known before
+            groups = (noisy / shares > _HIGH * limit).astype(np.int64)
+            shares = shares_at(self._histogram(active.held_by(groups), len(groups)), bounding, bound.bound)[groups]
+        _remember(levels, places, noisy, scale, shares)
 
-    def _costs(self) -> tuple[tuple[str, float], ...]:
+    def _histogram(self, held: Units, n_active: int) -> Histogram:
+        measured = noisy_histogram if self.people is None else self.people.noisy_histogram
+        return measured(
+            held,
+            n_active,
+            granted=self.granted,
+            amount=self.settings.histograms * self.granted.epsilon,
+            bounding=self.bounding,
+            per_person=self.per_person,
+        )
+
+    def _costs(self) -> PartCosts:
         """What each part costs, of what was granted."""
         whole, settings = self.granted.epsilon, self.settings
         rounds = [
-            (f"round {at}", whole * (share + settings.histograms)) for at, share in enumerate(settings.shares(), 1)
+            (f"round {at}", whole * (share + settings.histograms * (2 if at == 1 else 1)))
+            for at, share in enumerate(settings.shares(), 1)
         ]
         return (("total", whole * settings.number), *rounds)
 
 
-def _sizes_in(number: int, n_rounds: int) -> int:
+def sizes_in(number: int, n_rounds: int) -> int:
     """Up to how many items new itemsets of a round have: two in the third round, one more in each, any in the last."""
     return number - 1 if number < n_rounds else sys.maxsize
 
@@ -152,20 +240,22 @@ def _undecided(levels: list[SievedLevel], least: float, most: int) -> list[Level
     ]
 
 
-def _remember(levels: list[SievedLevel], places: list[LevelPlaces], noisy: Floats, scale: float, share: float) -> None:
-    """Add the values of one round to the levels.
+def _groups(levels: list[SievedLevel], places: list[LevelPlaces]) -> Units:
+    """The group of each itemset of a round: its size, as far as sizes are told apart."""
+    sizes = [np.full(len(at), min(level.size, _SIZES)) for level, at in zip(levels, places, strict=False)]
+    return np.unique(np.concatenate(sizes), return_inverse=True)[1].ravel()
 
-    The share is that of all itemsets of the round together.  Where they are of one size, or none of a size was measured
-    before, it is taken as it is.
-    """
-    is_alone = sum(len(at) > 0 for at in places) == 1
+
+def _remember(
+    levels: list[SievedLevel], places: list[LevelPlaces], noisy: Floats, scale: float, shares: Floats
+) -> None:
+    """Add the values of one round to the levels."""
     start = 0
     for level, at in zip(levels, places, strict=False):
-        if not len(at):
-            continue
-        is_anchor = is_alone or not level.rounds
-        level.rounds.append(Values(at, noisy[start : start + len(at)], scale, share, is_anchor))
-        start += len(at)
+        if len(at):
+            part = slice(start, start + len(at))
+            level.rounds.append(Values(at, noisy[part], scale, shares[part]))
+            start += len(at)
 
 
 def _tell(on_progress: Progress | None, number: int, done: float) -> None:

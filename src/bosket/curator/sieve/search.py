@@ -12,21 +12,24 @@ round can look at several sizes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex
-from bosket.curator.sieve.beliefs import BARELY, RATIOS, SievedLevel, smallest_subset
+from bosket.curator.sieve.beliefs import RATIOS, SievedLevel, may_be
+from bosket.curator.sieve.expected import Expected, KnownSupports, expected_of, smallest_subset
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidates import ItemGroups, next_candidates
 from bosket.statistics.estimates import Floats
+from bosket.threads import slices
 
 _SPAN = 6.0  # of the logarithms of ratios of pairs
 _PAIRS_MEAN, _LARGER_MEAN = 0.3, 0.6  # of ratios, before any were measured
 _HARDLY = 0.7  # of the limit: items with a smaller support are not joined to pairs
 _JOINED = 4_000_000  # candidates of one size, before the unlikely ones are left out
+_AT_ONCE = 1 << 16  # of them that are looked at; each takes some kilobytes meanwhile
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,54 +40,79 @@ class SievedCandidates:
     probability: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class _Chained:
+    """Itemsets of one size, measured or not, that larger ones are joined from."""
+
+    rows: ItemsetRows
+    probability: Floats
+    mean: Floats
+
+
 @dataclass(frozen=True)
 class SieveSearch:
     """The limit, and from which prior probability on an itemset is measured."""
 
     limit: float
+    n_records: float
     likely: float
     max_candidates: int
     groups: ItemGroups | None = None
 
-    def candidates(self, levels: list[SievedLevel], *, largest: int) -> tuple[list[SievedCandidates], float]:
+    def at(self, limit: float) -> SieveSearch:
+        """The same search for another limit."""
+        return replace(self, limit=limit)
+
+    def candidates(self, levels: list[SievedLevel], *, largest: int) -> tuple[list[SievedCandidates], list[float]]:
         """New itemsets of up to ``largest`` items, the likeliest first of all sizes together, and how many frequent
-        itemsets are expected among those left out.
+        itemsets are expected among those left out, by size.
         """
         found: list[SievedCandidates] = []
-        missed = 0.0
-        known = [(level.rows, level.probability, level.mean) for level in levels]
-        rows, probability, mean = known[0]
+        missed = [0.0]
+        chain = [_Chained(levels[0].rows, levels[0].probability, levels[0].mean)]
         for size in range(2, largest + 1):
-            new, of_new, means, left_out = self._next(size, rows, probability, mean, levels)
-            missed += left_out
-            if len(new):
-                found.append(SievedCandidates(new, of_new))
-            if size <= len(known):
-                new = np.concatenate([known[size - 1][0], new])
-                of_new = np.concatenate([known[size - 1][1], of_new])
-                means = np.concatenate([known[size - 1][2], means])
-            if not len(new):
+            new, left_out = self._next(chain, levels)
+            missed.append(left_out)
+            if len(new.rows):
+                found.append(SievedCandidates(new.rows, new.probability))
+            if size <= len(levels):
+                level = levels[size - 1]
+                new = _Chained(
+                    np.concatenate([level.rows, new.rows]),
+                    np.concatenate([level.probability, new.probability]),
+                    np.concatenate([level.mean, new.mean]),
+                )
+            if not len(new.rows):
                 break
-            rows, probability, mean = new, of_new, means
+            chain.append(new)
         return self._most_likely(found, missed)
 
-    def _next(
-        self, size: int, rows: ItemsetRows, probability: Floats, mean: Floats, levels: list[SievedLevel]
-    ) -> tuple[ItemsetRows, Floats, Floats, float]:
+    def _next(self, chain: list[_Chained], levels: list[SievedLevel]) -> tuple[_Chained, float]:
         """Candidates of one size that are new and likely enough, with what they may have, and what is missed."""
-        joined = probability > self.likely
+        below, size = chain[-1], len(chain) + 1
+        joined = below.probability > self.likely
         if size == 2:
-            joined &= mean > _HARDLY * self.limit
-        new = self._join(rows[joined], mean[joined])
+            joined &= below.mean > _HARDLY * self.limit
+        new = self._join(below.rows[joined], below.mean[joined])
         if len(levels) >= size:
             new = new[ItemsetIndex(levels[size - 1].rows).find(new) < 0]
         if not len(new):
-            return new, np.empty(0), np.empty(0), 0.0
-        cap = smallest_subset(new, rows, mean, 0.0)
-        likely, ratio = self._chance(size, cap, levels)
-        likely *= smallest_subset(new, rows, probability, 0.0)
+            return _Chained(new, np.empty(0), np.empty(0)), 0.0
+        known = [KnownSupports(one.rows, may_be(one.probability, one.mean, self.limit)) for one in chain]
+        chances = KnownSupports(below.rows, below.probability)
+        parts = [self._likely(new[start:stop], known, chances, levels) for start, stop in slices(len(new), _AT_ONCE)]
+        rows, likely, mean = (np.concatenate(column) for column in zip(*(part for part, _ in parts), strict=True))
+        return _Chained(rows, likely, mean), sum(left_out for _, left_out in parts)
+
+    def _likely(
+        self, new: ItemsetRows, known: list[KnownSupports], chances: KnownSupports, levels: list[SievedLevel]
+    ) -> tuple[tuple[ItemsetRows, Floats, Floats], float]:
+        """Those that are likely enough, with their probabilities and means, and how many frequent ones are left out."""
+        likely, mean = self._chance(expected_of(new, known, self.n_records, 0.0), new.shape[1], levels)
+        likely *= smallest_subset(new, chances, 0.0)
         chosen = likely > self.likely
-        return new[chosen], likely[chosen], np.maximum(ratio * cap, self.limit)[chosen], float(likely[~chosen].sum())
+        means = np.maximum(mean, self.limit)[chosen]
+        return (new[chosen], likely[chosen], means), float(likely[~chosen].sum())
 
     def _join(self, rows: ItemsetRows, mean: Floats) -> ItemsetRows:
         """All itemsets one larger whose subsets are all among these; of the more frequent half where they are too many.
@@ -100,19 +128,21 @@ class SieveSearch:
                 rows, mean = rows[kept], mean[kept]
         return np.empty((0, rows.shape[1] + 1), np.int32)
 
-    def _chance(self, size: int, cap: Floats, levels: list[SievedLevel]) -> tuple[Floats, float]:
-        """The chance that supports below these caps reach the limit, and the mean ratio to the cap."""
-        cap = np.maximum(cap, BARELY * self.limit)
-        needed = self.limit / cap
+    def _chance(self, expected: Expected, size: int, levels: list[SievedLevel]) -> tuple[Floats, Floats]:
+        """The chance that supports of which this is expected reach the limit, and their means."""
+        needed = self.limit / expected.most
         if len(levels) >= size:
-            prior = levels[size - 1].prior
-            above = np.append(np.cumsum(prior[::-1])[::-1], 0.0)
-            return above[np.searchsorted(RATIOS, needed)], float(prior @ RATIOS)
+            prior = levels[size - 1].prior[expected.classes]
+            above = np.concatenate([np.cumsum(prior[:, ::-1], axis=1)[:, ::-1], np.zeros((len(prior), 1))], axis=1)
+            return above[np.arange(len(prior)), np.searchsorted(RATIOS, needed)], prior @ RATIOS * expected.most
+        needed = np.minimum(needed, 1.0)
         if size == 2:
-            return -np.log(needed) / _SPAN, _PAIRS_MEAN
-        return 1 - needed, _LARGER_MEAN
+            return -np.log(needed) / _SPAN, _PAIRS_MEAN * expected.most
+        return 1 - needed, _LARGER_MEAN * expected.most
 
-    def _most_likely(self, found: list[SievedCandidates], missed: float) -> tuple[list[SievedCandidates], float]:
+    def _most_likely(
+        self, found: list[SievedCandidates], missed: list[float]
+    ) -> tuple[list[SievedCandidates], list[float]]:
         """No more than may be measured at once, the likeliest of all sizes together."""
         every = np.concatenate([np.empty(0), *(part.probability for part in found)])
         if len(every) <= self.max_candidates:
@@ -120,9 +150,8 @@ class SieveSearch:
         chosen = np.zeros(len(every), bool)
         chosen[np.argsort(-every, kind="stable")[: self.max_candidates]] = True
         kept = np.split(chosen, np.cumsum([len(part.probability) for part in found])[:-1])
-        missed += float(every.sum()) - sum(
-            float(part.probability[keep].sum()) for part, keep in zip(found, kept, strict=True)
-        )
+        for part, keep in zip(found, kept, strict=True):
+            missed[part.rows.shape[1] - 1] += float(part.probability[~keep].sum())
         return [
             SievedCandidates(part.rows[keep], part.probability[keep]) for part, keep in zip(found, kept, strict=True)
         ], missed

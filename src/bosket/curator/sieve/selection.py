@@ -26,8 +26,13 @@ class ReleasedItemsets:
     probability: Floats
     grid: Floats
     posterior: Floats
+    prior: Floats
+    """Of the points of the grid, before anything was measured of these itemsets."""
     noisy: Floats
     """Noisy sums over the share that they keep, in records: the average of all rounds, by their noise."""
+    draws: Floats | None = None
+    """Deviations in joint draws, a column each, where there are any; those of each itemset's own beside them."""
+    own: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Announced:
 
 def select(result: Sieved) -> tuple[list[ReleasedItemsets], Announced]:
     """The itemsets that are released, by size, and what is announced of them."""
-    by_size = _closed(result.levels)
+    by_size = closed(result.levels, [level.probability for level in result.levels])
     every = np.concatenate(by_size)
     falling = -np.sort(-every)
     likely = np.cumsum(falling)
@@ -52,16 +57,16 @@ def select(result: Sieved) -> tuple[list[ReleasedItemsets], Announced]:
         return [], Announced(0.0, 0.0, 0.0)
     least = falling[best]
     chosen = [
-        _chosen(level, probability, np.flatnonzero(probability >= least))
+        taken(level, probability, np.flatnonzero(probability >= least))
         for level, probability in zip(result.levels, by_size, strict=True)
     ]
     number, found = int((every >= least).sum()), float(every[every >= least].sum())
     return chosen, Announced(2 * found / (number + total), found / number, found / total)
 
 
-def _closed(levels: list[SievedLevel]) -> list[Floats]:
-    """Probabilities by size, each at least as large as those of supersets one larger."""
-    result = [level.probability.copy() for level in levels]
+def closed(levels: list[SievedLevel], values: list[Floats]) -> list[Floats]:
+    """Probabilities, or supports, by size, each at least as large as those of supersets."""
+    result = [value.copy() for value in values]
     for size in range(len(levels), 1, -1):
         rows, index = levels[size - 1].rows, ItemsetIndex(levels[size - 2].rows)
         for positions in patterns(size, size - 1)[1]:
@@ -70,11 +75,15 @@ def _closed(levels: list[SievedLevel]) -> list[Floats]:
     return result
 
 
-def _chosen(level: SievedLevel, probability: Floats, at: LevelPlaces) -> ReleasedItemsets:
+def taken(level: SievedLevel, probability: Floats, at: LevelPlaces) -> ReleasedItemsets:
+    """The itemsets at these places of a level, with all that is released of them."""
     weight, total = np.zeros(len(level.rows)), np.zeros(len(level.rows))
     for values in level.rounds:
-        share = min(1.0, values.share * values.factor)
-        np.add.at(weight, values.places, (share / values.scale) ** 2)
-        np.add.at(total, values.places, (share / values.scale) ** 2 * values.values / share)
+        np.add.at(weight, values.places, (values.shares / values.scale) ** 2)
+        np.add.at(total, values.places, values.shares / values.scale**2 * values.values)
     noisy = total / np.maximum(weight, np.finfo(float).tiny)
-    return ReleasedItemsets(level.rows[at], probability[at], level.grid[at], level.posterior[at], noisy[at])
+    prior = level.prior[level.classes[at]]
+    draws, own = (None if one is None else one[at] for one in (level.draws, level.own))
+    return ReleasedItemsets(
+        level.rows[at], probability[at], level.grid[at], level.posterior[at], prior, noisy[at], draws, own
+    )

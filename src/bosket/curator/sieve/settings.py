@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bosket.checks import check_between, check_fraction, check_integer, check_not_negative
+from bosket.curator.population.settings import PopulationSettings
 from bosket.errors import ParameterError
 
 
 @dataclass(frozen=True)
 class SieveSettings:
-    """What the sieve decides without looking at the data."""
+    """What the sieve decides without looking at the data; every field is public, and stands in ``about``.
+
+    Shares are of the budget: of epsilon, or of rho where there is a delta.
+    """
 
     number: float = 0.01
-    """Of the budget, for the number of records."""
-    histograms: float = 0.015
-    """Of the budget, for each histogram of how many itemsets records hold: one a round."""
+    """Of the budget, for the number of records, which makes the limit a count: a fraction in (0, 1]."""
+    histograms: float = 0.025
+    """Of the budget, for each histogram of how many itemsets records hold, two in the first round and one in others: a
+    fraction in (0, 1].  ``number`` and all histograms take no more than half of the budget."""
     rounds: tuple[float, ...] = (0.12, 0.10, 0.28, 0.26, 0.24)
     """Of the rest, for each round: all items, undecided items, then all that is undecided with candidates of two, three
-    and any number of items."""
+    and any number of items.  At least three numbers above 0, of which only the ratios count; with n of them, new
+    itemsets have up to n - 2 items before the last round, and any number of items in it."""
     undecided: float = 0.03
-    """An itemset is measured again while it is frequent with a probability above this and below one minus this."""
+    """An itemset is measured again while it is frequent with a probability above this and below one minus this, and a
+    new one is measured if its prior probability is above this: between 0 and 0.5."""
     spread: float = 0.5
-    """How far the shares that itemsets keep lie apart, over what is cut on average."""
+    """How far the shares that itemsets keep lie apart, over what is cut on average: at least 0.  A larger one cuts less
+    from records, and makes posteriors wider."""
     max_candidates: int = 60_000
-    """Itemsets that are measured in one round."""
+    """New itemsets that are measured in one round, and as many again that are undecided; fewer where these times the
+    noisy number of records would pass 2^34."""
     largest: int = 12
-    """No itemset has more items."""
+    """No itemset has more items; ``max_size`` of a call may say fewer."""
+    population: PopulationSettings = field(default_factory=PopulationSettings)
+    """What is decided where records are dense."""
 
     def __post_init__(self) -> None:
         check_fraction("number", self.number, of="SieveSettings")
@@ -40,7 +51,7 @@ class SieveSettings:
             )
         for share in self.rounds:
             check_between("rounds", share, 1e-6, 1e6, of="SieveSettings")
-        if self.number + len(self.rounds) * self.histograms > 0.5:
+        if self.number + self.n_histograms * self.histograms > 0.5:
             raise ParameterError(
                 "The 'histograms' parameter of SieveSettings must leave half of the budget for the rounds themselves.",
                 parameter="histograms",
@@ -51,7 +62,11 @@ class SieveSettings:
         check_integer("max_candidates", self.max_candidates, least=1, of="SieveSettings")
         check_integer("largest", self.largest, least=1, of="SieveSettings")
 
+    @property
+    def n_histograms(self) -> int:
+        return len(self.rounds) + 1
+
     def shares(self) -> tuple[float, ...]:
         """Of the whole budget, for each round without its histogram."""
-        rest = (1 - self.number - len(self.rounds) * self.histograms) / math.fsum(self.rounds)
+        rest = (1 - self.number - self.n_histograms * self.histograms) / math.fsum(self.rounds)
         return tuple(rest * share for share in self.rounds)

@@ -30,7 +30,7 @@ def census(data: str | Path | None = None) -> Table:
 
     A country that is not stated is another one than the United States, as it seems to be in the paper.
     """
-    return _adult(
+    return adult(
         data,
         columns=["race", "sex", "native-country", "age", "fnlwgt", "hours-per-week"],
         bins={"age": AGE, "fnlwgt": [0, 1e5, 2e5, 3e5, 4e5], "hours-per-week": HOURS},
@@ -44,7 +44,7 @@ def work(data: str | Path | None = None) -> Table:
 
     A type of employment that is not stated is a category of its own.
     """
-    return _adult(
+    return adult(
         data,
         columns=["native-country", "age", "workclass", "hours-per-week", "income"],
         bins={"age": AGE, "hours-per-week": HOURS},
@@ -53,7 +53,7 @@ def work(data: str | Path | None = None) -> Table:
     )
 
 
-def _adult(data: str | Path | None, **how: Any) -> Table:
+def adult(data: str | Path | None, **how: Any) -> Table:
     parts = [Table.read(find(name, data), **how) for name in ("adult_train.csv.gz", "adult_test.csv.gz")]
     return Table.from_codes(np.concatenate([part.codes for part in parts]), parts[0].domain)
 

@@ -88,7 +88,9 @@ def _released(answer: Callable[[], Release]) -> Answer:
 
 def _ours(settings: Settings) -> Method:
     def run(baskets: Baskets, limit: float, number: int) -> Answer:
-        return _released(lambda: mine(baskets, EPSILON, limit, settings=settings, vocabulary=baskets.domain))
+        return _released(
+            lambda: mine(baskets, EPSILON, limit, method="truncation", settings=settings, vocabulary=baskets.domain)
+        )
 
     return run
 
@@ -245,7 +247,7 @@ def _ranks(name: str, baskets: Baskets, times: int, tell: Tell) -> list[dict[str
 
 
 def _top(baskets: Baskets, k: int) -> Answer:
-    return _released(lambda: top_k(baskets, epsilon=EPSILON, k=k, vocabulary=baskets.domain))
+    return _released(lambda: top_k(baskets, epsilon=EPSILON, k=k, method="truncation", vocabulary=baskets.domain))
 
 
 def _cuts(baskets: Baskets, limit: float, times: int, tell: Tell = lambda _: None) -> list[dict[str, Any]]:

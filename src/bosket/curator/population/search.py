@@ -1,0 +1,218 @@
+"""Frequent itemsets of a fitted population, with what its posterior says of their supports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from bosket.counting.base import Counts, ItemsetRows
+from bosket.curator.population.literals import Literals
+from bosket.curator.population.model import Population, resampled
+from bosket.data import Baskets
+from bosket.errors import TooManyCandidatesError
+from bosket.mining.candidates import ItemGroups
+from bosket.mining.exact import exact_itemsets
+from bosket.randomness import Seeded
+from bosket.statistics.estimates import Floats
+from bosket.threads import slices
+
+_SEED = 20_121_108
+_RECORDS = 1 << 16
+_DRAWS = 48
+_CELLS = 1 << 24  # itemsets times particles in one step
+_TRUST = 0.5  # of a bias that was told by refits: the rest may be
+_OF_A_SIZE = 300  # itemsets that bias is learned from
+_MARGIN = 2.0  # standard deviations below the limit
+_NEAR = 0.05  # of the limit
+_HIGHER, _STEPS = 0.8, 12  # of what a limit leaves above it, as long as itemsets are too many
+
+
+@dataclass(frozen=True, eq=False)
+class FittedItemsets:
+    """Itemsets of one size, as places of literals, with mean and standard deviation of their share of the records."""
+
+    places: ItemsetRows
+    mean: Floats
+    deviation: Floats
+    draws: npt.NDArray[np.float32]
+    """Deviations in draws of the coefficients, a column each."""
+    own: Floats
+    """Standard deviations of what pairs do not tell."""
+    bias: Floats
+    """What was taken from the mean."""
+
+    def probability(self, limit: float) -> Floats:
+        """How likely each is frequent."""
+        return np.asarray(ndtr((self.mean - limit) / self.deviation))
+
+
+@dataclass(frozen=True, eq=False)
+class Bias:
+    """How far fits lie off the population that they are fits of, by what is known of an itemset."""
+
+    coefficients: Floats
+
+    @classmethod
+    def learned(cls, rows: list[ItemsetRows], shares: list[Floats], fits: list[Floats], singles: Floats) -> Bias:
+        """From itemsets by size, their shares, and those of fits on average."""
+        known = np.concatenate([_traits(some, one, singles) for some, one in zip(rows, shares, strict=True)])
+        errors = np.concatenate(fits) - np.concatenate(shares)
+        weights = np.concatenate([np.full(len(one), 1 / np.sqrt(len(one))) for one in shares])
+        return cls(np.linalg.lstsq(known * weights[:, None], errors * weights, rcond=1e-6)[0])
+
+    def of(self, rows: ItemsetRows, shares: Floats, singles: Floats) -> Floats:
+        if not len(rows):
+            return np.zeros(0)
+        return np.asarray(_traits(rows, shares, singles) @ self.coefficients)
+
+
+def _traits(rows: ItemsetRows, shares: Floats, singles: Floats) -> Floats:
+    """Size, share, and how much more that is than of independent items."""
+    alone = np.prod(singles[rows], axis=1)
+    return np.column_stack([np.ones(len(rows)), np.full(len(rows), rows.shape[1] - 1.0), shares, shares - alone])
+
+
+class PopulationSearch:
+    """The itemsets of a population above a limit, and what draws from its posterior say of them."""
+
+    def __init__(
+        self, population: Population, literals: Literals, misfit: float, most: int, largest: int,
+        groups: ItemGroups | None = None, refits: Sequence[Population] = (),
+    ) -> None:  # fmt: skip
+        self._population = population
+        self._literals = literals
+        self._misfit = misfit
+        self._most = most
+        self._largest = largest
+        self._groups = groups
+        self._refits = tuple(refits)
+        self._bias: Bias | None = None
+        self._left_out = 0
+        self._stream = Seeded(_SEED).stream()
+
+    def above(self, limit: float) -> tuple[list[FittedItemsets], int]:
+        """Itemsets that may reach the limit, by size, and how many more there were than were looked at."""
+        first, _ = self._mined(limit)
+        if self._refits and first:
+            self._bias = self._learn_bias(first)
+        drawn = self._drawn(first)
+        near = [part.deviation[np.abs(part.mean - limit) < _NEAR * limit] for part in drawn]
+        every = np.concatenate([np.empty(0), *near])
+        margin = _MARGIN * (float(np.median(every)) if len(every) else self._misfit / 2)
+        lowest = -min([float(part.bias.min()) for part in drawn if len(part.bias)], default=0.0)
+        found, left_out = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
+        return self._drawn(found), left_out
+
+    def _mined(self, limit: float) -> tuple[list[ItemsetRows], int]:
+        """The itemsets of the fitted population, the most frequent ones where there are too many."""
+        records = self._records(self._population.weights, _RECORDS)
+        found = self._possible(self._most_of(records, limit))
+        counts = np.concatenate([np.empty(0, np.int64), *(part for _, part in found)])
+        if len(counts) <= self._most:
+            return [rows for rows, _ in found], self._left_out
+        least = np.partition(counts, len(counts) - self._most)[len(counts) - self._most]
+        kept = [rows[part > least] for rows, part in found]
+        return [rows for rows in kept if len(rows)], int((counts <= least).sum()) + self._left_out
+
+    def _most_of(self, records: Baskets, limit: float) -> list[tuple[ItemsetRows, Counts]]:
+        """Frequent itemsets, at a higher limit and then of fewer items where there are too many; a size has no more
+        than may be looked at.  Every try that had more left out as many, at least.
+        """
+        self._left_out = 0
+        limits = [limit + (1 - limit) * (1 - _HIGHER**step) for step in range(_STEPS)]
+        tries = [(share, self._largest) for share in limits]
+        tries += [(limits[-1], size) for size in range(self._largest - 1, 0, -1)]
+        for share, size in tries:
+            try:
+                return exact_itemsets(
+                    records.indptr, records.indices, records.n_items,
+                    min_count=max(1, math.ceil(share * _RECORDS)), max_size=size, max_itemsets=self._most,
+                )  # fmt: skip
+            except TooManyCandidatesError:
+                self._left_out += self._most
+        return []
+
+    def _possible(self, found: list[tuple[ItemsetRows, Counts]]) -> list[tuple[ItemsetRows, Counts]]:
+        """Without two values of one attribute, where items are values."""
+        if self._groups is None:
+            return found
+        kept = []
+        for rows, counts in found:
+            groups = np.sort(self._groups[self._literals.items[rows]], axis=1)
+            keep = (np.diff(groups, axis=1) > 0).all(axis=1)
+            kept.append((rows[keep], counts[keep]))
+        return [(rows, counts) for rows, counts in kept if len(rows)]
+
+    def _drawn(self, found: list[ItemsetRows]) -> list[FittedItemsets]:
+        """Shares under the coefficients, and their deviations over draws of them."""
+        population = self._population
+        deviates = ndtri(self._uniform(population.root.shape[1] * _DRAWS)).reshape(-1, _DRAWS)
+        columns = np.column_stack([population.weights, population.responses(deviates)])
+        patterns, changes = _distinct(population.particles, columns)
+        holds = (patterns.astype(bool) ^ self._literals.complemented).T
+        return [self._told(np.sort(rows, axis=1), holds, changes) for rows in found]
+
+    def _told(
+        self, rows: ItemsetRows, holds: npt.NDArray[np.bool_], changes: npt.NDArray[np.float32]
+    ) -> FittedItemsets:
+        shares = np.empty((len(rows), changes.shape[1]), np.float32)
+        for start, stop in slices(len(rows), max(1, _CELLS // holds.shape[1])):
+            held = np.logical_and.reduce(holds[rows[start:stop].T], axis=0)
+            shares[start:stop] = held.astype(np.float32) @ changes
+        mean, draws = shares[:, 0].astype(float), shares[:, 1:]
+        bias = np.zeros(len(rows)) if self._bias is None else self._bias.of(rows, mean, self._singles)
+        own = self._misfit * np.sqrt(np.clip(mean * (1 - mean), 1e-6, None))
+        bias = _TRUST * bias
+        own = np.hypot(own, bias)
+        deviation = np.sqrt((draws.astype(float) ** 2).mean(axis=1) + own**2)
+        return FittedItemsets(rows, np.clip(mean - bias, 0.0, 1.0), deviation, draws, own, bias)
+
+    @cached_property
+    def _singles(self) -> Floats:
+        """The share of each item."""
+        population = self._population
+        held = population.weights @ population.particles
+        return np.asarray(np.where(self._literals.complemented, 1 - held, held))
+
+    def _learn_bias(self, found: list[ItemsetRows]) -> Bias:
+        """From some itemsets of each size."""
+        some = [rows[:: max(1, len(rows) // _OF_A_SIZE)] for rows in found]
+        one = [self._shares(self._population, rows) for rows in some]
+        others = [np.mean([self._shares(refit, rows) for refit in self._refits], axis=0) for rows in some]
+        return Bias.learned(some, one, others, self._singles)
+
+    def _shares(self, population: Population, rows: ItemsetRows) -> Floats:
+        patterns, weights = _distinct(population.particles, population.weights[:, None])
+        holds = (patterns.astype(bool) ^ self._literals.complemented).T
+        shares = np.empty(len(rows))
+        for start, stop in slices(len(rows), max(1, _CELLS // holds.shape[1])):
+            shares[start:stop] = np.logical_and.reduce(holds[rows[start:stop].T], axis=0) @ weights[:, 0]
+        return shares
+
+    def _records(self, weights: Floats, number: int) -> Baskets:
+        """Records of items, as often as weights say."""
+        places = resampled(weights, number, float(self._uniform(1)[0]))
+        holds = self._population.particles[places].astype(bool) ^ self._literals.complemented
+        indptr = np.concatenate([[0], np.cumsum(holds.sum(axis=1))])
+        return Baskets.from_csr(indptr, np.nonzero(holds)[1].astype(np.int32), range(len(self._literals)))
+
+    def _uniform(self, n: int) -> Floats:
+        words: npt.NDArray[np.uint64] = self._stream.words(n)
+        return np.asarray(((words >> np.uint64(11)) + 0.5) * 2.0**-53)
+
+
+def _distinct(
+    particles: npt.NDArray[np.uint8], columns: Floats
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
+    """Particles that are alike once, with the sums of their columns."""
+    bits = np.uint64(1) << np.arange(particles.shape[1], dtype=np.uint64)
+    words, first, inverse = np.unique(particles.astype(np.uint64) @ bits, return_index=True, return_inverse=True)
+    sums = np.zeros((len(words), columns.shape[1]))
+    np.add.at(sums, inverse, columns)
+    return particles[first], sums.astype(np.float32)

@@ -1,0 +1,187 @@
+"""How many of the active itemsets records hold, by size: one noisy histogram, and what it says without its noise.
+
+A record that holds k of the active itemsets is in the bin of k, and its one unit there is divided among groups of
+itemsets (those of one, two, three and more items) as its itemsets are.  All that a record adds is one record at most,
+rounded down, whatever it holds: the groups cost nothing beside the histogram itself.
+
+Bins of noise far from all records would outweigh them, and the records of few itemsets are lost in the noise.  So
+
+    totals   are taken as they are where they are clear of the noise; elsewhere they follow the density whose logarithm
+             is concave in log k that is nearest to all of them (tails of power laws and lighter ones)
+    parts    of the groups in the totals are taken as they are in large bins; in others they are the mean of two fits,
+             one that rises or falls with k by a logistic law, and one that rises or falls in any way (isotonic)
+
+All but the first function is post-processing of noisy numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import isotonic_regression, minimize
+
+from bosket.curator.noise import Composition
+from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
+from bosket.statistics.estimates import Floats
+
+_SINGLE = 8
+_CLEAR = 5.0  # standard deviations of the noise
+_BEGUN = 3.0  # likewise, for where the fit starts from
+_MISFIT = 0.02  # of a number of records: no law is followed closer than this
+_MISFIT_OF_PARTS = 0.05  # of a bin: no fit to the parts of groups is trusted more than this
+_LOWEST, _HIGHEST = -40.0, 40.0  # logarithms of densities
+_TILT = 1.0  # deviation of the exponent by which the part of a group grows with k, before anything is known
+_LEVEL = 3.0  # likewise of its logarithm
+
+
+FitLimits = Sequence[tuple[float | None, float | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """How many records hold so many of the itemsets, by bin and group of itemsets, smoothed; those of none left out."""
+
+    held: Floats
+    """The middle of each bin."""
+    numbers: Floats
+    """Records by bin and group, in parts."""
+    times: Floats | float = 1.0
+    """What an itemset that is held counts for where contributions are bounded, by bin: above 1 for several records."""
+
+    @property
+    def occurrences(self) -> Floats:
+        """Of itemsets in records, by bin and group."""
+        return np.asarray(self.held[:, None] * self.numbers)
+
+
+def bins(most: int) -> Units:
+    """The first numbers of bins for 0 .. most: single up to eight, then half as many more each.
+
+    >>> bins(40).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 18, 27, 40]
+    """
+    starts = list(range(min(most, _SINGLE) + 1))
+    while starts[-1] < most:
+        starts.append(min(most, starts[-1] * 3 // 2))
+    return np.array(starts, np.int64)
+
+
+def divided(held: Units, starts: Units) -> Units:
+    """By bin and group, the units of all records: RESOLUTION a record at most, divided as its itemsets are.
+
+    ``held`` has a row per group, and a column per record.
+    """
+    total = held.sum(axis=0)
+    which = np.searchsorted(starts, total, side="right") - 1
+    units = RESOLUTION * held // np.maximum(total, 1)
+    parts = [np.bincount(which, weights=part, minlength=len(starts)) for part in units]  # below 2^53: exact
+    return np.stack(parts, axis=1).astype(np.int64)
+
+
+def noisy_histogram(
+    held: Units, n_active: int, *, granted: Composition, amount: float, bounding: Bounding, per_person: int
+) -> Histogram:
+    """How many records hold 1, 2, ... of the itemsets; ``held`` has a row per group of itemsets.
+
+    A record adds RESOLUTION units at most, to one bin: where one is replaced, some go and some come.
+    """
+    starts = bins(n_active)
+    if len(starts) < 2:
+        return Histogram(np.ones(0), np.zeros((0, len(held))))
+    sensitivity = RESOLUTION * bounding.norm_of_ones(per_person)
+    noisy = granted.noisy(divided(held, starts), epsilon=amount, sensitivity=sensitivity) / RESOLUTION
+    deviation = bounding.deviation(granted.scale_of(amount, sensitivity)) / RESOLUTION
+    ends = np.append(starts[1:] - 1, starts[-1])
+    middles = np.sqrt(starts[1:] * ends[1:])
+    return smoothed(middles, np.asarray(ends[1:] - starts[1:] + 1, float), noisy[1:], deviation)
+
+
+def smoothed(middles: Floats, widths: Floats, noisy: Floats, deviation: float) -> Histogram:
+    """Numbers of records by bin and group, from noisy ones: the totals, divided among the groups."""
+    n_groups = noisy.shape[1]
+    totals = total_numbers(middles, widths, noisy.sum(axis=1), deviation * float(np.sqrt(n_groups)))
+    if n_groups == 1:
+        return Histogram(middles, totals[:, None])
+    fitted = (_logistic(np.log(middles), totals, noisy, deviation) + _isotonic(totals, noisy)) / 2
+    trust = totals**2 / (totals**2 + (deviation / _MISFIT_OF_PARTS) ** 2)
+    seen = np.clip(noisy / np.maximum(totals, 1e-9)[:, None], 0.0, 1.0)
+    parts = trust[:, None] * seen + (1 - trust[:, None]) * fitted
+    parts /= np.maximum(parts.sum(axis=1, keepdims=True), 1e-9)
+    return Histogram(middles, totals[:, None] * parts)
+
+
+def total_numbers(middles: Floats, widths: Floats, noisy: Floats, deviation: float) -> Floats:
+    """Numbers by bin that are not negative and end."""
+    is_clear = noisy > _CLEAR * deviation
+    if is_clear.all():
+        return noisy
+    fitted = _concave(np.log(middles), widths, noisy, deviation)
+    return np.where(is_clear, noisy, np.minimum(fitted, np.maximum(noisy, 0.0) + _BEGUN * deviation))
+
+
+def _concave(x: Floats, widths: Floats, noisy: Floats, deviation: float) -> Floats:
+    """The nearest numbers whose density has a logarithm that is concave in x: a line less hinges at each bin."""
+    hinges = np.maximum(x[:, None] - x[None, 1:-1], 0.0)
+    design = np.concatenate([np.ones((len(x), 1)), (x - x[0])[:, None], -hinges], axis=1)
+    weights = 1 / (deviation**2 + (_MISFIT * np.maximum(noisy, 0.0)) ** 2)
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        fitted = widths * np.exp(np.clip(design @ parameters, _LOWEST, _HIGHEST))
+        errors = noisy - fitted
+        return 0.5 * float(weights @ errors**2), -design.T @ (weights * errors * fitted)
+
+    start = np.zeros(design.shape[1])
+    begun = noisy > _BEGUN * deviation
+    if begun.sum() >= 2:
+        start[1::-1] = np.polyfit(x[begun] - x[0], np.log(noisy[begun] / widths[begun]), 1)
+    else:
+        peak = int(np.argmax(noisy))
+        start[0] = np.log(max(float(noisy[peak]), deviation) / widths[peak])
+    limits: FitLimits = [(None, None)] * 2 + [(0.0, None)] * (len(start) - 2)
+    return np.asarray(widths * np.exp(np.clip(design @ _least(loss, start, limits), _LOWEST, _HIGHEST)))
+
+
+def _logistic(x: Floats, totals: Floats, noisy: Floats, deviation: float) -> Floats:
+    """Parts of groups that are as exp(a + b x), by least squares."""
+    n_groups = noisy.shape[1]
+    x = x - (x @ totals) / max(float(totals.sum()), 1e-9)
+    sums = np.maximum(noisy.sum(axis=0), deviation)
+    levels = np.log(sums / sums.sum())
+
+    def parts(parameters: Floats) -> Floats:
+        powers = parameters[:n_groups] + parameters[n_groups:] * x[:, None]
+        shape = np.exp(powers - powers.max(axis=1, keepdims=True))
+        return np.asarray(shape / shape.sum(axis=1, keepdims=True))
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        part, away, tilts = parts(parameters), parameters[:n_groups] - levels, parameters[n_groups:]
+        errors = (noisy - totals[:, None] * part) / deviation
+        slope = -errors / deviation * totals[:, None]
+        slope = part * (slope - (slope * part).sum(axis=1, keepdims=True))
+        gradient = [slope.sum(axis=0) + away / _LEVEL**2, slope.T @ x + tilts / _TILT**2]
+        value = (errors**2).sum() + (away**2).sum() / _LEVEL**2 + (tilts**2).sum() / _TILT**2
+        return 0.5 * float(value), np.concatenate(gradient)
+
+    return parts(_least(loss, np.concatenate([levels, np.zeros(n_groups)])))
+
+
+def _isotonic(totals: Floats, noisy: Floats) -> Floats:
+    """Parts of groups that rise from bin to bin, or fall, whichever is nearer."""
+    known = np.maximum(totals, 1e-9)
+    columns = []
+    for part in noisy.T / known:
+        both = [isotonic_regression(part, weights=known**2, increasing=rising).x for rising in (True, False)]
+        best = int(np.argmin([(known**2) @ (part - fit) ** 2 for fit in both]))
+        columns.append(np.clip(both[best], 1e-6, 1.0))
+    parts = np.stack(columns, axis=1)
+    return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+
+
+def _least(
+    loss: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    limits: FitLimits | None = None,
+) -> Floats:
+    return np.asarray(minimize(loss, start, jac=True, bounds=limits, method="L-BFGS-B").x, float)
