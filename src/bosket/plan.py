@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,19 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bosket import strict_json
-from bosket.checks import check_choice, check_epsilon, check_integer, shown
+from bosket.checks import check_integer, shown
 from bosket.data import Domain, Table
-from bosket.data.domain import MOST_ITEMS
-from bosket.errors import DataError, HopelessPlanWarning, ParameterError
+from bosket.errors import DataError, HopelessPlanWarning, ParameterError, warn
 from bosket.mechanisms.base import Channel, Mechanism, Records, as_domain, check_records
 from bosket.mechanisms.cut import StatingChannel, stating_sizes
 from bosket.mechanisms.foreseen import foreseen_accuracy
 from bosket.mechanisms.hopeless import hopeless_text
 from bosket.mechanisms.stated_sizes import StatedSizes
 from bosket.privacy import Accuracy, LocalGuarantee
-from bosket.privacy.guarantee import MOST_REPORTS
 from bosket.privacy.influence import CARD_SIZES
 from bosket.privacy.stating import after_stating
+from bosket.privacy.unit import PrivacyUnit as PrivacyUnit
 from bosket.randomness import Randomness, Secure, check_randomness
 from bosket.respondents import refuse_repeated, tokens_of
 
@@ -38,73 +35,7 @@ if TYPE_CHECKING:
     from bosket.reports import Reports
 
 VERSION = 1
-_MOST_EPSILON = 100.0  # of a stated size: more hides nothing, and exponentials end near 700
-
-
-@dataclass(frozen=True)
-class PrivacyUnit:
-    """What one person puts in: ``reports`` records, each of at most ``max_size`` items (None: any number).
-
-    ``reports`` is at most ``MOST_REPORTS``, a thousand million, and ``max_size`` at most 2**31 - 1.
-
-    A mechanism that sends sizes needs a ``max_size``: the weight of a report grows with the size that it states, so
-    that a report which claims a long record could outweigh all others.  ``is_declared`` is False where it was read off
-    the data.
-
-    ``longer`` says what happens to a record with more items: ``"refuse"`` it, or ``"sample"`` max_size of its items,
-    each choice equally likely, before it is randomized.  Supports are then those of the records as sampled.
-
-    ``state_sizes_to`` makes a report of a record that was sampled down state how many items it had, in the clear;
-    records of more items than this are refused.  Supports are then those of whole records.  With ``size_epsilon`` the
-    size goes through randomized response first, whose epsilon adds to that of the record.  See docs/theory/cutting.md.
-    """
-
-    max_size: int | None = None
-    reports: int = 1
-    longer: Literal["refuse", "sample"] = "refuse"
-    is_declared: bool = True
-    state_sizes_to: int | None = None
-    size_epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_size is not None:
-            most = check_integer("max_size", self.max_size, least=1, most=MOST_ITEMS, of="PrivacyUnit")
-            object.__setattr__(self, "max_size", most)
-        reports = check_integer("reports", self.reports, least=1, most=MOST_REPORTS, of="PrivacyUnit")
-        object.__setattr__(self, "reports", reports)
-        check_choice("longer", self.longer, ("refuse", "sample"), of="PrivacyUnit")
-        if not isinstance(self.is_declared, bool) or not (self.is_declared or self.max_size is not None):
-            raise ParameterError(
-                "The 'is_declared' parameter of PrivacyUnit must be True, or False beside a 'max_size' that was read "
-                "off the data.",
-                parameter="is_declared",
-                value=self.is_declared,
-            )
-        self._check_stated()
-
-    def _check_stated(self) -> None:
-        """Sizes are stated of records that are sampled down, and randomized where they are stated."""
-        if self.state_sizes_to is not None:
-            least = 2 if self.max_size is None else self.max_size + 1
-            most = check_integer("state_sizes_to", self.state_sizes_to, least=least, most=MOST_ITEMS, of="PrivacyUnit")
-            object.__setattr__(self, "state_sizes_to", most)
-            if self.longer != "sample":
-                raise ParameterError(
-                    "The 'state_sizes_to' parameter of PrivacyUnit must come with longer='sample': the size is that of "
-                    "a record before it was sampled down.",
-                    parameter="state_sizes_to",
-                    value=most,
-                )
-        if self.size_epsilon is not None:
-            epsilon = check_epsilon("size_epsilon", self.size_epsilon, of="PrivacyUnit")
-            object.__setattr__(self, "size_epsilon", epsilon)
-            if self.state_sizes_to is None or not 0 < epsilon <= _MOST_EPSILON:
-                raise ParameterError(
-                    f"The 'size_epsilon' parameter of PrivacyUnit must be above 0, at most {_MOST_EPSILON:g}, and "
-                    f"beside a 'state_sizes_to', got {shown(epsilon)}.",
-                    parameter="size_epsilon",
-                    value=epsilon,
-                )
+_ANY_RECORD = PrivacyUnit()  # one of any size
 
 
 def unit_for(
@@ -132,7 +63,7 @@ class Plan:
 
     domain: Domain
     mechanism: Mechanism
-    unit: PrivacyUnit = PrivacyUnit()
+    unit: PrivacyUnit = _ANY_RECORD
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", as_domain(self.domain))  # labels will do
@@ -278,15 +209,8 @@ class Plan:
             "bosket_plan": VERSION,
             "domain": self.domain.to_json(),
             "mechanism": {"name": self.mechanism.name, **self.mechanism.to_json()},
-            "unit": {"max_size": self.unit.max_size, "reports": self.unit.reports},
+            "unit": self.unit.to_json(),
         }
-        if self.unit.longer != "refuse":
-            value["unit"]["longer"] = self.unit.longer
-        for name in ("state_sizes_to", "size_epsilon"):
-            if getattr(self.unit, name) is not None:
-                value["unit"][name] = getattr(self.unit, name)
-        if not self.unit.is_declared:
-            value["unit"]["is_declared"] = False
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
     @cached_property
@@ -308,7 +232,9 @@ class Plan:
         if strict_json.whole(version, "bosket_plan", of="a plan") != VERSION:
             raise DataError(f"A plan of version {shown(version)} cannot be read by this bosket, which knows {VERSION}.")
         known = strict_json.fields(value, of="a plan", required=("bosket_plan", "domain", "mechanism", "unit"))
-        return cls(Domain.from_json(known["domain"]), _mechanism(known["mechanism"]), _unit(known["unit"]))
+        return cls(
+            Domain.from_json(known["domain"]), _mechanism(known["mechanism"]), PrivacyUnit.from_json(known["unit"])
+        )
 
     def with_unit(
         self,
@@ -382,10 +308,7 @@ class Plan:
         if people <= 1 or single is None or not single.is_hopeless(people):
             return
         text = f"{hopeless_text(str(self.mechanism), single, people)} mine() will refuse them."
-        level, frame = 1, sys._getframe()
-        while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "bosket":
-            level, frame = level + 1, frame.f_back
-        warnings.warn(HopelessPlanWarning(text, stderr=single.best(people), people=people), stacklevel=level)
+        warn(HopelessPlanWarning(text, stderr=single.best(people), people=people))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the channel, which is made again."""
@@ -406,22 +329,3 @@ def _mechanism(value: Any) -> Mechanism:
             "first. A plan never imports anything itself.",
         )
     return Mechanism.registry[name].from_json(parameters)
-
-
-def _unit(value: Any) -> PrivacyUnit:
-    of = "the unit of a plan"
-    optional = ("longer", "is_declared", "state_sizes_to", "size_epsilon")
-    known = strict_json.fields(value, of=of, required=("max_size", "reports"), optional=optional)
-    most = known["max_size"]
-    return PrivacyUnit(
-        max_size=None if most is None else strict_json.whole(most, "max_size", of=of),
-        reports=strict_json.whole(known["reports"], "reports", of=of),
-        longer=strict_json.text(known.get("longer", "refuse"), "longer", of=of),  # type: ignore[arg-type]  # checked there
-        is_declared=strict_json.truth(known.get("is_declared", True), "is_declared", of=of),
-        state_sizes_to=strict_json.whole(known["state_sizes_to"], "state_sizes_to", of=of)
-        if "state_sizes_to" in known
-        else None,
-        size_epsilon=strict_json.real(known["size_epsilon"], "size_epsilon", of=of)
-        if "size_epsilon" in known
-        else None,
-    )

@@ -1,6 +1,7 @@
 """Parameters from goals, and the accuracy to expect, before anything is collected."""
 
 from bosket.planning.amplification import cut_and_paste_for, cut_and_paste_insert, gamma_from, mask_keep, records_for
+from bosket.planning.comparison import Prospect, Ranking, compare, people_needed, privacy_for
 from bosket.planning.cutting import Choice, CutAndPasteChoice, cut_and_paste, smallest_insert
 from bosket.planning.discoverability import (
     Overlaps,
@@ -10,21 +11,37 @@ from bosket.planning.discoverability import (
     maximally_dependent,
     support_stderr,
 )
+from bosket.planning.discoveries import expected_errors
+from bosket.planning.foresight import Foresight, foresee
+from bosket.planning.goals import Goal, Study
+from bosket.planning.item_factors import ItemFactors, optimal_keeps
+from bosket.planning.laws import geometric_sizes
 from bosket.planning.maximal import allowed_maximal_supports, breach_levels, maximal_supports
 from bosket.planning.previews import Preview, preview
 from bosket.planning.questions import optimal_design, refined_design
+from bosket.planning.rehearsals import simulated_errors
 
 __all__ = [
     "Choice",
     "CutAndPasteChoice",
+    "Foresight",
+    "Goal",
+    "ItemFactors",
     "Overlaps",
     "Preview",
+    "Prospect",
+    "Ranking",
+    "Study",
     "allowed_maximal_supports",
     "breach_levels",
+    "compare",
     "cut_and_paste",
     "cut_and_paste_for",
     "cut_and_paste_insert",
+    "expected_errors",
+    "foresee",
     "gamma_from",
+    "geometric_sizes",
     "independent",
     "lowest_confidence",
     "lowest_support",
@@ -32,9 +49,13 @@ __all__ = [
     "maximal_supports",
     "maximally_dependent",
     "optimal_design",
+    "optimal_keeps",
+    "people_needed",
     "preview",
+    "privacy_for",
     "records_for",
     "refined_design",
+    "simulated_errors",
     "smallest_insert",
     "support_stderr",
 ]

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import binom
 
 from bosket.checks import check_between, check_fraction, check_integer
+from bosket.data import Domain
 from bosket.errors import ParameterError, SingularChannelError
 from bosket.limits import keeps_to
-from bosket.mechanisms import ExchangeableChannel, Mechanism
+from bosket.mechanisms import Channel, ExchangeableChannel, Mechanism
+from bosket.mechanisms.select_a_size import SizedMechanism
+from bosket.planning.laws import binomial_law
 from bosket.planning.maximal import planning_channel
+from bosket.planning.overlaps import overlap_law
+from bosket.planning.spreads import Spread, lowest, spread
 from bosket.privacy.breaches import Floats
 from bosket.statistics.ratio import Ratio
-
-_LEAST = 1e-15
 
 Overlaps = Callable[[int, int, float, float], Floats]
 """s[l_A, l_B] for itemsets of a and b items, from the support of A and the confidence of A => B."""
@@ -32,7 +35,7 @@ Overlaps = Callable[[int, int, float, float], Floats]
 def independent(a: int, b: int, support: float, confidence: float) -> Floats:
     """All items independent, those of A alike and those of B alike: supp(A) = f^a, confidence = supp(B) = g^b."""
     f, g = support ** (1 / a), confidence ** (1 / b)
-    return np.outer(binom.pmf(np.arange(a + 1), a, f), binom.pmf(np.arange(b + 1), b, g))
+    return np.outer(binomial_law(a, f), binomial_law(b, g))
 
 
 def maximally_dependent(a: int, b: int, support: float, confidence: float) -> Floats:
@@ -41,19 +44,26 @@ def maximally_dependent(a: int, b: int, support: float, confidence: float) -> Fl
     Items of A among themselves, and of B, are independent: two binomial laws, joined so that the largest go together.
     """
     f, g = support ** (1 / a), (support * confidence) ** (1 / b)
-    left = np.concatenate([[0.0], np.cumsum(binom.pmf(np.arange(a, -1, -1), a, f))])  # from l = a downwards
-    right = np.concatenate([[0.0], np.cumsum(binom.pmf(np.arange(b, -1, -1), b, g))])
+    left = np.concatenate([[0.0], np.cumsum(binomial_law(a, f)[::-1])])  # from l = a downwards
+    right = np.concatenate([[0.0], np.cumsum(binomial_law(b, g)[::-1])])
     left[-1] = right[-1] = 1.0
     overlap = np.minimum.outer(left[1:], right[1:]) - np.maximum.outer(left[:-1], right[:-1])
     result: Floats = np.maximum(overlap, 0.0)[::-1, ::-1]
     return result
 
 
-def support_stderr(mechanism: Mechanism, itemset_size: int, *, support: float, records: Mapping[int, int]) -> float:
+def support_stderr(
+    mechanism: Mechanism,
+    itemset_size: int,
+    *,
+    support: float,
+    records: Mapping[int, int],
+    domain: Domain | None = None,
+) -> float:
     """Predicted standard error (of the coins) of a support, items independent, over ``records[m]`` records of m items.
 
-    ``support`` is a fraction of all of them.  Records that are too small for the itemset do not have it, and bring no
-    error.
+    ``support`` is a fraction of all of them.  Records that are too small for the itemset do not have it; where reports
+    state sizes they bring no error.  ``domain`` is needed where the mechanism names items, or is for tables.
     """
     k = check_integer("itemset_size", itemset_size, least=1)
     records = _checked(records)
@@ -66,7 +76,8 @@ def support_stderr(mechanism: Mechanism, itemset_size: int, *, support: float, r
             parameter="support",
             value=support,
         )
-    return _support_error(_variances(mechanism, k, records), k, records, support)
+    found = _spread(mechanism, k, records, domain)
+    return math.inf if found is None else math.sqrt(found.at(support) / n)
 
 
 def _checked(records: Mapping[int, int]) -> dict[int, int]:
@@ -85,47 +96,70 @@ def _checked(records: Mapping[int, int]) -> dict[int, int]:
     return {size: number for size, number in numbers.items() if number}
 
 
-def _variances(mechanism: Mechanism, k: int, records: Mapping[int, int]) -> dict[int, Floats]:
-    """Statement 3's variance of one record by the number of items it has, for every size that can hold the itemset."""
-    return {
-        size: planning_channel(mechanism, size).record_variances_by_overlap(k, size) for size in records if size >= k
-    }
+def _spread(mechanism: Mechanism, k: int, records: Mapping[int, int], domain: Domain | None) -> Spread | None:
+    """What a person brings to the support; None where no report tells of it."""
+    if not isinstance(mechanism, SizedMechanism):
+        found = spread(_channel(mechanism, records, domain), k, sizes=_shares(records), people=sum(records.values()))
+        able = sum(share for size, share in _shares(records).items() if size >= k)
+        return None if found is None or not able else replace(found, able=min(found.able, able))
+    shares = {size: share for size, share in _shares(records).items() if size >= k}
+    variances = {size: planning_channel(mechanism, size).record_variances_by_overlap(k, size) for size in shares}
+    able = math.fsum(shares.values())
+
+    def variance(support: float) -> float:
+        law = overlap_law(k, support / able)
+        return math.fsum(share * float(law @ variances[size]) for size, share in shares.items())
+
+    return Spread(k, variance, able=able) if shares else None
 
 
-def _support_error(variances: Mapping[int, Floats], k: int, records: Mapping[int, int], support: float) -> float:
+def _shares(records: Mapping[int, int]) -> dict[int, float]:
     n = sum(records.values())
-    able = sum(records[size] for size in variances)
-    frequency = min(1.0, support * n / able) ** (1 / k)
-    overlaps = binom.pmf(np.arange(k + 1), k, frequency)
-    return math.sqrt(sum(records[size] * float(overlaps @ variance) for size, variance in variances.items())) / n
+    return {size: number / n for size, number in records.items()}
+
+
+def _channel(mechanism: Mechanism, records: Mapping[int, int], domain: Domain | None) -> Channel:
+    """The channel on the domain, or on one that is large enough where the mechanism treats all items alike."""
+    if domain is not None:
+        return mechanism.channel(domain)
+    try:
+        return mechanism.channel(Domain(range(2 * max(records, default=0) + 40)))
+    except ParameterError:
+        raise ParameterError(
+            f"The 'domain' parameter must be given for {mechanism}: what it makes of a record depends on the items, or "
+            "on the attributes of a table.",
+            parameter="domain",
+            value=None,
+            hint="Write domain=table.domain.",
+        ) from None
 
 
 def lowest_support(
-    mechanism: Mechanism, itemset_size: int, *, records: Mapping[int, int], sigmas: float = 4.0
+    mechanism: Mechanism,
+    itemset_size: int,
+    *,
+    records: Mapping[int, int],
+    sigmas: float = 4.0,
+    domain: Domain | None = None,
 ) -> float:
     """The support that lies ``sigmas`` of its own standard errors above zero; infinite where none does.
 
-    Section 5.1: the paper takes four.  ``records[m]`` is the number of records of m items.
+    Section 5.1: the paper takes four.  ``records[m]`` is the number of records of m items.  Any mechanism will do;
+    ``domain`` is needed where it names items, or is for tables.
+
+    >>> import bosket as bk
+    >>> round(lowest_support(bk.Flip(keep=0.9), 2, records={5: 21_000}), 4)
+    0.0056
     """
     k = check_integer("itemset_size", itemset_size, least=1)
     records = _checked(records)
-    able = sum(number for size, number in records.items() if size >= k)
-    if not able:
+    if not any(size >= k for size in records):
         return math.inf
     try:
-        variances = _variances(mechanism, k, records)
+        found = _spread(mechanism, k, records, domain)
     except SingularChannelError:
         return math.inf
-    most = able / sum(records.values())
-
-    def excess(support: float) -> float:
-        return support - sigmas * _support_error(variances, k, records, support)
-
-    if excess(most) <= 0:
-        return math.inf
-    if excess(_LEAST) > 0:
-        return 0.0  # there is no noise: any support can be distinguished from zero
-    return float(brentq(excess, _LEAST, most, xtol=1e-15))
+    return math.inf if found is None else lowest(found, people=sum(records.values()), sigmas=sigmas)
 
 
 def confidence_ratio(

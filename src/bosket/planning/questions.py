@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.checks import check_fraction, check_integer, check_limits
+from bosket.collected import Collected
 from bosket.data import Table, TableDomain
 from bosket.errors import DataError, ParameterError
 from bosket.evidence import EvidenceSource, FittedEvidence, evidence_of, law_of_table
@@ -32,9 +33,7 @@ from bosket.mechanisms.questions.table_channels import HASHING, hashing_is_bette
 from bosket.models.features import summed_over
 from bosket.models.laws import FittedLaw
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood
-from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
-from bosket.tally import Tally
 from bosket.threads import one_thread_of_blas
 
 NEAR = 0.7
@@ -53,7 +52,7 @@ MOST_WORK = 1 << 42
 """Multiplications of all steps of a search: two or three minutes on one core."""
 
 
-def refined_design(design: Design, reports: Reports | Tally, *, people: int, min_support: float) -> Design:
+def refined_design(design: Design, reports: Collected, *, people: int, min_support: float) -> Design:
     """The design for the people who come after those who sent these reports; it names their plan by its digest."""
     mechanism = reports.plan.mechanism
     if not isinstance(mechanism, Ask) or mechanism.design != design:
@@ -103,7 +102,7 @@ def optimal_design(pilot: EvidenceSource, *, gamma: float, people: int, min_supp
             value=limit,
         )
     chosen, shares = search.best()
-    follows = pilot.plan.digest if isinstance(pilot, Reports | Tally) else None
+    follows = pilot.plan.digest if isinstance(pilot, Collected) else None
     return Design([_question(one, evidence) for one in chosen], shares, follows)
 
 

@@ -14,9 +14,15 @@ from dataclasses import dataclass, replace
 from bosket.checks import check_epsilon, check_integer, check_probability
 from bosket.privacy.accuracy import CARD_PEOPLE, Accuracy
 from bosket.privacy.influence import Influence
+from bosket.privacy.shuffling import Shuffled, shuffled
+from bosket.privacy.voices import participant_text
 
 MOST_REPORTS = 10**9
 """Most reports that one person may send under a plan."""
+
+
+JSON_PRIORS = (0.01, 0.05, 0.2, 0.5)
+"""What somebody believed before, in the JSON of a card."""
 
 
 def check_reports(reports: object) -> int:
@@ -104,6 +110,16 @@ class LocalGuarantee:
         """The same promise, its card stating the errors that so many reports will have."""
         return replace(self, people=check_integer("people", people, least=1))
 
+    def shuffled(self, *, delta: float | None = None) -> Shuffled | None:
+        """What is promised besides where all reports come mixed, so that nobody knows whose is whose.
+
+        None where that is no more than the record line, or does not follow: reports that state something in the clear
+        differ from each other by it, and several reports of a person are no single one.
+        """
+        if self.reveals or self.reports > 1:
+            return None
+        return shuffled(self.record.epsilon, self.people, delta)
+
     def after_sampling(self, note: str) -> LocalGuarantee:
         """The same promise where longer records are sampled down first.
 
@@ -130,10 +146,25 @@ class LocalGuarantee:
         whole, single = percent_up(self.posterior(0.05)), percent_up(item.posterior(0.05))
         lines.append(f"  who sees {seen} may come to believe any property of a record that had 5% with up to {whole},")
         lines.append(f"  and {self.about_an_item} with up to {single}")
+        lines += self._shuffled_lines()
         lines += self._accuracy_lines()
         lines += _influence_lines(self.influence)
         lines += [f"  note: {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
+
+    def for_participants(self) -> str:
+        """The same promise in words that anybody can read, for those who are asked to take part."""
+        return participant_text(self)
+
+    def _shuffled_lines(self) -> list[str]:
+        found = self.shuffled()
+        if found is None:
+            return []
+        return [
+            f"  mixed   where {found.people} or more honest reports come mixed, nobody knowing whose is whose nor who "
+            f"was asked what: epsilon {rounded_up(found.epsilon)} and delta {rounded_up(found.delta)} for the record, "
+            "against one who sees all of them"
+        ]
 
     def _accuracy_lines(self) -> list[str]:
         """The standard errors of supports in one line, and in another what cannot be seen."""
@@ -165,6 +196,15 @@ class LocalGuarantee:
                 for name, part in (("item", self.item), ("record", self.record), ("person", self.person))
             },
             "reveals": list(self.reveals),
+            "posteriors": [
+                {
+                    "prior": prior,
+                    "item": self.item.repeated(self.reports, "").posterior(prior),
+                    "person": self.posterior(prior),
+                }
+                for prior in JSON_PRIORS
+            ],
+            "shuffled": None if (mixed := self.shuffled()) is None else mixed.to_json(),
             "influence": [part.to_json() for part in self.influence],
             "accuracy": [{"people": self.people, **part.to_json(self.people)} for part in self.accuracy],
             "assumptions": list(self.assumptions),
@@ -220,6 +260,9 @@ def gamma_text(part: Amplification) -> str:
     return "over 1e307" if math.isinf(part.gamma) and math.isfinite(part.epsilon) else rounded_up(part.gamma)
 
 
+_TINY = 1e-300  # a number below is shown as this, or as nothing
+
+
 def rounded_up(value: float, digits: int = 4) -> str:
     """A number rounded up to a number of significant digits, but for an excess of less than a part in a billion."""
     return _rounded(value, digits, math.ceil)
@@ -235,6 +278,8 @@ def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> str:
         return "infinite (no guarantee)"
     if value <= 0:
         return "0"
+    if value < _TINY:  # its scale would be beyond all doubles
+        return f"{_TINY:g}" if towards is math.ceil else "0"
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     near = round(value * scale)
     is_near = math.isclose(value * scale, near, rel_tol=1e-9)

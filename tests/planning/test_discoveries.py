@@ -1,0 +1,133 @@
+"""Itemsets that will be missed or listed by mistake, by a pilot: against simple cases and simulated studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import bosket as bk
+from bosket import planning
+from bosket.research.reproduce.frapp_data import census, health
+from tests.files import benchmark_file
+
+BASKETS = bk.Baskets([["a", "b", "c"], ["a", "b"], ["a"], ["c"], ["b", "c"], ["a", "b", "d"]] * 50)
+TABLE = bk.TableDomain([bk.Attribute(name, ["no", "yes"]) for name in "abc"])
+
+
+def test_without_noise_nothing_goes_wrong() -> None:
+    seen = planning.foresee(bk.Flip(keep=1.0), BASKETS.domain, people=1000)
+    found = planning.expected_errors(seen, BASKETS, min_support=0.3)
+    truth = [sum(len(itemset) == k for itemset, _ in bk.mine(BASKETS, 0.3, max_size=3)) for k in (1, 2, 3)]
+    assert found["frequent"].tolist() == truth
+    assert found["false_negatives"].tolist() == [0, 0, 0]
+    assert found["false_positives"].tolist() == [0, 0, 0]
+
+
+def test_single_items_are_normal_tails() -> None:
+    """Each item by itself, from the definition; without slack nothing is listed with a larger itemset."""
+    mechanism, people, limit = bk.Flip(keep=0.7), 300, 0.3
+    seen = planning.foresee(mechanism, BASKETS.domain, people=people)
+    found = planning.expected_errors(seen, BASKETS, min_support=limit, slack=0.0, max_size=1)
+    missed = listed = 0.0
+    for label in BASKETS.domain.labels:
+        support = sum(label in basket for basket in BASKETS) / BASKETS.n_records
+        below = float(norm.cdf((limit - support) / np.sqrt(0.7 * 0.3 / 0.16 / people)))
+        missed += below if support >= limit else 0.0
+        listed += 1 - below if support < limit else 0.0
+    assert found["false_negatives"][0] == pytest.approx(missed)
+    assert found["false_positives"][0] == pytest.approx(listed)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "table"),
+    [
+        (bk.Flip(keep=0.8), False),
+        (bk.CutAndPaste(3, 0.2), False),
+        (bk.AskBaskets(epsilon=3.0, length=3), False),
+        (bk.GammaDiagonal(gamma=19), True),
+        (bk.Ask(bk.Design.pairs(TABLE), gamma=19), True),
+    ],
+    ids=str,
+)
+def test_more_people_make_fewer_mistakes(mechanism: bk.Mechanism, table: bool) -> None:
+    cells = np.repeat(np.arange(8), [40, 10, 10, 20, 5, 5, 30, 80])
+    data = bk.Table.from_cells(cells, TABLE) if table else BASKETS
+    few, many = (
+        planning.expected_errors(
+            planning.foresee(mechanism, pilot=data, people=people), data, min_support=0.27, max_size=2
+        )
+        for people in (2000, 200_000)
+    )
+    told = [k - 1 for k in (1, 2) if planning.foresee(mechanism, pilot=data, people=1).spread(k) is not None]
+    wrong = [float(one[["false_negatives", "false_positives"]].to_numpy()[told].sum()) for one in (few, many)]
+    assert wrong[1] < 0.5 * wrong[0]
+
+
+def test_another_domain_is_refused() -> None:
+    seen = planning.foresee(bk.Flip(keep=0.8), bk.Domain(list("xyz")), people=10)
+    with pytest.raises(bk.ParameterError) as refusal:
+        planning.expected_errors(seen, BASKETS, min_support=0.1)
+    assert refusal.value.parameter == "pilot"
+
+
+class TestRehearsals:
+    """The same by doing it."""
+
+    def test_without_noise_nothing_goes_wrong(self) -> None:
+        seen = planning.foresee(bk.Flip(keep=1.0), BASKETS.domain, people=BASKETS.n_records)
+        found = planning.simulated_errors(seen, BASKETS, min_support=0.3, studies=2)
+        assert found[["false_negatives", "false_positives", "fn_stderr", "fp_stderr"]].to_numpy().sum() == 0
+        assert (
+            found["frequent"].tolist() == planning.expected_errors(seen, BASKETS, min_support=0.3)["frequent"].tolist()
+        )
+
+    def test_a_seed_repeats_it_and_the_mean_is_of_the_studies(self) -> None:
+        seen = planning.foresee(bk.Flip(keep=0.7), BASKETS.domain, people=500)
+        one, same, other = (
+            planning.simulated_errors(seen, BASKETS, min_support=0.3, max_size=2, studies=3, seed=seed)
+            for seed in (1, 1, 2)
+        )
+        assert one.equals(same)
+        assert not one.equals(other)
+        assert ((one["false_negatives"] * 3) % 1 == 0).all()
+
+    def test_another_domain_is_refused(self) -> None:
+        seen = planning.foresee(bk.Flip(keep=0.8), bk.Domain(list("xyz")), people=10)
+        with pytest.raises(bk.ParameterError):
+            planning.simulated_errors(seen, BASKETS, min_support=0.1)
+
+
+def close(data: bk.Baskets | bk.Table, mechanism: bk.Mechanism, limit: float, studies: int) -> None:
+    """Within 20% of the mean of simulated studies, and four standard errors of it, in itemsets of all sizes."""
+    seen = planning.foresee(mechanism, data.domain, people=data.n_records)
+    found = planning.expected_errors(seen, data, min_support=limit)
+    done = planning.simulated_errors(seen, data, min_support=limit, studies=studies, seed=7)
+    for name, error in (("false_negatives", "fn_stderr"), ("false_positives", "fp_stderr")):
+        mean, spread = float(done[name].sum()), float(np.hypot.reduce(done[error]))
+        assert abs(float(found[name].sum()) - mean) <= 0.2 * mean + 4 * spread
+        assert spread < 0.25 * max(mean, 4.0)  # enough studies to tell twice as many apart
+
+
+@pytest.mark.slow
+def test_msweb_comes_out() -> None:
+    """MASK's settings: about 9 itemsets are missed and 19 listed by mistake in each of 30 studies."""
+    close(bk.Baskets.read(benchmark_file("msweb_train.dat.gz")), bk.Flip(keep=0.9), 0.01, 30)
+
+
+@pytest.mark.slow
+def test_quest_comes_out() -> None:
+    close(bk.quest(records=20_000, items=200, patterns=100, seed=7), bk.Flip(keep=0.9), 0.03, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("read", [census, health])
+def test_the_tables_of_frapp_come_out(read: Callable[[], bk.Table]) -> None:
+    """At gamma 19 by questions, and by the matrix where its errors are not far beyond the limit."""
+    for name in ("adult_train.csv.gz", "adult_test.csv.gz", "brfss2015_diabetes.csv.gz"):
+        benchmark_file(name)
+    data = read()
+    for mechanism in (bk.Ask(bk.Design.triples(data.domain), gamma=19), bk.GammaDiagonal(gamma=1000)):
+        close(data, mechanism, 0.02, 20)
