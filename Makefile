@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 TOOLS := .tools
 LOCK := requirements/ci.lock
+# where bytecode may not be kept, every process of the tests compiles the package and rewrites the asserts anew
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test slow check lint types bench locked lock audit clean
 
 help: ## list the targets
@@ -17,11 +19,13 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-# hashes for every file, nothing built from source, nothing asked for beyond the lock
+# hashes for every file, nothing built from source, nothing asked for beyond the lock: `name[extra]` of a dependency would
+# be looked for anew, in its newest version, and have no hash; `pip check` says whether anything is missing
 locked: ## the environment that CI tests in: just what requirements/ci.lock names
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	$(BIN)/python -m pip check --disable-pip-version-check
 	@touch $(VENV)/.dev
 
 $(TOOLS)/bin/uv:

@@ -140,6 +140,24 @@ def learning() -> tuple[Work, Work]:
     )
 
 
+def tree() -> tuple[Work, Work]:
+    """One tree of thousands of cells and values, which compiled code grows in one go."""
+
+    def study(n: int, values: int) -> bk.learning.ByClassReports:
+        domain = bk.TableDomain(
+            [*(bk.Attribute(f"a{j}", range(values)) for j in range(4)), bk.Attribute("y", ["n", "p"])]
+        )
+        rng = np.random.default_rng(1)
+        codes = np.hstack([rng.integers(0, values, (n, 4)), rng.integers(0, 2, (n, 1))])
+        return bk.learning.randomize_by_class(
+            bk.Table.from_codes(codes, domain), "y", bk.GammaDiagonal(1e6), rng=bk.Seeded(1)
+        )
+
+    small, large = study(300, 3), study(8000, 5000)
+    classifier = bk.learning.ReconstructedTreeClassifier
+    return lambda: classifier().fit(small), lambda: classifier(min_leaf=0).fit(large)
+
+
 def breaches() -> tuple[Work, Work]:
     mechanism = bk.CutAndPaste(cutoff=5, insert=0.1)
     small, large = (bk.quest(records=n, items=100, seed=1) for n in (2000, 100_000))
@@ -160,6 +178,23 @@ def curator() -> tuple[Work, Work]:
     return (
         lambda: count_candidates(baskets[:20], rows[:50], scores[:50], 5),
         lambda: [count_candidates(baskets, rows, scores, 12) for _ in range(50)],
+    )
+
+
+def sieve() -> tuple[Work, Work]:
+    """Rounds of forty thousand itemsets in dense records: held by each, and what they add."""
+    from bosket.curator.sieve.contributions import PURE, ActiveItemsets
+
+    baskets = dense(40_000, 64, 0.5)
+    rows = [np.array(list(combinations(range(64), size)), np.int32) for size in (1, 2, 3)]
+
+    def measured(records: bk.Baskets, parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int64]:
+        active = ActiveItemsets(records, parts)
+        return active.sums(PURE.units(active.held, 5000))
+
+    return (
+        lambda: measured(baskets[:200], [part[:9] for part in rows]),
+        lambda: [measured(baskets, rows) for _ in range(50)],
     )
 
 
@@ -190,7 +225,7 @@ OPERATIONS: dict[str, Callable[[], tuple[Work, Work]]] = {
     prepare.__name__: prepare
     for prepare in (
         exact, exact_long_bitmaps, reports, counting, joining, rules, rules_of_reports, to_frame, to_frame_of_reports,
-        randomize, quest, dependence, learning, breaches, curator, planning, answers,
+        randomize, quest, dependence, learning, tree, breaches, curator, sieve, planning, answers,
     )
 }  # fmt: skip
 

@@ -203,6 +203,7 @@ def test_no_prints_outside_the_command_line() -> None:
 SIMULATIONS = {
     "data/generator.py",
     "data/generator_kernels.py",
+    "research/benchmarks/of_questions.py",
     "research/benchmarks/of_reports.py",
     "research/benchmarks/of_tables.py",
     "research/coverage.py",

@@ -85,3 +85,47 @@ def test_ctrl_c_on_the_command_line_is_one_line_and_130(tmp_path: Path) -> None:
         finally:
             deadline.cancel()
             process.kill()
+
+
+COLLECTED = """
+import argparse, gc, signal, sys, time
+from bosket.cli import app
+
+class Mortal:  # as OpenDP's transformations were: in a cycle, with Python's own code to run when it ends
+    def __del__(self):
+        for _ in range(10):
+            pass
+
+def work(options):
+    gc.disable()
+    keep = [[number] for number in range(3_000_000)]  # so that the collector takes a while before it comes to the end
+    one = Mortal()
+    one.me = one
+    del one
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    began = time.process_time()
+    gc.collect()
+    assert time.process_time() - began > 0.03, "the signal must come while the collector runs"
+    for _ in range(1000):
+        time.sleep(0.001)
+    print("paid")
+
+class Parser:
+    def parse_args(self, argv):
+        return argparse.Namespace(verbose=False, run=work)
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+app.parser = lambda argv: Parser()
+sys.exit(app.program())
+"""
+
+
+def test_ctrl_c_while_the_garbage_collector_runs_is_not_lost() -> None:
+    """It is raised in what the collector deletes, where Python drops it; ``bosket curate`` went on and paid."""
+    done = subprocess.run([sys.executable, "-c", COLLECTED], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bosket: interrupted\n")
+
+
+def test_importing_the_command_line_changes_no_hook() -> None:
+    code = "import sys; import bosket.cli.app; assert sys.unraisablehook is sys.__unraisablehook__"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -143,6 +143,7 @@ def test_ratios_of_counts_are_worked_out_exactly(name: str) -> None:
     assert all(isinstance(value, Fraction | int) for value in values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sorted(set(CATALOGUE) - {record.name for record in CATALOGUE.values() if record.is_loss})
 )

@@ -12,7 +12,7 @@ import bosket as bk
 from bosket.progress import LevelProgress
 
 SOURCE = Path(bk.__file__).parent
-OF_COUNTERS = {"supports", "shown", "_pairs", "_added"}
+OF_COUNTERS = {"supports", "shown", "_pairs", "_added", "added", "_summed"}
 """What a counter does hears how many itemsets are done, from whoever has a Meter for them."""
 
 
@@ -30,6 +30,7 @@ def signatures() -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_on_progress_is_the_same() -> None:
     allowed = {"Progress | None", "Progress", "Callable[[LevelProgress], None] | None"}
     inner = "Callable[[int], None] | None"
@@ -53,7 +54,7 @@ def test_curating_tells_sizes_and_nothing_of_the_data(call: str) -> None:
     baskets = bk.Baskets([rng.integers(0, 5, 2).tolist() for _ in range(4000)], items=range(5))
     heard: list[LevelProgress] = []
     asked = {"mine": 0.05, "top_k": 8}[call]
-    release = getattr(bk.curator, call)(baskets, 1e5, asked, on_progress=heard.append)
+    release = getattr(bk.curator, call)(baskets, 1e5, asked, method="truncation", on_progress=heard.append)
     assert {*release.sizes} <= {state.size for state in heard} <= {*range(1, release.about["largest"] + 1)}
     assert {(state.total, state.stage, state.seconds) for state in heard} == {(1.0, "counting", None)}
     assert {state.done for state in heard} <= {0.0, 1.0}

@@ -11,7 +11,9 @@ from bosket._version import __version__
 if TYPE_CHECKING:
     from bosket import audit, curator, learning, measures, planning
     from bosket.budget.budgets import Budget
+    from bosket.collection import Collection
     from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
+    from bosket.disk import OpenReports, open
     from bosket.errors import (
         BosketError,
         BosketWarning,
@@ -76,6 +78,7 @@ __all__ = [
     "BosketWarning",
     "Budget",
     "BudgetExceeded",
+    "Collection",
     "CutAndPaste",
     "DataError",
     "Design",
@@ -96,6 +99,7 @@ __all__ = [
     "Mechanism",
     "Mixing",
     "NoiseWarning",
+    "OpenReports",
     "ParameterError",
     "Plan",
     "PlanMismatchError",
@@ -125,6 +129,7 @@ __all__ = [
     "learning",
     "measures",
     "mine",
+    "open",
     "partial_supports",
     "planning",
     "pool",

@@ -27,6 +27,8 @@ need not read prose.  A message about input names the file and the line, never t
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -240,3 +242,11 @@ def telling_no_sizes(doing: str) -> Iterator[None]:
             raise error
         finally:
             error.__context__ = None  # the other error, which names shapes, must not hang on it
+
+
+def warn(warning: BosketWarning) -> None:
+    """Warn whoever called the library: the warning points at the first caller outside of it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "bosket":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)

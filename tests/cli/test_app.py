@@ -38,7 +38,7 @@ def test_research_has_the_commands_that_it_stands_for(run: Run) -> None:
         assert ours.replace("bosket research ", "bosket ").split() == theirs.split()
     assert run("research").code == 2
     assert run("research", "reproduce", "frapp", "--quick") == run("reproduce", "frapp", "--quick")
-    assert "must come with questions, not with frapp" in run("research", "reproduce", "frapp", "--quick").err
+    assert "must come with questions or sieve, not with frapp" in run("research", "reproduce", "frapp", "--quick").err
     assert run("research", "bench", "--only", "nothing").code == 2
 
 
@@ -371,3 +371,22 @@ def test_an_interruption_while_a_command_is_loaded_shows_no_traceback(
     monkeypatch.setattr("bosket.cli.app.import_module", interrupted)
     assert main(["mine", "x.dat"]) == 130
     assert capsys.readouterr().err == "bosket: interrupted\n"
+
+
+def test_an_interruption_while_a_class_is_made_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python, up to 3.11, makes a RuntimeError of it; any other is a bug, and raised."""
+
+    def interrupted(name: str) -> None:
+        raise RuntimeError("Error calling __set_name__ on 'property' instance 'x' in 'Made'") from KeyboardInterrupt()
+
+    def broken(name: str) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("bosket.cli.app.import_module", interrupted)
+    assert main(["mine", "x"]) == 130
+    assert capsys.readouterr().err == "bosket: interrupted\n"
+    monkeypatch.setattr("bosket.cli.app.import_module", broken)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main(["mine", "x"])

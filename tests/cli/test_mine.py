@@ -223,6 +223,7 @@ def test_mixed_labels_in_every_format(run: Run, tmp_path: Path) -> None:
     assert run("mine", path, "--min-support", 0.9).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["mine", "rules"])
 def test_report_pages(run: Run, study: Study, groceries: Path, tmp_path: Path, command: str) -> None:
     page = tmp_path / "page.html"

@@ -163,6 +163,7 @@ def test_other_frames_are_refused(rules: pd.DataFrame, itemsets: pd.DataFrame, t
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
 def test_a_frame_that_pandas_made_anew_is_written_too(rules: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
     bare = pd.DataFrame(rules.to_dict("list"))

@@ -289,6 +289,7 @@ def test_true_supports_counts_what_was_not_mined(
     assert true_supports([everything, everything], truth, baskets).tolist() == [expected] * 2
 
 
+@pytest.mark.slow
 def test_simulation_page(
     simulation: tuple[bk.Baskets, bk.Reports, bk.FrequentItemsets, bk.FrequentItemsets],
     comparison: Comparison,

@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -26,6 +28,7 @@ from bosket.errors import BosketError, ParameterError
 
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
+_SOON = 0.05  # seconds
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,6 +61,7 @@ def parser(argv: Sequence[str] | None = None) -> Parser:
 def program() -> int:
     """The command line as a process of its own: what a bug says is shown like everything else, with nothing hidden."""
     sys.excepthook = _tell_bug
+    sys.unraisablehook = _interrupt_again
     return main()
 
 
@@ -67,9 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parser(argv).parse_args(argv)
     except SystemExit as stop:  # argparse has said everything: help, version, or what is wrong
         return stop.code if isinstance(stop.code, int) else 0
-    except KeyboardInterrupt:  # while the libraries of a subcommand are loaded
-        say("bosket: interrupted")
-        return _INTERRUPTED
+    except (KeyboardInterrupt, RuntimeError) as problem:  # while the libraries of a subcommand are loaded
+        return _interrupted(problem)
     try:
         with logged(options.verbose), warned():
             options.run(options)
@@ -78,9 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(error, options, 2)
     except BosketError as error:
         return _failed(error, options, 1)
-    except KeyboardInterrupt:
-        say("bosket: interrupted")
-        return _INTERRUPTED
+    except (KeyboardInterrupt, RuntimeError) as problem:
+        return _interrupted(problem)
     except MemoryError:
         say("bosket: There is not enough memory for this.")
         return 1
@@ -88,6 +90,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more as it ends
         return _PIPE_CLOSED
     return 0
+
+
+def _interrupted(problem: BaseException) -> int:
+    """The answer to Ctrl-C; Python makes a RuntimeError of one that comes while a class is made."""
+    cause: BaseException | None = problem
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    if cause is None:
+        raise problem
+    say("bosket: interrupted")
+    return _INTERRUPTED
+
+
+def _interrupt_again(told: sys.UnraisableHookArgs) -> None:
+    """Have a Ctrl-C answered that came while something was deleted, where Python drops it.
+
+    It is raised in a moment, when the main thread is out of there: at once it would be dropped again.
+    """
+    if not issubclass(told.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(told)
+        return
+    again = threading.Timer(_SOON, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 def _tell_bug(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:

@@ -3,6 +3,7 @@
 COMMANDS = {
     "demo": "Show the whole walk on synthetic baskets: randomize, mine, and compare with the truth.",
     "generate": "Generate synthetic baskets (IBM Quest, Agrawal and Srikant 1994).",
+    "plan": "Say which mechanism fits a promise, and what it will see, before anybody is asked.",
     "ask": "Make a design of questions, one of which each person answers, and show what it will see.",
     "randomize": "Randomize raw records into reports, and say what privacy that gives.",
     "mine": "Find the frequent itemsets of reports, or of raw records exactly.",

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bosket.evidence.provenance import Errors
-from bosket.privacy import LocalGuarantee
+from bosket.privacy import CentralGuarantee, LocalGuarantee
 from bosket.reporting import pictures
 from bosket.reporting.comparison import Comparison
 from bosket.reporting.page import Block, Card, Page, PageTable, Paragraph, Picture, Section, Tiles, Warning
@@ -46,30 +46,18 @@ def itemsets_page(frame: pd.DataFrame, *, sizes: Mapping[int, int], guarantee: L
     """What ``FrequentItemsets.to_frame`` returned, on a page; ``sizes`` are its counts by itemset size."""
     about: dict[str, Any] = frame.attrs["about"]
     ordered = frame.sort_values("support", ascending=False, kind="stable")
-    several = ordered[ordered["size"] > 1]
     blocks: list[Block] = [
         PageTable("Frequent itemsets by size", ["items", "itemsets"], [[str(k), f"{n:,}"] for k, n in sizes.items()], 0)
     ]
-    for part, what, name in ((ordered, "itemsets", "supports"), (several, "itemsets of two items and more", "larger")):
-        if len(part) and (name == "supports" or len(several) < len(ordered)):
-            top = part.head(_BARS)
-            svg = pictures.intervals(
-                [itemset_text(itemset) for itemset in top["itemsets"]],
-                top,
-                column="support",
-                x="support",
-                name=name,
-                threshold=about["min_support"],
-            )
-            caption = f"The {len(top)} most frequent {what}{_with_intervals(about)}; the dashed line is the minimum."
-            blocks.append(Picture(svg, caption))
+    caption = f"{_with_intervals(about)}; the dashed line is the minimum."
+    blocks += most_frequent(ordered, about["min_support"], caption)
     blocks.append(_itemset_table(ordered, about))
     return Page(
         title="Frequent itemsets",
         lede=f"{count_text(len(frame), 'itemset')} with a support of at least {about['min_support']:g} in "
         f"{count_text(about['n_records'], 'record')}.",
         opening=_opening(about),
-        sections=[Section("Itemsets", blocks), _privacy(guarantee), _provenance(about)],
+        sections=[Section("Itemsets", blocks), privacy_section(guarantee), _provenance(about)],
     )
 
 
@@ -119,7 +107,7 @@ def rules_page(rules: pd.DataFrame, *, guarantee: LocalGuarantee | None) -> Page
         lede=f"{count_text(len(rules), 'rule')} with {about['metric']} of at least {about['min_threshold']:g} "
         f"and support of at least {about['min_support']:g} in {count_text(about['n_records'], 'record')}.",
         opening=_opening(about),
-        sections=[Section("Rules", blocks), _privacy(guarantee), _provenance(about)],
+        sections=[Section("Rules", blocks), privacy_section(guarantee), _provenance(about)],
     )
 
 
@@ -194,7 +182,7 @@ def simulation_page(
             Section("Supports: estimate and truth", [truth, counts]),
             Section("Error by itemset size", [error]),
             Section("Rules beside the truth", [Paragraph(rules_note), *_rules_beside_truth(rules, comparison)]),
-            _privacy(guarantee),
+            privacy_section(guarantee),
             _provenance(about),
         ],
     )
@@ -230,6 +218,19 @@ def _rules_beside_truth(rules: pd.DataFrame, comparison: Comparison) -> list[Blo
     ]
 
 
+def most_frequent(ordered: pd.DataFrame, threshold: float | None, caption: str) -> list[Picture]:
+    """Pictures of the most frequent itemsets, and of those of several items; ``caption`` ends what is said of them."""
+    several = ordered[ordered["size"] > 1]
+    found = []
+    for part, what, name in ((ordered, "itemsets", "supports"), (several, "itemsets of two items and more", "larger")):
+        if len(part) and (name == "supports" or len(several) < len(ordered)):
+            top = part.head(_BARS)
+            labels = [itemset_text(itemset) for itemset in top["itemsets"]]
+            svg = pictures.intervals(labels, top, column="support", x="support", name=name, threshold=threshold)
+            found.append(Picture(svg, f"The {len(top)} most frequent {what}{caption}"))
+    return found
+
+
 def _with_intervals(about: Mapping[str, Any]) -> str:
     return "" if about["stderr"] == Errors.NONE.value else f", with {_intervals(about)}"
 
@@ -253,7 +254,7 @@ def _opening(about: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def _privacy(guarantee: LocalGuarantee | None) -> Section:
+def privacy_section(guarantee: LocalGuarantee | CentralGuarantee | None) -> Section:
     if guarantee is None:
         return Section("What privacy was given", [Paragraph("None: the records were not randomized.")])
     return Section("What privacy was given", [Card(guarantee.card())])

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from bosket.cli.commands.budget import in_options
 from bosket.cli.inputs.attributes import add_table, check_table
-from bosket.cli.inputs.files import STANDARD_INPUT
+from bosket.cli.inputs.files import STANDARD_INPUT, check_output
 from bosket.cli.inputs.options import (
     Commands,
     add_command,
     add_input,
+    add_report,
     add_result,
     clash,
     fraction,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bosket.budget.budgets import Budget
+    from bosket.curator import Release
     from bosket.data import Domain
     from bosket.data.formats.vocabulary import Unknown
     from bosket.mechanisms.base import Records
@@ -61,7 +63,7 @@ def add_parser(commands: Commands) -> None:
     wanted.add_argument(
         "--min-support", type=fraction("min_support"), metavar="S", help="all itemsets above this, a fraction in (0, 1]"
     )
-    wanted.add_argument("--top-k", type=whole("k", 1), metavar="K", help="about the K most frequent itemsets")
+    wanted.add_argument("--top-k", type=whole("k", 1), metavar="K", help="the K most frequent itemsets")
     items = command.add_mutually_exclusive_group()
     items.add_argument(
         "--items",
@@ -76,17 +78,20 @@ def add_parser(commands: Commands) -> None:
     )
     command.add_argument(
         "--method",
-        choices=("truncation", "sieve"),
-        default="truncation",
-        help="truncation (default): one size of itemsets after another, in records that are cut; sieve: rounds over "
-        "itemsets that are undecided, better on sparse data, with --min-support only",
+        choices=("sieve", "truncation"),
+        default="sieve",
+        help="sieve (default): rounds over itemsets that are undecided; truncation: one size of itemsets after "
+        "another, in records that are cut",
     )
     command.add_argument(
         "--delta",
         type=not_negative("delta"),
         default=0.0,
         metavar="D",
-        help="with --method sieve: (epsilon, delta) by Gaussian noise, for instance 1e-6 (default: 0, pure)",
+        help="(epsilon, delta) by Gaussian noise, for instance 1e-6 (default: 0, pure); not with --method truncation",
+    )
+    command.add_argument(
+        "--max-size", type=whole("max_size", 1), metavar="K", help="no itemset has more items (default: any number)"
     )
     command.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to pay from; see 'bosket budget'")
     command.add_argument("--budget", metavar="NAME", help="the budget in the ledger")
@@ -97,6 +102,7 @@ def add_parser(commands: Commands) -> None:
     )
     add_input(command)
     add_result(command)
+    add_report(command)
     add_table(command)
 
 
@@ -108,14 +114,20 @@ def run(options: argparse.Namespace) -> None:
     files = (options.raw, options.items, options.ledger, options.schema)
     inputs = [path for path in files if path not in (None, STANDARD_INPUT)]
     check_result(options, RELEASE, inputs=inputs)
+    if options.report is not None:
+        check_output(options.report, suffixes=(".html", ".htm"), inputs=[*inputs, options.output])
     if (options.ledger is None) != (options.budget is None):
         given, other = ("budget", "--ledger FILE") if options.budget else ("ledger", "--budget NAME")
         raise clash(given, f"come with {other}", options)
     _check_can_be_written(options.output)
+    _check_can_be_written(options.report)
     budget = _budget(options)
     work = Work(options, is_timed=False)
     declared = _declared(options)
-    asked: dict[str, Any] = {"epsilon": options.epsilon, "budget": budget, "neighbours": options.neighbours}
+    asked: dict[str, Any] = {
+        name: getattr(options, name) for name in ("epsilon", "delta", "method", "max_size", "neighbours")
+    }
+    asked["budget"] = budget
     with _telling_what_was_paid(budget), contextlib.nullcontext() if budget is None else budget.at_one_time():
         with work.step(f"reading {options.raw}"):
             raw = _read(options, declared)
@@ -123,8 +135,7 @@ def run(options: argparse.Namespace) -> None:
         with work.levels("curating") as asked["on_progress"]:
             release: curator.Release
             if options.top_k is None:
-                method = {"method": options.method, "delta": options.delta}
-                release = curator.mine(raw, min_support=options.min_support, **method, **asked)
+                release = curator.mine(raw, min_support=options.min_support, **asked)
             else:
                 release = curator.top_k(raw, k=options.top_k, **asked)
     frame = release.to_frame()
@@ -142,14 +153,30 @@ def run(options: argparse.Namespace) -> None:
         say(_left_out(options))
     if options.ledger is None:
         say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
+    say(f"guarantee: {release.guarantee.sentence}")
+    _deliver(release, frame, options)
+
+
+def _deliver(release: Release, frame: pd.DataFrame, options: argparse.Namespace) -> None:
+    """The table, text or file, then the page: the release itself comes first, as it is paid for."""
     if is_table(options):
         _show(frame)
+        _write_page(release, frame, options)
         return
     try:
         write_result(frame, RELEASE, options)
     except BosketError:  # it is paid for, and cannot be had again
         print_text(frame, RELEASE, "json")
         raise
+    _write_page(release, frame, options)
+
+
+def _write_page(release: Release, frame: pd.DataFrame, options: argparse.Namespace) -> None:
+    if options.report is not None:
+        from bosket.reporting.released import release_page
+
+        release_page(frame, sizes=release.sizes, guarantee=release.guarantee).write(options.report)
+        say(f"wrote {options.report}")
 
 
 def _and_delta(about: dict[str, Any]) -> str:
@@ -157,10 +184,17 @@ def _and_delta(about: dict[str, Any]) -> str:
 
 
 def _left(budget: Budget | None) -> str:
-    """What the ledger has left; a release that is paid for is not lost where that cannot be read just now."""
-    with contextlib.suppress(BosketError):
-        return "" if budget is None else f"; epsilon {budget.remaining.epsilon:g} is left"
-    return "; what is left cannot be read just now"
+    """What the ledger has left; a release that is paid for is not lost where that cannot be read, and says why."""
+    try:
+        return "" if budget is None else f"; {_remaining(budget)} is left"
+    except BosketError as problem:
+        return f"; what is left cannot be read: {problem}"
+
+
+def _remaining(budget: Budget) -> str:
+    """With the delta, if one was ever granted."""
+    left = budget.remaining
+    return f"epsilon {left.epsilon!r}" + (f", delta {left.delta!r}" if budget.delta else "")
 
 
 @contextlib.contextmanager
@@ -175,7 +209,7 @@ def _telling_what_was_paid(budget: Budget | None) -> Iterator[None]:
             say("nothing was paid" if budget is not None else "paid from no ledger")
         else:
             numbers = ", ".join(str(entry.number) for entry in entries)
-            say(f"entries {numbers} were paid and stay spent; {budget.remaining} is left")
+            say(f"entries {numbers} were paid and stay spent; {_remaining(budget)} is left")
         raise
 
 
@@ -197,6 +231,9 @@ def _notes(about: dict[str, Any]) -> Iterator[str]:
         yield (
             f"note: about {announced['precision']:.0%} of these are expected to be frequent, and they to be "
             f"{announced['recall']:.0%} of all that are, by all that was measured"
+            if "k" not in about
+            else f"note: about {announced['precision']:.0%} of these are expected to be among the {about['k']:,} most "
+            "frequent, by all that was measured"
         )
         return
     asked = about.get("min_support")
@@ -222,10 +259,8 @@ def _check_declared(options: argparse.Namespace) -> None:
 
 
 def _check_method(options: argparse.Namespace) -> None:
-    if options.method == "sieve" and options.top_k is not None:
-        raise clash("method", "be truncation with --top-k", options)
     if options.delta and options.method != "sieve":
-        raise clash("delta", "come with --method sieve", options)
+        raise clash("delta", "not come with --method truncation", options)
 
 
 def _left_out(options: argparse.Namespace) -> str:

@@ -16,12 +16,15 @@ _ONLY = {
     "records": ("re",),
     "slack": ("re",),
     "figures": ("esag", "frapp", "guo", "zeng"),
-    "times": ("esag", "zeng", "coverage"),
+    "times": ("esag", "zeng", "coverage", "sieve"),
     "min_support": ("esag",),
     "worst_itemset": ("esag",),
     "versions": ("frapp",),
     "repetitions": ("questions",),
-    "quick": ("questions",),
+    "quick": ("questions", "sieve"),
+    "files": ("sieve",),
+    "limits": ("sieve",),
+    "ours": ("sieve",),
 }
 """Options that belong to some papers."""
 
@@ -30,12 +33,13 @@ def add_parser(commands: Commands) -> None:
     command = add_command(commands, run)
     command.add_argument(
         "paper",
-        choices=("re", "esag", "frapp", "guo", "zeng", "coverage", "questions"),
+        choices=("re", "esag", "frapp", "guo", "zeng", "coverage", "questions", "sieve"),
         help="re: Xia, Yang, Chi and Muntz 2004, Tables 2 and 3; esag: Evfimievski, Srikant, Agrawal and Gehrke 2004, "
         "Figs. 1 to 9 and Tables 1 to 4; frapp: Agrawal, Haritsa and Prakash 2009, Figs. 2 to 7, Tables 3 and 5; "
         "guo: Guo, Guo and Wu 2007, Figs. 1 to 3; zeng: Zeng, Naughton and Cai 2012, Figs. 2 to 7; "
         "coverage: how often our own intervals of measures hold the truth; questions: what one answer a person tells "
-        "of CENSUS and HEALTH at gamma 19 and 8.14",
+        "of CENSUS and HEALTH at gamma 19 and 8.14; sieve: the curator's sieve at epsilon 1, pure and with a delta, "
+        "against truncation and four rivals",
     )
     command.add_argument("--data", type=Path, metavar="DIR", help="directory of the benchmark files")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the figures to a .json file")
@@ -51,7 +55,7 @@ def add_parser(commands: Commands) -> None:
         type=whole("times", 1),
         metavar="N",
         help="esag: randomize every record N times (default 100); coverage: repetitions of each setting (default "
-        "2000); zeng: runs of each method (default 10)",
+        "2000); zeng, sieve: runs of each method (default 10)",
     )
     command.add_argument("--min-support", type=fraction("min_support"), metavar="S", help="esag: default 0.002")
     command.add_argument(
@@ -73,8 +77,14 @@ def add_parser(commands: Commands) -> None:
         "--quick",
         action="store_true",
         default=None,
-        help="questions: CENSUS at gamma 19 alone, twice unless --repetitions says otherwise",
+        help="questions: CENSUS at gamma 19 alone, twice unless --repetitions says otherwise; sieve: one small file, "
+        "twice unless --times says otherwise",
     )
+    command.add_argument("--files", nargs="+", metavar="NAME", help="sieve: these files alone, as retail or chess")
+    command.add_argument(
+        "--limits", nargs="+", type=fraction("limits"), metavar="S", help="sieve: at these limits alone, as 0.005"
+    )
+    command.add_argument("--ours", action="store_true", default=None, help="sieve: no rivals")
     add_seed(command, default=7, help="of baskets and coins (default 7); a simulation, which protects nobody")
 
 
@@ -102,6 +112,7 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
         reproduce_frapp,
         reproduce_guo,
         reproduce_questions,
+        reproduce_sieve,
         reproduce_zeng,
     )
 
@@ -111,6 +122,7 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
         "guo": reproduce_guo.run,
         "coverage": reproduce_coverage.run,
         "questions": reproduce_questions.run,
+        "sieve": reproduce_sieve.run,
         "zeng": reproduce_zeng.run,
     }
     return _re(options) if options.paper == "re" else others[options.paper](options)

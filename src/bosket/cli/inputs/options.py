@@ -215,6 +215,10 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
     command.add_argument(
         "--top", type=whole("top", 1), metavar="N", help="only the N best (default 20 for a table, else all)"
     )
+    add_report(command)
+
+
+def add_report(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--report", type=Path, metavar="PAGE", help="also write a page with pictures to this .html file"
     )

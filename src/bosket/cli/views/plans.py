@@ -1,0 +1,127 @@
+"""Rankings of mechanisms: as a table, as JSON, and as a page with curves."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bosket._version import __version__
+from bosket.cli.views.tables import print_lines, print_table, standard_output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bosket.planning import Goal, Ranking, Study
+    from bosket.reporting.page import Page
+
+VERSION = 1
+_HEADINGS = ("mechanism", "error", "lowest support", "epsilon of a record", "of an item", "why")
+_TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon that is promised
+
+
+def _rows(frame: pd.DataFrame) -> list[list[str]]:
+    """Texts of a ranking: mechanism, error, lowest support, epsilon of a record and of an item, why."""
+    from bosket.privacy.guarantee import percent_up, rounded_up
+
+    return [
+        [
+            str(row["family"]),
+            rounded_up(float(row["error"]), 3),
+            "none" if math.isinf(float(row["lowest_support"])) else percent_up(float(row["lowest_support"])),
+            rounded_up(float(row["record_epsilon"])),
+            rounded_up(float(row["item_epsilon"])),
+            str(row["why"]),
+        ]
+        for row in frame.to_dict("records")
+    ]
+
+
+def wanted_text(study: Study) -> str:
+    """What is looked for, in words."""
+    size = study.itemset_size
+    what = {1: "an item", 2: "a pair", 3: "a triple"}.get(size, f"{size} items")
+    people = "1 person" if study.people == 1 else f"{study.people:,} people"
+    return f"{what} that {100 * study.support:.4g}% have, {people}"
+
+
+def show_ranking(found: Ranking) -> None:
+    """The sentence, and a row for each mechanism."""
+    print_lines(found.sentence)
+    print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()))
+
+
+def show_other_way(frame: pd.DataFrame, title: str) -> None:
+    """What an accuracy allows or takes."""
+    headings = [name.replace("_", " ") for name in frame.columns]
+    rows = [[_number(value) for value in row] for row in frame.itertuples(index=False)]
+    print_table(title, headings, rows, text_columns=1)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if math.isinf(value):
+        return "never"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def print_json(found: Ranking) -> None:
+    with standard_output() as stream:
+        stream.write(json.dumps(ranking_json(found), indent=2, ensure_ascii=False) + "\n")
+
+
+def ranking_json(found: Ranking) -> dict[str, Any]:
+    """The whole answer, with the plan that wins."""
+    rows = [
+        {name: ("infinite" if isinstance(value, float) and math.isinf(value) else value) for name, value in row.items()}
+        for row in found.to_frame().to_dict("records")
+    ]
+    return {
+        "version": VERSION,
+        "bosket": __version__,
+        "goal": {"epsilon": found.goal.epsilon, "unit": found.goal.unit, "words": str(found.goal)},
+        "study": {
+            "people": found.study.people,
+            "itemset_size": found.study.itemset_size,
+            "support": found.study.support,
+        },
+        "sentence": found.sentence,
+        "options": rows,
+        "guarantee": found.best.guarantee.to_json(),
+        "participant": found.best.guarantee.for_participants(),
+        "plan": json.loads(found.best.seen.plan.json),
+    }
+
+
+def ranking_page(found: Ranking) -> Page:
+    """A page with the error of every family by epsilon."""
+    from bosket.planning.comparison import best_of
+    from bosket.privacy.guarantee import rounded_up
+    from bosket.reporting.page import PageTable
+    from bosket.reporting.planned import plan_page
+
+    goals: list[Goal] = [replace(found.goal, epsilon=found.goal.epsilon * times) for times in _TIMES]
+    errors: dict[str, list[float | None]] = {}
+    for option in found.options:
+        line = [best_of(option.family, found.study, goal) for goal in goals]
+        errors[option.family] = [None if one is None or not math.isfinite(one.error) else one.error for one in line]
+    best = found.best
+    lowest = "none" if math.isinf(best.lowest_support) else f"{100 * best.lowest_support:.3g}%"
+    return plan_page(
+        PageTable("Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame())),
+        goal=str(found.goal),
+        sentence=found.sentence,
+        figures=[
+            ("people", f"{found.study.people:,}"),
+            ("epsilon", rounded_up(found.goal.epsilon)),
+            ("the best", best.family),
+            ("its error", rounded_up(best.error, 2)),
+            ("lowest support", lowest),
+        ],
+        epsilons=[goal.epsilon for goal in goals],
+        errors=errors,
+        wanted=wanted_text(found.study),
+        guarantee=best.guarantee,
+    )

@@ -1,0 +1,151 @@
+"""``bosket plan``: one command for one question, both ways, and five questions on a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bosket as bk
+from bosket.planning.rule_errors import both_below
+from tests.cli.conftest import Run
+
+SURVEY = ("plan", "--questions", "8", "--people", "21000")
+
+
+def test_the_question_of_a_new_user_has_an_answer(run: Run, tmp_path: Path) -> None:
+    """5% below 30%, 21,000 people, sixteen yes/no questions, pairs: one command, a sentence, and a plan that works."""
+    path = tmp_path / "plan.json"
+    result = run(
+        "plan", "--questions", 16, "--people", 21000, "--prior", "5%", "--posterior", "30%", "--pairs",
+        "--min-support", 0.2, "-o", path,
+    )  # fmt: skip
+    assert result.code == 0
+    assert "You can ask all 16 questions if each person answers one" in result.out
+    assert "GammaDiagonal" in result.out
+    assert f"bosket randomize RAW --table ... --plan {path}" in result.err
+    plan = bk.Plan.from_json(path.read_text())
+    assert isinstance(plan.mechanism, bk.Ask)
+    assert plan.guarantee.posterior(0.05) <= 0.3
+    assert plan.guarantee.record.epsilon > 0.999 * math.log(0.3 * 0.95 / (0.05 * 0.7))
+
+
+def test_a_shop_is_answered(run: Run) -> None:
+    result = run(
+        "plan", "--items", 200, "--mean-size", 4, "--people", 50000, "--epsilon", 3, "--min-support", 0.05
+    )  # fmt: skip
+    assert result.code == 0
+    assert "tell of one item of their basket" in result.out
+    assert "in the clear" in result.out
+
+
+def test_json_says_everything(run: Run) -> None:
+    result = run(*SURVEY, "--gamma", 19, "--format", "json", "--min-support", 0.2)
+    found = json.loads(result.out)
+    assert found["version"] == 1
+    assert found["goal"]["epsilon"] == pytest.approx(math.log(19))
+    errors = [option["error"] for option in found["options"]]
+    assert errors == sorted(errors)
+    assert all(option["record_epsilon"] <= math.log(19) for option in found["options"])
+    assert bk.Plan.from_json(json.dumps(found["plan"])).guarantee.record.epsilon <= math.log(19)
+    assert found["guarantee"]["record"]["epsilon"] == found["options"][0]["record_epsilon"]
+
+
+@pytest.mark.slow
+def test_a_page_has_the_curves(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "plan.html"
+    assert run(*SURVEY, "--gamma", 19, "--report", page).code == 0
+    text = page.read_text()
+    assert "<svg" in text
+    assert "What more privacy would cost" in text
+    assert "You can ask all 8 questions" in text
+    assert "Privacy of Ask(" in text
+
+
+@pytest.mark.slow
+def test_both_other_ways(run: Run) -> None:
+    promise = run(*SURVEY, "--stderr", 0.05)
+    assert promise.code == 0
+    assert "people at half" in promise.out
+    people = run(*SURVEY, "--gamma", 19, "--stderr", 0.01)
+    assert people.code == 0
+    assert people.out.index("Ask") < people.out.index("Flip")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ("\n\n\n\n\n", "You can ask all 16 questions"),
+        ("questions\n8\n20000\n30%\n1\n", "You can ask all 8 questions if each person answers one"),
+        ("fruit\nbasket\n200 4\nmany\n50000\n2%\n50%\n2\n", "tell of one item of their basket"),
+    ],
+)
+def test_five_questions_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, answers: str, said: str) -> None:
+    """Empty answers take what is in brackets; a wrong one is asked for again."""
+    terminal = io.StringIO(answers)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    result = run("plan")
+    assert result.code == 0
+    assert said in result.out
+    assert [line[:2] for line in result.err.splitlines() if line[1:3] == ". "][-1] == "5."
+    assert terminal.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plan",), "a terminal to ask"),
+        (("plan", "--questions", "8", "--gamma", "19"), "--people"),
+        (SURVEY, "--stderr"),
+        ((*SURVEY, "--gamma", "19", "--epsilon", "2"), "not come with --gamma"),
+        ((*SURVEY, "--prior", "5%"), "come with --posterior"),
+        ((*SURVEY, "--items", "5", "--mean-size", "2", "--gamma", "19"), "not come with --questions"),
+        (("plan", "--items", "5", "--people", "10", "--gamma", "19"), "come with --mean-size"),
+        ((*SURVEY, "--mean-size", "2", "--gamma", "19"), "come with --items"),
+        (("plan", "--people", "10", "--gamma", "19"), "--questions"),
+        ((*SURVEY, "--stderr", "0.1", "--format", "json"), "not come with --stderr"),
+        ((*SURVEY, "--gamma", "19", "-o", "plan.txt"), ".json"),
+        ((*SURVEY, "--gamma", "19", "--size", "9"), "itemset_size"),
+    ],
+)
+def test_wrong_options(run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    result = run(*arguments)
+    assert result.code == 2
+    assert said in result.err
+    assert result.out == ""
+
+
+@pytest.mark.parametrize(("h", "k"), [(0.3, -1.2), (0.0, 0.7), (0.0, -0.7), (1.5, 0.0), (-0.4, -0.4), (0.0, 0.0)])
+@pytest.mark.parametrize("correlation", [-0.9, 0.0, 0.4, 0.99])
+def test_two_normal_variables_are_both_below(h: float, k: float, correlation: float) -> None:
+    """Against the integral of the density of the first times the conditional law of the second."""
+    from scipy.integrate import quad
+    from scipy.special import ndtr
+
+    def inner(x: float) -> float:
+        below = ndtr((k - correlation * x) / math.sqrt(1 - correlation**2))
+        return float(math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * below)
+
+    expected, _ = quad(
+        inner, -12, h, epsabs=1e-12, limit=200, points=[min(h, k / correlation)] if correlation > 0.9 else None
+    )
+    assert both_below(h, k, correlation) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.slow
+def test_it_answers_within_three_seconds_of_work() -> None:
+    """Of processor time, as a process of its own: what else the machine does is not counted."""
+    command = [sys.executable, "-m", "bosket", "plan", "--questions", "16", "--people", "21000", "--gamma", "8.14"]
+    subprocess.run(command, check=True, capture_output=True)  # kernels are compiled on first use
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3
