@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 TOOLS := .tools
 LOCK := requirements/ci.lock
+BUILD := requirements/build.lock
 # where bytecode may not be kept, every process of the tests compiles the package and rewrites the asserts anew
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test slow check lint types bench locked lock audit clean
@@ -19,11 +20,14 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-# hashes for every file, nothing built from source, nothing asked for beyond the lock: `name[extra]` of a dependency would
-# be looked for anew, in its newest version, and have no hash; `pip check` says whether anything is missing
+# hashes for every file, nothing built from source but PySpark, which has no wheels (hence what builds comes first), nothing
+# asked for beyond the lock: `name[extra]` of a dependency would be looked for anew, in its newest version, and have no hash;
+# `pip check` says whether anything is missing
 locked: ## the environment that CI tests in: just what requirements/ci.lock names
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $(BUILD)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --no-build-isolation \
+	  --only-binary :all: --no-binary pyspark -r $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
 	$(BIN)/python -m pip check --disable-pip-version-check
 	@touch $(VENV)/.dev
@@ -32,9 +36,12 @@ $(TOOLS)/bin/uv:
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check uv
 
-lock: $(TOOLS)/bin/uv ## renew requirements/ci.lock: the newest versions that pyproject.toml allows, for Python 3.11 and later
-	$(TOOLS)/bin/uv pip compile pyproject.toml requirements/build.in --extra dev --universal --python-version 3.11 \
-	  --upgrade --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file $(LOCK)
+COMPILE := $(TOOLS)/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+  --no-emit-index-url --quiet
+UPGRADE ?= --upgrade
+lock: $(TOOLS)/bin/uv ## renew the locks: the newest versions that pyproject.toml allows, for Python 3.11 and later; UPGRADE= adds only
+	$(COMPILE) $(UPGRADE) pyproject.toml requirements/build.in --extra dev --output-file $(LOCK)
+	$(COMPILE) $(UPGRADE) requirements/build.in --constraint $(LOCK) --output-file $(BUILD)
 
 audit: ## look up the locked packages in a database of known faults; skipped where none can be reached
 	PYTHON='$(PYTHON)' .ci/audit $(LOCK) $(TOOLS)

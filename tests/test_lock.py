@@ -16,6 +16,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parent.parent
 LOCK = (ROOT / "requirements" / "ci.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PARTS = ("test", "web", "lint", "learn", "dp", "spark", "serve", "postgres")
 PYTHONS = ("3.11", "3.12", "3.13")
 
 
@@ -33,9 +34,9 @@ def direct() -> list[Requirement]:
     """What we ask for ourselves: to run, to develop, and to build."""
     extras = PROJECT["project"]["optional-dependencies"]
     lines = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
-    lines += [line for name in ("test", "lint", "learn", "dp") for line in extras[name]]
+    lines += [line for name in PARTS for line in extras[name] if "bosket[" not in line]
     lines += [line for line in (ROOT / "requirements" / "build.in").read_text().splitlines() if line[:1] != "#"]
-    assert extras["dev"] == ["bosket[test,lint,learn,dp]"], "else this list lacks some"
+    assert extras["dev"] == [f"bosket[{','.join(PARTS)}]"], "else this list lacks some"
     return [Requirement(line) for line in lines]
 
 
