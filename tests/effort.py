@@ -31,7 +31,7 @@ def _work() -> float:
     return time.process_time() - started
 
 
-class _Compiling(event.Listener):  # type: ignore[misc]  # numba has no types
+class _Compiling(event.Listener):
     """Processor time that went into compiling, inner kernels with the outer ones."""
 
     def __init__(self) -> None:

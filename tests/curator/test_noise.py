@@ -128,7 +128,7 @@ def features() -> Iterator[set[str]]:
 def test_features_of_the_process_stay_what_they_were(features: set[str], own: set[str]) -> None:
     """Whoever did not allow what is not vetted, or their own word for a sensitivity, has not allowed it afterwards."""
     features.update(own)
-    baskets = bk.Baskets([["milk", "bread"]] * 400 + [["beer"]] * 100, items=["beer", "bread", "milk"])
+    baskets = bk.Baskets([["milk", "bread"]] * 4000 + [["beer"]] * 1000, items=["beer", "bread", "milk"])
     bk.curator.mine(baskets, epsilon=2.0, min_support=0.2, method="truncation")
     assert features == own
     noisy_top([5, 1, 9], 2, epsilon=0.7, is_monotone=True)
@@ -188,7 +188,7 @@ for kind in {kind for place in (opendp.mod, opendp._lib) for kind in vars(place)
             ended.append((name, collecting[0]))
             own(self)
         kind.__del__ = noted
-baskets = bk.Baskets([[0, 1], [1]] * 300, items=range(5))
+baskets = bk.Baskets([[0, 1], [1]] * 3000, items=range(5))  # six hundred are refused in every other run: too few
 bk.curator.mine(baskets, 1.0, 0.1)
 bk.curator.mine(baskets, 1.0, 0.1, method="sieve", delta=1e-6)
 try:

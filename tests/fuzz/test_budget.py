@@ -48,4 +48,4 @@ def test_time_is_noticed() -> None:
             pass
 
     with pytest.raises(AssertionError):
-        fuzz(dawdle, st.integers(), examples=2, seconds=0.01)
+        fuzz(dawdle, st.integers(), examples=2, seconds=0.001)
