@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from numba.core import event
 
@@ -31,30 +31,51 @@ def _work() -> float:
     return time.process_time() - started
 
 
-class _Compiling(event.Listener):
-    """Processor time that went into compiling, inner kernels with the outer ones."""
+class Meter(Protocol):
+    """Something that measures, and lets compiling pass."""
+
+    def pause(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+
+class Compiling(event.Listener):
+    """Processor time that went into compiling, inner kernels with the outer ones; and meters that wait meanwhile."""
 
     def __init__(self) -> None:
         self.seconds, self._depth, self._started = 0.0, 0, 0.0
+        self._meters: list[Meter] = []
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
         if self._depth == 1:
             self._started = time.process_time()
+            for meter in self._meters:
+                meter.pause()
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.process_time() - self._started
+            for meter in self._meters:
+                meter.go_on()
+
+    @contextmanager
+    def watched_by(self, meter: Meter) -> Iterator[None]:
+        self._meters.append(meter)
+        try:
+            yield
+        finally:
+            self._meters.remove(meter)
 
 
-_compiling = _Compiling()
-event.register("numba:compile", _compiling)  # type: ignore[no-untyped-call]  # numba has no types
+compiling = Compiling()
+event.register("numba:compile", compiling)  # type: ignore[no-untyped-call]  # numba has no types
 
 
 def processor_time() -> float:
     """Seconds of this process so far, without those of compiling."""
-    return time.process_time() - _compiling.seconds
+    return time.process_time() - compiling.seconds
 
 
 @contextmanager

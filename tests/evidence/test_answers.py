@@ -20,7 +20,7 @@ from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.foreseen import _bound, influence_of
 from bosket.progress import LevelProgress
 from tests.effort import effort_within
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 DOMAIN = bk.TableDomain([bk.Attribute(name, list(values)) for name, values in (("a", "12"), ("b", "xyz"), ("c", "no"))])
 SIZES = {"a": 2, "b": 3, "c": 2}

@@ -17,7 +17,7 @@ from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of, laws
 from bosket.mechanisms.payload import Batch
 from bosket.models.room import MOST_OF_ALL, Room, allowance, not_settled
 from tests.effort import effort_within
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within, traced
 
 pytestmark = pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 
@@ -123,13 +123,10 @@ def test_margins_of_a_family_are_not_all_held(monkeypatch: pytest.MonkeyPatch) -
     evidence = evidence_of(reports)
     assert isinstance(evidence, FittedEvidence)
     evidence.laws.prepare(list(combinations(range(7), 3)))
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         family = evidence.family(rows)
         found = family.covariance([1, 3, 7]), family.whole
-        assert tracemalloc.get_traced_memory()[1] < 70 << 20
-    finally:
-        tracemalloc.stop()
+        assert memory.peak < 70 << 20
     np.testing.assert_allclose(found[0], before[0], rtol=1e-9)
     np.testing.assert_array_equal(found[1].value, before[1].value)
     np.testing.assert_allclose(found[1].variance, before[1].variance, rtol=1e-9)
@@ -265,12 +262,9 @@ def test_reports_are_counted_some_at_a_time_for_a_law(mechanism: bk.Flip | bk.Ga
     plan = bk.Plan(yes_or_no(4), mechanism)
     reports = bk.Reports(plan, np.full((n, 1), 0b01010101, np.uint64), randomness="simulation")
     evidence_of(reports[:100], model="log-linear")  # compiled before
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         evidence = evidence_of(reports, model="log-linear")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        peak = memory.peak
     assert peak < 8 * n + (12 << 20)
     assert evidence.n_records == n
 

@@ -10,11 +10,8 @@ the quick suite and one of forty times as many examples in the slow suite:
 
 from __future__ import annotations
 
-import resource
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
@@ -24,6 +21,7 @@ from hypothesis import strategies as st
 from bosket.errors import BosketError
 from tests import chance
 from tests.effort import processor_time, slowness
+from tests.memory import memory_within
 
 Example = TypeVar("Example")
 Result = TypeVar("Result")
@@ -40,8 +38,6 @@ MEMORY = 512 << 20
 
 SECONDS = 10.0
 """Most seconds of processor time for one example, on a usual machine: far more than any takes."""
-
-_FENCE = 8 * MEMORY
 
 
 def fuzz(
@@ -86,34 +82,3 @@ def only_refused(call: Callable[[], Result]) -> Result | None:
         assert len(message) < 2000, f"a message of {len(message)} characters"
         assert "\n" not in message, "a message of several lines"
     return None
-
-
-@contextmanager
-def memory_within(limit: int) -> Iterator[None]:
-    """Fail if the process grows by more than ``limit`` bytes, and let no single step go far beyond that.
-
-    A fence on the address space turns an absurd allocation, touched or not, into a MemoryError before the machine
-    suffers; what was really used is read off the high-water mark.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = _status("VmSize")
-    if before:
-        fence = before + max(_FENCE, 2 * limit)
-        resource.setrlimit(resource.RLIMIT_AS, (fence if hard == resource.RLIM_INFINITY else min(fence, hard), hard))
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again from here
-    used = _status("VmHWM")  # where it may not be reset, less is noticed, and nothing wrong
-    try:
-        yield
-        assert _status("VmHWM") - used <= limit, "the target took too much memory"
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _status(field: str) -> int:
-    """Bytes by the name of a field of the process's status; 0 where the system does not tell."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(f"{field}:"):
-                return int(line.split()[1]) << 10
-    return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import tracemalloc
 import warnings
 from collections.abc import Hashable
 from typing import Any
@@ -31,6 +30,7 @@ from bosket.learning.reconstruction import cell_counts
 from bosket.learning.tree import one_hot
 from bosket.reports import Reports
 from tests.effort import effort_within
+from tests.memory import traced
 
 MIB = 1 << 20
 
@@ -54,12 +54,9 @@ def test_a_tree_of_many_values_takes_memory_for_the_values_that_cells_have() -> 
     340 kB."""
     reports, table = by_class(2000, 2, 4000), study(2000, 2, 4000)
     model = ReconstructedTreeClassifier(max_depth=2)
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         model.fit(reports).predict_proba(table)
-        assert tracemalloc.get_traced_memory()[1] < 24 * MIB
-    finally:
-        tracemalloc.stop()
+        assert memory.peak < 24 * MIB
 
 
 def test_a_tree_that_would_never_be_grown_is_refused_at_once() -> None:

@@ -17,7 +17,7 @@ from bosket.evidence.answers import AnswersEvidence
 from bosket.mechanisms.questions.answer_reports import Shown
 from bosket.mechanisms.questions.channel import AskChannel, Asked
 from tests.effort import effort_within
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 DOMAIN = bk.TableDomain([bk.Attribute("a", ["1", "2"]), bk.Attribute("b", ["x", "y", "z"])])
 WIDE = bk.TableDomain([bk.Attribute(name, ["no", "yes"]) for name in "abcdefg"])

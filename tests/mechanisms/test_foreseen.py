@@ -12,7 +12,7 @@ from bosket.mechanisms import RecordChannel
 from bosket.mechanisms.foreseen import enumerated_accuracy
 from bosket.privacy.accuracy import Accuracy
 from tests.effort import effort_within
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 PROBABILITIES = st.floats(0.02, 0.98).map(lambda value: round(value, 3))
 KEEPS = st.lists(

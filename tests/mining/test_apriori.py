@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,7 @@ from bosket.mining.candidates import count_candidates, next_candidates, number_o
 from bosket.progress import Meter, counting_work
 from bosket.threads import n_threads
 from tests.effort import effort_within
+from tests.memory import traced
 from tests.oracles import brute_force_itemsets, re_recursion
 
 records_of_few_items = st.lists(st.frozensets(st.integers(0, 6)), min_size=1, max_size=40)
@@ -283,13 +283,10 @@ def test_nothing_large_is_allocated_before_a_level_is_refused() -> None:
     rows = np.stack(pairs_of(items, None), axis=1).astype(np.int32)
     index = ItemsetIndex(rows)
     next_candidates(ItemsetIndex(rows[:50]), max_candidates=10**6)
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         with pytest.raises(bk.TooManyCandidatesError):
             next_candidates(index, max_candidates=1000)
-        assert tracemalloc.get_traced_memory()[1] < 20 << 20
-    finally:
-        tracemalloc.stop()
+        assert memory.peak < 20 << 20
 
 
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")

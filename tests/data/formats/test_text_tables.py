@@ -17,7 +17,7 @@ from bosket.data.formats import table_kernels, table_lines
 from bosket.errors import DataError
 from tests.data.formats.test_caps import write_repeated
 from tests.effort import effort_within
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 MIB = 1 << 20
 WIDE = 20_000
