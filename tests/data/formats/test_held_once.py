@@ -81,7 +81,7 @@ def peak(step: Callable[[], Any]) -> float:
         return memory.peak / MIB
 
 
-SLOW = ("long CSV", "long Parquet", "one-hot", "table of Parquet")
+SLOW = ("lists", "long CSV", "long Parquet", "one-hot", "table of Parquet")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FILES])
