@@ -9,7 +9,7 @@ LOCK := requirements/ci.lock
 BUILD := requirements/build.lock
 # where bytecode may not be kept, every process of the tests compiles the package and rewrites the asserts anew
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test slow check lint types bench locked lock audit clean
+.PHONY: help demo test slow check lint types compiled bench locked lock audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*## "} {printf "  make %-8s %s\n", $$1, $$2}'
@@ -65,6 +65,11 @@ lint: $(VENV)/.dev ## format and lint
 
 types: $(VENV)/.dev ## mypy --strict
 	$(BIN)/mypy
+
+# tests that come by most kernels between them: seeded results, readers and writers, both methods of the curator
+KERNELS := tests/test_golden.py tests/data/formats/test_files.py tests/curator/sieve/test_curate.py::test_it_is_the_default_and_pure
+compiled: $(VENV)/.dev ## compile most kernels, which are kept on disk: on the core that `make types` leaves free
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not slow" $(KERNELS)
 
 check: lint types test slow ## what CI runs
 

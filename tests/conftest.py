@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import gc
+
 from hypothesis import settings
 
 from bosket.compiling import announcer
+from tests import chance
+from tests.chance import pytest_fixture_setup, pytest_runtest_protocol
 
+__all__ = ["pytest_fixture_setup", "pytest_runtest_protocol"]
+
+chance.install()
 announcer.said = True  # kernels compile on first use: no test should find a line about that in what it captures
+
+
+def pytest_configure() -> None:
+    """Collecting makes hundreds of thousands of objects that all stay: looking for garbage among them is of no use."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 # Kernels compile on first use, so no deadline; fixed examples, so that a commit's verdict does not depend on luck.
 # `make slow` runs every test of a property again, under "thorough".

@@ -77,15 +77,19 @@ def test_kernels_compile_anew_where_another_module_of_kernels_has_changed(
 def test_long_compilation_is_announced_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(compiling, "_WORTH_A_WORD", 0.05)
     announcer = compiling._Announcer()
+    monkeypatch.setattr(compiling, "_WORTH_A_WORD", 3600.0)
     announcer.on_start(None)
     announcer.on_end(None)
     assert capsys.readouterr().err == "", "quick ones are not worth a word"
+    monkeypatch.setattr(compiling, "_WORTH_A_WORD", 0.05)
     for _ in range(2):
         announcer.on_start(None)
         announcer.on_start(None)  # one kernel compiles another
-        time.sleep(0.15)
+        until = time.monotonic() + 100
+        while not announcer.said and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.15)  # a second word would come now
         announcer.on_end(None)
         announcer.on_end(None)
     said = capsys.readouterr().err

@@ -17,7 +17,8 @@ from bosket import report_files
 from bosket.learning import ByClassReports, randomize_by_class
 from bosket.mechanisms.columns import Numbers
 from bosket.reports import is_report_file
-from tests.fuzz.budget import memory_within, only_refused
+from tests.fuzz.budget import only_refused
+from tests.memory import memory_within
 from tests.parquet_footers import places, split, with_count
 
 N = 397

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from bosket.evidence.sampled import SampledEvidence
 from bosket.learning import ByClassReports
 from bosket.mechanisms.columns import LONGEST_TOKEN
 from bosket.respondents import refuse_repeated, tokens_of
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within, traced
 
 DOMAIN = bk.TableDomain([bk.Attribute(name, ["n", "y"]) for name in "abc"])
 ASK = bk.Plan(DOMAIN, bk.Ask(bk.Design.pairs(DOMAIN), gamma=19))
@@ -334,12 +333,9 @@ def test_reading_tokens_takes_no_more_than_the_cap_counts(alike: bool, tmp_path:
     tokens = np.array([b"a"] * n if alike else [b"x" * 56 + b"%08d" % (7 * at % n) for at in range(n)], "S64")
     bk.Reports(plan, np.zeros((n, 1), np.uint64), randomness="secure", respondents=tokens).write(tmp_path / "r.parquet")
     counted, one_batch = (8 + LONGEST_TOKEN + 16) * n, 12 << 20
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         bk.Reports.read(tmp_path / "r.parquet", max_bytes=counted)
-        assert tracemalloc.get_traced_memory()[1] < counted + one_batch
-    finally:
-        tracemalloc.stop()
+        assert memory.peak < counted + one_batch
 
 
 def test_a_file_with_a_person_twice_is_sorted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from bosket.counting.distinct_rows import are_distinct, distinct
 from bosket.evidence import evidence_of
 from bosket.tally import MOST_RECORDS, read_collected
 from tests.contracts.cases import CASES, Case
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 ITEMS = list("abc")
 PLAN = bk.Plan(bk.Domain(ITEMS), bk.CutAndPaste(2, 0.3), bk.PrivacyUnit(max_size=3))

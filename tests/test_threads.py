@@ -41,8 +41,8 @@ def test_the_error_of_a_part_is_raised_and_no_more_are_begun() -> None:
         time.sleep(0.002)
 
     with pytest.raises(ZeroDivisionError):
-        parallel_map(work, range(1000))
-    assert len(begun) < 100
+        parallel_map(work, range(1_000_000))
+    assert len(begun) < 100_000, "a minute and more, were this thread not heard for so long"
     assert not _running(), "the running ones are waited for"
 
 
@@ -56,14 +56,14 @@ def test_an_interruption_does_not_wait_for_a_long_part() -> None:
     def work(part: int) -> None:
         begun.append(part)
         if part:
-            end.wait(30)
+            end.wait(300)
 
     started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         parallel_map(work, range(50), on_done=_interrupt)
     took = time.perf_counter() - started
     end.set()
-    assert took < threads.PATIENCE + 5
+    assert took < threads.PATIENCE + 100
     assert max(begun) <= 3, "no part is begun any more"
 
 
@@ -75,8 +75,9 @@ def _running() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "bosket"]
 
 
-def test_short_parts_are_over_when_the_interruption_is_answered() -> None:
-    """Then nothing goes on behind the user's back."""
+def test_short_parts_are_over_when_the_interruption_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nothing goes on behind the user's back.  A part is short if it takes less than is waited for."""
+    monkeypatch.setattr(threads, "PATIENCE", 100.0)
     with pytest.raises(KeyboardInterrupt):
         parallel_map(lambda part: time.sleep(0.01), range(50), on_done=_interrupt)
     assert not _running()

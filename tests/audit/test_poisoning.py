@@ -192,6 +192,7 @@ class TestFacts:
 
     PEOPLE = bk.quest(records=10_000, mean_size=4, items=1000, patterns=50, seed=1).with_domain(bk.Domain(range(1000)))
 
+    @pytest.mark.slow
     def test_one_report_that_states_900_items(self) -> None:
         """48 430 with a limit that allows for it; with one that fits the records the report is refused."""
         mechanism = bk.CutAndPaste(cutoff=3, insert=0.2)

@@ -62,6 +62,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "budgets.ledger"
 
 
+def said_by(process: subprocess.Popen[str]) -> str:
+    """The next line of what it tells."""
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip("\n")
+
+
+def go(processes: list[subprocess.Popen[str]]) -> None:
+    """Let all of them go on that wait for a line."""
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+
+
 RACE = """
 tell("ready")
 sys.stdin.readline()
@@ -71,10 +85,12 @@ try:
 except DataError:
     pass
 budget = Budget.open(path, "data")
+tell(budget.spend(0.01, purpose="a hundredth").number)
+sys.stdin.readline()  # else the fastest one takes it all
 try:
     while True:
         tell(budget.spend(0.01, purpose="a hundredth").number)
-        time.sleep(0.002)  # else the fastest one takes it all
+        time.sleep(0.002)
 except BudgetExceeded:
     pass
 """
@@ -82,19 +98,19 @@ except BudgetExceeded:
 
 def test_processes_that_race_never_overdraw(path: Path) -> None:
     processes = [start(RACE, path) for _ in range(4)]
+    assert [said_by(process) for process in processes] == ["ready"] * 4
+    told = []
+    go(processes)
     for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    told = [process.communicate(timeout=120)[0].split() for process in processes]
+        first = said_by(process)
+        told.append([first, said_by(process)] if first == "created" else [first])
+    go(processes)
+    for lines, process in zip(told, processes, strict=True):
+        lines += process.communicate(timeout=120)[0].split()
     assert [process.returncode for process in processes] == [0] * 4
     assert sum(lines.count("created") for lines in told) == 1
     numbers = sorted(int(line) for lines in told for line in lines if line != "created")
     assert numbers == list(range(1, 101))
-    assert sum(len(lines) > 1 for lines in told) > 1, "nobody raced"
     budget = Budget.open(path, "data")
     assert (budget.spent, budget.remaining) == ((1.0, 0.0), (0.0, 0.0))
     assert len(budget.entries()) == 100
@@ -120,13 +136,8 @@ def test_pairs_and_returns_that_race(path: Path) -> None:
     """Pairs stay together, and what is handed back is there for others: one pair's part is left over at the end."""
     Budget.create(path, "data", epsilon=0.5)
     processes = [start(RACE_IN_PAIRS, path) for _ in range(3)]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
+    assert [said_by(process) for process in processes] == ["ready"] * 3
+    go(processes)
     told = [[int(line) for line in process.communicate(timeout=120)[0].split()] for process in processes]
     assert [process.returncode for process in processes] == [0] * 3
     budget = Budget.open(path, "data")

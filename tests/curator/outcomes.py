@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import re
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from bosket.curator import HopelessError, Release, truncation
 from bosket.curator.sieve import contributions
 from bosket.errors import BosketError
 from bosket.mining import exact
+from tests.memory import traced
 
 SURE = 1e6
 _NUMBER = re.compile(r"\d[\d,.e+-]*")
@@ -130,8 +130,7 @@ def of_call(call: Callable[[Budget], Release]) -> Outcome:
     budget = Budget.in_memory(2 * SURE)
     kind, said = "release", ""
     found: tuple[str, ...] = ()
-    with watched() as clock:
-        tracemalloc.start()
+    with watched() as clock, traced() as meter:
         try:
             release = call(budget)
         except HopelessError as refusal:
@@ -139,8 +138,7 @@ def of_call(call: Callable[[Budget], Release]) -> Outcome:
         except (BosketError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
             kind, told = type(error).__name__, error.__context__
             said = str(error) + ("" if told is None else f" ({told})")  # numbers in it were not paid for
-        memory = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        memory = meter.peak
     if kind == "release":
         found = tuple(sorted(repr(sorted(map(str, itemset))) for itemset, _ in release))
     return Outcome(kind, said, None, _entries(budget), found, clock.work, memory)

@@ -1,9 +1,10 @@
 """Audits of the curator: what runs on neighbouring data sets prove about the privacy loss.
 
-Every bound fails with a probability of 1e-9 at most, so a sound stage is found above its claim once in 1e9 fresh runs
-(the noise is OpenDP's own and takes no seed).  For the same neighbours and events the mistakes of ``broken`` are found
-above it.  Lower limits on the bounds of sound stages say that the audit comes near the claim, hence that it would
-notice were the noise a little too small; they lie five standard errors and more below what is expected.
+Every bound fails with a probability of 1e-9 at most, so a sound stage is found above its claim once in 1e9 fresh runs.
+For the same neighbours and events the mistakes of ``broken`` are found above it.  Lower limits on the bounds of sound
+stages say that the audit comes near the claim, hence that it would notice were the noise a little too small; they lie
+five standard errors and more below what is expected, and these tests draw by their names (``tests/chance.py``).  The
+noise itself and both calls as a whole are audited with OpenDP's own, fresh in every run.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ def test_no_event_is_refused() -> None:
 # ---------------------------------------------------------------------------------------------------- plain noise
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize("n, near", [(10_000, 0.5), (100_000, 0.85)])
 @pytest.mark.parametrize("epsilon, change", [(1.0, [0, 1, 0]), (2.0, [1, 0, -1])])
@@ -413,6 +415,7 @@ def test_the_miner(trials: int) -> None:
     assert trials < 10_000 or found.epsilon > 1  # few runs show little
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize("record", [[], [0, 1, 2, 3, 4, 5]])
 def test_the_miner_on_strange_records(record: list[int]) -> None:
@@ -503,6 +506,7 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
     return distinguish_by(released(call), records, fewer, all_of_it, trials=trials)
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "added, trials",
@@ -516,6 +520,7 @@ def test_mine(added: list[int], trials: int) -> None:
     assert found.epsilon <= 1
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_top_k(trials: int) -> None:

@@ -13,6 +13,7 @@ import bosket as bk
 from bosket.curator.noise import GAUSSIAN, Composition, rho_of
 
 pytest.importorskip("opendp")
+pytestmark = pytest.mark.own_chance
 
 
 def delta_by_definition(rho: float, epsilon: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,8 +16,10 @@ from bosket.curator import miner, noise
 from bosket.curator.lengths import Lengths, noisy_lengths
 from bosket.curator.noise import Composition, noisy
 from bosket.research.rivals.base import noisy_top
+from tests.effort import slowness
 
 pytest.importorskip("opendp")
+pytestmark = pytest.mark.own_chance
 
 
 def test_what_is_drawn_inside_adds_up() -> None:
@@ -90,23 +91,23 @@ def test_a_stage_that_takes_more_than_its_share_is_stopped(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_ctrl_c_is_answered_while_noise_is_drawn() -> None:
-    """Ten million draws take a minute; the signal comes after half a second."""
+    """Ten million draws take a minute of the processor; the signal comes after half a second of the clock."""
     program = """
 import signal, threading, time
 import numpy as np
 from bosket.curator.noise import noisy
 noisy([1], epsilon=1.0, sensitivity=1)
+start, used = time.monotonic(), time.process_time()
 threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
-start = time.monotonic()
 try:
     noisy(np.zeros(10_000_000, np.int64), epsilon=1.0, sensitivity=1)
 except KeyboardInterrupt:
-    print(time.monotonic() - start, flush=True)
+    print(time.monotonic() - start, time.process_time() - used, flush=True)
 """
-    start = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert 0.4 < float(done.stdout) < 5, done.stderr
-    assert time.monotonic() - start < 30
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    took, used = map(float, done.stdout.split())
+    assert took > 0.4, "the signal came while noise was drawn"
+    assert used < 5 * slowness(), done.stderr
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def features() -> Iterator[set[str]]:
 def test_features_of_the_process_stay_what_they_were(features: set[str], own: set[str]) -> None:
     """Whoever did not allow what is not vetted, or their own word for a sensitivity, has not allowed it afterwards."""
     features.update(own)
-    baskets = bk.Baskets([["milk", "bread"]] * 400 + [["beer"]] * 100, items=["beer", "bread", "milk"])
+    baskets = bk.Baskets([["milk", "bread"]] * 4000 + [["beer"]] * 1000, items=["beer", "bread", "milk"])
     bk.curator.mine(baskets, epsilon=2.0, min_support=0.2, method="truncation")
     assert features == own
     noisy_top([5, 1, 9], 2, epsilon=0.7, is_monotone=True)
@@ -187,7 +188,7 @@ for kind in {kind for place in (opendp.mod, opendp._lib) for kind in vars(place)
             ended.append((name, collecting[0]))
             own(self)
         kind.__del__ = noted
-baskets = bk.Baskets([[0, 1], [1]] * 300, items=range(5))
+baskets = bk.Baskets([[0, 1], [1]] * 3000, items=range(5))  # six hundred are refused in every other run: too few
 bk.curator.mine(baskets, 1.0, 0.1)
 bk.curator.mine(baskets, 1.0, 0.1, method="sieve", delta=1e-6)
 try:

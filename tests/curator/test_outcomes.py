@@ -182,13 +182,6 @@ EACH = [
 READING = [one for one in CONSTRUCTIONS if one.is_of_reading and one.name != "no memory for the vocabulary"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """Compiling takes memory of its own, once."""
-    curate._compiled()
-    curate._compiled_sieve()
-
-
 @pytest.mark.parametrize("one", EACH)
 def test_neighbours_look_alike(one: Construction) -> None:
     without, with_it = one.outcomes()

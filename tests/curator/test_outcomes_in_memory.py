@@ -20,7 +20,6 @@ from scipy import sparse
 
 import bosket as bk
 from bosket.budget.budgets import Budget
-from bosket.curator import curate
 from bosket.data.formats.lookup import Lookup
 from tests.curator.outcomes import SURE, Outcome, of_call
 
@@ -332,12 +331,6 @@ PAIRS = [
     *NARROW_DECIMALS,
     Pair("a missing value in a matrix", *matrix(float("nan")), matrix_refusing, matrix_dropping),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """Compiling takes memory of its own, once."""
-    curate._compiled()
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)

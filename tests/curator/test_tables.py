@@ -14,7 +14,7 @@ import pytest
 import bosket as bk
 from bosket.audit.lower_bounds import by_threshold, laplace_ratio
 from bosket.budget.budgets import Budget
-from bosket.curator import Release, Settings, curate
+from bosket.curator import Release, Settings
 from bosket.curator.lengths import noisy_number
 from bosket.curator.levels import sensitivity
 from bosket.curator.noise import Composition, scale_of
@@ -46,12 +46,6 @@ def table() -> bk.Table:
     return bk.Table.from_frame(frame(), **DECLARED)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """Compiling takes memory of its own, once."""
-    curate._compiled()
-
-
 def test_without_noise_it_is_exact_mining(table: bk.Table) -> None:
     release = bk.curator.mine(table, SURE, 0.02, method="truncation")
     exact = dict(bk.mine(table, min_support=0.02))
@@ -70,7 +64,6 @@ def test_the_length_is_public_and_costs_nothing(table: bk.Table) -> None:
     assert release.prepared.cap <= table.n_attributes == release.about["n_attributes"]
 
 
-@pytest.mark.usefixtures("rehearsed")
 def test_what_each_stage_is_asked_for(table: bk.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """A record holds one item of each attribute, C(3, i) itemsets of i items, and no more; two where it is replaced."""
     asked: dict[str, list[tuple[str, int]]] = {}

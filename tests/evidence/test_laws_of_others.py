@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 import tracemalloc
 from collections import Counter
 from itertools import combinations
@@ -17,7 +16,8 @@ from bosket.counting.distinct_rows import distinct
 from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of, laws
 from bosket.mechanisms.payload import Batch
 from bosket.models.room import MOST_OF_ALL, Room, allowance, not_settled
-from tests.fuzz.budget import memory_within
+from tests.effort import effort_within
+from tests.memory import memory_within, traced
 
 pytestmark = pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 
@@ -58,12 +58,11 @@ def test_a_wide_question_beside_many_is_read_without_a_law() -> None:
 def test_a_table_of_many_attributes_is_read_without_laws_of_blocks() -> None:
     """Of 120 attributes 280 840 triples were put into thousands of blocks, each fitted for seconds."""
     reports = one_answer_each(bk.Design.pairs(domain := yes_or_no(120)), domain)
-    started = time.process_time()
-    assert isinstance(evidence_of(reports), AnswersEvidence)
-    for model in ("log-linear", bk.LogLinear(2)):
-        with pytest.raises(bk.ParameterError, match="120 attributes would need more than 256 laws"):
-            evidence_of(reports, model=model)
-    assert time.process_time() - started < 20
+    with effort_within(20):
+        assert isinstance(evidence_of(reports), AnswersEvidence)
+        for model in ("log-linear", bk.LogLinear(2)):
+            with pytest.raises(bk.ParameterError, match="120 attributes would need more than 256 laws"):
+                evidence_of(reports, model=model)
 
 
 def test_blocks_are_counted_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,13 +123,10 @@ def test_margins_of_a_family_are_not_all_held(monkeypatch: pytest.MonkeyPatch) -
     evidence = evidence_of(reports)
     assert isinstance(evidence, FittedEvidence)
     evidence.laws.prepare(list(combinations(range(7), 3)))
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         family = evidence.family(rows)
         found = family.covariance([1, 3, 7]), family.whole
-        assert tracemalloc.get_traced_memory()[1] < 70 << 20
-    finally:
-        tracemalloc.stop()
+        assert memory.peak < 70 << 20
     np.testing.assert_allclose(found[0], before[0], rtol=1e-9)
     np.testing.assert_array_equal(found[1].value, before[1].value)
     np.testing.assert_allclose(found[1].variance, before[1].variance, rtol=1e-9)
@@ -266,12 +262,9 @@ def test_reports_are_counted_some_at_a_time_for_a_law(mechanism: bk.Flip | bk.Ga
     plan = bk.Plan(yes_or_no(4), mechanism)
     reports = bk.Reports(plan, np.full((n, 1), 0b01010101, np.uint64), randomness="simulation")
     evidence_of(reports[:100], model="log-linear")  # compiled before
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         evidence = evidence_of(reports, model="log-linear")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        peak = memory.peak
     assert peak < 8 * n + (12 << 20)
     assert evidence.n_records == n
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import strategies as st
 
 from bosket.errors import DataError
-from tests.fuzz.budget import fuzz, memory_within, only_refused
+from tests.fuzz.budget import fuzz, only_refused
+from tests.memory import memory_within
 
 
 def test_errors_of_ours_are_refusals_and_others_come_out() -> None:
@@ -48,4 +49,4 @@ def test_time_is_noticed() -> None:
             pass
 
     with pytest.raises(AssertionError):
-        fuzz(dawdle, st.integers(), examples=2, seconds=0.01)
+        fuzz(dawdle, st.integers(), examples=2, seconds=0.001)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from bosket.mechanisms.questions.hash_kernels import bucket_of, count_blocks
 from bosket.mechanisms.questions.hashing import MOST_HASHES, HashedReports, SubsetReports
 from bosket.mechanisms.questions.subset_kernels import count_subsets
 from bosket.progress import LevelProgress
+from tests.memory import traced
 
 SIDE = 64
 
@@ -156,12 +156,9 @@ def test_tallies_of_more_people_than_whole_numbers_hold_are_refused(count: int) 
 
 
 def peak_of(work: Callable[[], object]) -> int:
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        return memory.peak
 
 
 N_HELD = 1_500_000

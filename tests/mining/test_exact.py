@@ -17,7 +17,7 @@ import bosket.threads
 from bosket.errors import TooManyCandidatesError
 from bosket.mining import exact
 from bosket.mining.exact import ItemIds, SupportCounts, exact_itemsets
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 Records = Sequence[Iterable[int]]
 Levels = list[tuple[ItemIds, SupportCounts]]

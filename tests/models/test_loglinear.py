@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-import tracemalloc
 from itertools import combinations, product
 
 import numpy as np
@@ -17,6 +16,7 @@ from bosket.models.laws import FittedLaw
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard
 from bosket.models.room import Room, n_terms
+from tests.memory import traced
 
 SHAPE = (2, 3, 4)
 Floats = npt.NDArray[np.float64]
@@ -86,14 +86,12 @@ def test_features_that_are_made_again_take_the_memory_of_a_few_chunks() -> None:
     features = Features((20,) * 4, [(0,), (1,), (2,), (3,)])
     features.release()
     gc.disable()  # it counts objects and not bytes: it may never come by
-    tracemalloc.start()
     try:
-        with pytest.MonkeyPatch.context() as patched:
+        with traced() as memory, pytest.MonkeyPatch.context() as patched:
             patched.setattr("bosket.models.features._AT_ONCE", 1 << 16)
             features.weighted(np.ones(features.n_columns))
-        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+            assert memory.peak < 8 << 20
     finally:
-        tracemalloc.stop()
         gc.enable()
 
 

@@ -26,6 +26,8 @@ from bosket.randomness import Randomness, Secure, Seeded, Thresholds
 from bosket.randomness.kernels import EAGER, LEVELS, NEED, PRECISION, RUN, xor_bernoulli_block
 from tests.stats import assert_plausible, assert_rejected, binomial, chi_square
 
+pytestmark = pytest.mark.own_chance
+
 ONE = 1 << PRECISION
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]

@@ -32,7 +32,7 @@ from bosket.collected import Collected
 from bosket.counting.base import ItemsetRows
 from bosket.counting.distinct_rows import Multiplicities
 from bosket.counting.table import members
-from bosket.evidence.base import Evidence, Family, Observed
+from bosket.evidence.base import Evidence, Family, Observed, of_pairs
 from bosket.evidence.carried import NONE_LOOKED_AT, Carried
 from bosket.evidence.concentration import Few, carried_in_lists
 from bosket.evidence.counts import MAX_COUNTS, max_hashes, too_many_answers
@@ -282,12 +282,7 @@ class AnswersFamily(Family):
         return self.sums(mask).value
 
     def covariance(self, masks: Sequence[int]) -> Floats:
-        result = np.zeros((len(self.rows), len(masks), len(masks)))
-        for i, one in enumerate(masks):
-            for j, other in enumerate(masks[: i + 1]):
-                if one and other:
-                    result[:, i, j] = result[:, j, i] = self._of_two(one, other)
-        return result
+        return of_pairs(len(self.rows), masks, self._of_two)
 
     def _of_two(self, one: int, other: int) -> Floats:
         if one == other:

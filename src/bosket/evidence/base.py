@@ -257,3 +257,15 @@ def add_sampling(covariance: Floats, both: Floats, one: Floats, other: Floats, n
     """
     result: Floats = covariance + (both - one * other / n_records)
     return result
+
+
+def of_pairs(n: int, masks: Sequence[int], of_two: Callable[[int, int], Floats]) -> Floats:
+    """A symmetric matrix for each of ``n`` itemsets, of what two of its subsets have in common; the empty subset, of
+    which all is known, has zeros.
+    """
+    result = np.zeros((n, len(masks), len(masks)))
+    for i, one in enumerate(masks):
+        for j, other in enumerate(masks[: i + 1]):
+            if one and other:
+                result[:, i, j] = result[:, j, i] = of_two(one, other)
+    return result

@@ -28,7 +28,7 @@ from bosket.collected import Collected
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.distinct_rows import Multiplicities
 from bosket.errors import DataError, PlanMismatchError, SingularChannelError
-from bosket.evidence.base import Evidence, Family, Observed
+from bosket.evidence.base import Evidence, Family, Observed, of_pairs
 from bosket.evidence.carried import Carried
 from bosket.evidence.concentration import carried_in_lists
 from bosket.evidence.counts import MAX_COUNTS, max_hashes
@@ -314,12 +314,7 @@ class SampledFamily(Family):
         return few.summary(self.rows, n, lambda _: None)
 
     def covariance(self, masks: Sequence[int]) -> Floats:
-        result = np.zeros((len(self.rows), len(masks), len(masks)))
-        for i, one in enumerate(masks):
-            for j, other in enumerate(masks[: i + 1]):
-                if one and other:
-                    result[:, i, j] = result[:, j, i] = self._of_two(one, other)
-        return result
+        return of_pairs(len(self.rows), masks, self._of_two)
 
     def _of_two(self, one: int, other: int) -> Floats:
         n = self.n_records

@@ -37,8 +37,15 @@ def baskets() -> Baskets:
     return dense_records(12_000, 1)
 
 
-def curated(baskets: Baskets, bounding: Bounding, granted: Recording, share: float, per_person: int = 1) -> Sieved:
-    sieve = Sieve(baskets, bounding, granted, SieveSettings(), per_person)
+ONE_FIT = SieveSettings(population=PopulationSettings(refits=0))
+"""A population is fitted once: refits see no data, and take four times as long."""
+
+
+def curated(
+    baskets: Baskets, bounding: Bounding, granted: Recording, share: float, per_person: int = 1,
+    settings: SieveSettings = ONE_FIT,
+) -> Sieved:  # fmt: skip
+    sieve = Sieve(baskets, bounding, granted, settings, per_person)
     number = sieve.number()
     return sieve.run(share * number, number, instead=if_dense(sieve, share, number))
 
@@ -90,10 +97,10 @@ def test_a_record_in_place_of_another_moves_no_more_than_it_says(bounding: Bound
 
 @pytest.mark.slow
 def test_what_follows_is_a_function_of_noisy_numbers(baskets: Baskets) -> None:
-    """Other records, led by the same answers, release the same to the last digit."""
+    """Other records, led by the same answers, release the same to the last digit, with all that is fitted again."""
     granted = Recording(1.0, LAPLACE)
-    one = curated(baskets, PURE, granted, 0.7)
-    two = curated(dense_records(300, 9), PURE, Led(granted, 1.0, LAPLACE), 0.7)
+    one = curated(baskets, PURE, granted, 0.7, settings=SieveSettings())
+    two = curated(dense_records(300, 9), PURE, Led(granted, 1.0, LAPLACE), 0.7, settings=SieveSettings())
     assert len(one.levels) == len(two.levels)
     for left, right in zip(one.levels, two.levels, strict=True):
         assert (left.rows == right.rows).all()
@@ -128,7 +135,7 @@ def test_records_of_two_kinds_do_not_lose_their_items() -> None:
     rng = np.random.default_rng(4)
     holds = rng.random((12_000, 20)) < np.where(rng.random(12_000) < 0.3, 0.8, 0.1)[:, None]
     kinds = Baskets([np.flatnonzero(row).tolist() for row in holds], items=range(20))
-    release = released(kinds, 0.27)
+    release = released(kinds, 0.27, settings=ONE_FIT)
     assert "pairs" in release.about["parts"]
     assert release.sizes[1] >= 18
 
@@ -138,7 +145,7 @@ def test_what_was_left_out_is_in_what_is_announced() -> None:
     """Sixty frequent items, of which forty are in the population: 820 of 1830 itemsets of up to two."""
     rng = np.random.default_rng(5)
     many = Baskets([np.flatnonzero(row).tolist() for row in rng.random((6000, 60)) < 0.93], items=range(60))
-    announced = released(many, 0.8, max_size=2).about["announced"]
+    announced = released(many, 0.8, max_size=2, settings=ONE_FIT).about["announced"]
     assert 0.3 < announced["recall"] < 0.65
 
 
@@ -165,7 +172,7 @@ def test_sparse_records_go_through_the_sieve() -> None:
 def test_records_that_are_all_alike_do_not_explode() -> None:
     """Forty items that every record holds have 2^40 frequent itemsets; work and result stay bounded."""
     alike = Baskets([list(range(40))] * 3000, items=range(40))
-    release = released(alike, 0.5)
+    release = released(alike, 0.5, settings=SieveSettings(population=PopulationSettings(refits=1)))
     assert 40 <= len(release) <= 100_000
 
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from bosket.audit.divergences import gaussian_ratio
 from bosket.audit.lower_bounds import laplace_ratio
 from bosket.counting.base import Counts
+from bosket.curator import noise
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding
 from bosket.curator.sieve.rounds import Sieve
@@ -102,7 +103,7 @@ class Noting(Composition):
 
     def drawn(self, exact: Counts, amount: float, sensitivity: float) -> Counts:
         measurement, _ = self.law.measurement(amount, sensitivity)
-        return np.array(measurement(exact.ravel()), np.int64).reshape(exact.shape)
+        return noise._with_noise(exact, measurement)
 
 
 class Unmoved(Noting):

@@ -2,8 +2,8 @@
 
 Two kinds of bound.  ``moved`` is exact: what the course of a run can lose at most, by what was counted on both
 neighbours; above the claim it refutes it without any chance of error.  The others are of the outputs alone and fail
-with a probability of 1e-9 at most (the noise is OpenDP's own and takes no seed).  ``test_twins`` has the mistakes that
-both find.
+with a probability of 1e-9 at most; those that have no lower limit draw OpenDP's own noise, fresh in every run.
+``test_twins`` has the mistakes that both find.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ def test_every_vector_is_within_its_sensitivity_whatever_the_record(claim: Claim
 # ------------------------------------------------------------------------------------------------ by outputs alone
 
 
+@pytest.mark.own_chance
 @pytest.mark.parametrize("stage", ["number", pytest.param("items", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_a_stage_stays_below_epsilon(stage: str, relation: str) -> None:
@@ -141,6 +142,7 @@ def test_items_come_near_the_claim_and_stay_below_it(relation: str) -> None:
     assert 0.3 * (relation == "add-remove") <= by_threshold(one, other).epsilon <= 2.0
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", [Claim(LAPLACE, 1.0), Claim(GAUSSIAN, 0.1)], ids=["pure", "rho"])
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
@@ -219,6 +221,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, relation: str, **options: Any) -> dic
     }
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -238,6 +241,7 @@ def test_calls_lose_no_more_than_they_cost(
         assert least * claim.amount < most <= claim.amount * (1 + _SUM)
 
 
+@pytest.mark.own_chance
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])

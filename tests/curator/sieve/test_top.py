@@ -45,7 +45,7 @@ def supports(baskets: Baskets, max_size: int = 9) -> tuple[dict[frozenset[Any], 
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
-@pytest.mark.parametrize("k", [1, 12, 60])
+@pytest.mark.parametrize("k", [12, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 60))])
 def test_without_noise_it_has_the_k_most_frequent(
     baskets: Baskets, k: int, delta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

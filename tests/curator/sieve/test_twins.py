@@ -281,6 +281,7 @@ def test_measuring_again_without_paying() -> None:
     assert sound <= 1.0 < twin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", [Claim(LAPLACE, 1.0), Claim(GAUSSIAN, 0.024)], ids=["pure", "rho"])
 def test_a_whole_budget_for_each_round(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
     """Five times the claim, by a course in which the item stays undecided; no composition admits it."""

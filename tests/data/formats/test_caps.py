@@ -20,7 +20,7 @@ from bosket.data import Baskets, Table
 from bosket.data.formats.parquet_footers import numbers_of_bytes, numbers_of_values
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 MIB = 1 << 20
 

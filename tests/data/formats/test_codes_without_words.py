@@ -18,7 +18,7 @@ import pytest
 from bosket.data import Baskets, Table
 from bosket.data.formats.arrow_cells import ArrowCells
 from bosket.errors import DataError
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 from tests.parquet_codes import N_CELLS, N_WORDS, in_turn, with_last, with_runs, written
 
 MIB = 1 << 20

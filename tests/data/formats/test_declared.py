@@ -20,7 +20,7 @@ from bosket.data.formats import parquet_texts
 from bosket.data.formats.vocabulary import Unknown
 from bosket.errors import DataError, ParameterError
 from tests.data.leaks import said
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 from tests.strategies import Records, baskets, numbers, records, texts
 
 ITEMS = ["milk", "beer", "3", 4, 'a"b', "x,y", "010", "é"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from pyarrow import parquet
 
 from bosket.data import Table
 from bosket.errors import DataError, ParameterError
+from tests.memory import traced
 
 DECLARED: dict[str, Any] = {
     "columns": ["age", "sex"],
@@ -176,12 +176,10 @@ def test_what_a_footer_claims_is_not_held_to_the_cap(tmp_path: Path) -> None:
 def test_a_row_of_millions_of_cells_is_not_made_out(tmp_path: Path, quote: str) -> None:
     path = tmp_path / "wide.csv"
     path.write_text("age,sex\n20,F\n" + f"{quote}{quote}" + "," * 8_000_000 + "\n30,M\n")
-    tracemalloc.start()
-    table = Table.read(path, bins={"age": [15, 35]}, values={"sex": ["F", "M"]}, unknown="other")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as memory:
+        table = Table.read(path, bins={"age": [15, 35]}, values={"sex": ["F", "M"]}, unknown="other")
+        assert memory.peak < 60_000_000, "a list of all cells takes more"
     assert [record["sex"] for record in table] == ["F", "other", "M"]
-    assert peak < 60_000_000, "a list of all cells takes more"
 
 
 @pytest.mark.slow
@@ -189,12 +187,10 @@ def test_a_column_of_long_cells_is_not_kept(tmp_path: Path) -> None:
     """Codes of cells were remembered with the cells, however long these were: all of a file, once more."""
     path = tmp_path / "long.csv"
     path.write_text("sex\n" + "".join(f"{at:x}{'x' * 4000}\n" for at in range(20_000)))
-    tracemalloc.start()
-    table = Table.read(path, values={"sex": ["F", "M"]}, unknown="other")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as memory:
+        table = Table.read(path, values={"sex": ["F", "M"]}, unknown="other")
+        assert memory.peak < 30_000_000
     assert len(table) == 20_000
-    assert peak < 30_000_000
 
 
 @pytest.mark.parametrize("line", ["", "\r", '""', " "])
@@ -277,12 +273,10 @@ def test_words_of_a_table_are_made_objects_some_at_a_time(tmp_path: Path) -> Non
     """Half a million words were half a million objects at once, and once more in each batch of their row group."""
     n = 1 << 19
     parquet.write_table(pa.table({"sex": [f"a{at:x}" for at in range(n)]}), tmp_path / "x.parquet", row_group_size=n)
-    tracemalloc.start()
-    table = Table.read(tmp_path / "x.parquet", values={"sex": ["a0", "a1"]}, unknown="other")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced() as memory:
+        table = Table.read(tmp_path / "x.parquet", values={"sex": ["a0", "a1"]}, unknown="other")
+        assert memory.peak < 30_000_000
     assert np.bincount(table.codes[:, 0]).tolist() == [1, 1, n - 2]
-    assert peak < 30_000_000
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])

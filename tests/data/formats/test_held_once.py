@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from bosket.data.formats import declared_parquet, lines, parquet_texts
 from bosket.data.formats.sources import Content
 from bosket.data.tables.columns import Choices
 from bosket.errors import DataError
+from tests.memory import traced
 
 MIB = 1 << 20
 NUMBERS = [str(at) for at in range(-128, 128)]
@@ -76,15 +76,12 @@ FILES: dict[str, tuple[str, Callable[[Path], None], Callable[..., Any], dict[str
 
 def peak(step: Callable[[], Any]) -> float:
     """In MiB, of NumPy and Python; Arrow's own is not counted."""
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         step()
-        return tracemalloc.get_traced_memory()[1] / MIB
-    finally:
-        tracemalloc.stop()
+        return memory.peak / MIB
 
 
-SLOW = ("long CSV", "long Parquet", "one-hot", "table of Parquet")
+SLOW = ("lists", "long CSV", "long Parquet", "one-hot", "table of Parquet")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FILES])

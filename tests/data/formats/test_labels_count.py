@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from bosket.data.formats import columns as columns_of_files
 from bosket.data.formats.columns import presence
 from bosket.data.formats.sources import Source
 from bosket.errors import DataError
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within, traced
 
 MIB = 1 << 20
 N = 600_000
@@ -147,12 +146,9 @@ def test_one_hot_cells_are_not_made_objects(is_coded: bool) -> None:
     """A hundred different values are too many for 0 and 1; all of them were made objects to find that out."""
     cells = pa.chunked_array([pa.array(words(1 << 18))])
     column = cells.dictionary_encode() if is_coded else cells
-    tracemalloc.start()
-    try:
+    with traced() as memory:
         found = presence(column, Source("the file"))
-        assert tracemalloc.get_traced_memory()[1] < 8 * MIB
-    finally:
-        tracemalloc.stop()
+        assert memory.peak < 8 * MIB
     assert (found == -1).all()
 
 

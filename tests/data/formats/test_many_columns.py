@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +16,12 @@ from bosket.data.formats.columns import Columns
 from bosket.data.formats.sources import Source
 from bosket.data.tables.columns import Choices
 from bosket.learning.by_class import split_domain
+from tests.effort import effort_within
 
 N = 8_000
 NAMES = tuple(f"c{at:07d}" for at in range(N))
 DOMAIN = TableDomain([Attribute(name, ("a", "b")) for name in NAMES])
 TABLE = Table.from_codes(np.zeros((2, N), np.uint8), DOMAIN)
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < seconds
 
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -44,7 +36,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_attributes_are_found_by_their_names(name: str) -> None:
     """Each of these looked through all names for each name: seconds."""
-    with within(1):
+    with effort_within(1):
         CALLS[name]()
 
 
@@ -58,5 +50,5 @@ def test_one_hot_columns_under_declared_items(tmp_path: Path) -> None:
     """The schema was asked for all names and types at each column."""
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.table([pa.array([True])] * 4000, names=NAMES[:4000]), path, write_statistics=False)
-    with within(4):
+    with effort_within(4):
         assert Baskets.read(path, items=NAMES).sizes.tolist() == [4000]

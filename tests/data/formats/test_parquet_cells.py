@@ -18,7 +18,7 @@ from bosket.data.formats.parquet_opening import opened
 from bosket.data.formats.parquet_texts import coded_table
 from bosket.data.formats.sources import Content
 from bosket.errors import DataError
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 from tests.parquet_footers import with_count
 
 MIB = 1 << 20

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from bosket.data import Baskets, Table
 from bosket.errors import DataError
 from tests.data.formats.test_caps import write_repeated
-from tests.fuzz.budget import memory_within
+from tests.memory import memory_within
 
 MIB = 1 << 20
 TEXTS: dict[str, tuple[str, bytes, dict[str, Any]]] = {
