@@ -212,7 +212,15 @@ class NoiseWarning(BosketWarning):
 
 
 class LargeDeltaWarning(BosketWarning):
-    """A delta above one in the number of records: to publish one of them, drawn at random, would be as private."""
+    """A delta above one in the number of records: to publish one of them, drawn at random, would be as private.
+
+    How many records there are is not known before it is paid for, so the warning comes with the ``release``: where it
+    is turned into an error, what was paid is not lost.
+    """
+
+    def __init__(self, message: str, *, release: Any = None) -> None:
+        super().__init__(message)
+        self.release = release
 
 
 class InfluenceWarning(BosketWarning):

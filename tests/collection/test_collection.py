@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import bosket as bk
-from bosket.collection.segments import put_together
+from bosket.collection.segments import Segment, put_together
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.distinct_rows import Multiplicities
+from bosket.counting.duplicates import marks
 from bosket.mechanisms.payload import Batch
 from tests.contracts.cases import CASES, Case
 from tests.poison import sent
@@ -291,6 +292,72 @@ def test_the_same_batch_twice_is_refused() -> None:
     collection.append(first)
     collection.append(first, allow_duplicates=True)
     assert collection.n_records == 240
+
+
+def test_batches_that_were_put_together_are_known_when_they_are_merged() -> None:
+    """What another collection allowed twice is not taken twice, wherever its batches stand by now."""
+    first, other = some_reports(80, 1), bk.Collection(PLAN)
+    other.append(first)
+    other.append(first[::-1], allow_duplicates=True)
+    for _ in range(2):
+        collection = bk.Collection(PLAN)
+        with pytest.raises(bk.DuplicateReportsError) as caught:
+            collection.merge(other)
+        assert caught.value.parts == (1, 2)
+        other.counter()  # one segment
+    collection.merge(other, allow_duplicates=True)
+    assert collection.n_records == 160
+
+
+FORGED = bk.Plan(bk.Domain(range(64)), bk.Flip(keep=0.9))
+
+
+def forged(n: int, seed: int) -> bk.Reports:
+    """Some reports whose fingerprint is that of all others that are made here: a mark is a permutation of words."""
+
+    def unshifted(value: int, by: int) -> int:
+        result = value
+        for _ in range(64 // by):
+            result = value ^ result >> by
+        return result
+
+    def unmixed(value: int) -> int:
+        value = unshifted(value, 31) * pow(0x94D049BB133111EB, -1, 1 << 64) % (1 << 64)
+        value = unshifted(value, 27) * pow(0xBF58476D1CE4E5B9, -1, 1 << 64) % (1 << 64)
+        return unshifted(value, 30)
+
+    step = 0x9E3779B97F4A7C15
+    words = bk.Seeded(seed).stream().words(n)[:, None]
+    rest = int(marks(words[1:], None).sum(dtype=np.uint64))
+    words[0] = unmixed((unmixed((12345 - rest) % (1 << 64)) - step) % (1 << 64)) ^ step
+    assert int(marks(words, None).sum(dtype=np.uint64)) == 12345
+    return bk.Reports(FORGED, Batch({"report": words}), randomness="secure")
+
+
+def test_batches_that_were_made_to_look_alike_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    contents = Segment.contents
+
+    def counted(self: Segment, *, named: bool) -> tuple[bytes, Multiplicities]:
+        nonlocal looks
+        looks += 1
+        return contents(self, named=named)
+
+    monkeypatch.setattr(Segment, "contents", counted)
+    collection = bk.Collection(FORGED)
+    batches = [forged(30, seed) for seed in range(60)]
+    for batch in batches:
+        collection.append(batch)
+    assert len(collection._fingerprints) == 1
+    assert looks <= 2 * len(batches)
+    with pytest.raises(bk.DuplicateReportsError) as caught:
+        collection.append(batches[40])
+    assert caught.value.parts == (41, 61)
+    looks = 0
+    for batch in batches[::-1]:
+        collection.subtract(batch)
+    assert collection.n_records == 0
+    assert looks <= 2 * len(batches)
 
 
 def test_a_few_reports_may_come_twice() -> None:

@@ -145,3 +145,17 @@ def test_people_who_answered_twice_are_refused_in_a_file(tmp_path: Path) -> None
     before.write(path)
     with pytest.raises(bk.DataError, match="once each"):
         bk.Collection.read(rewritten(path, {"times": [1, 2]}))
+
+
+def test_batches_count_towards_the_cap(tmp_path: Path) -> None:
+    """A row says in few bytes, packed, that it is a batch of its own, which takes hundreds."""
+    before, path = bk.Collection(PLAN), tmp_path / "collection.parquet"
+    before.append(some_reports(400, 1))
+    before.write(path)
+    assert bk.Collection.read(path, max_bytes=20_000).n_batches == 1
+    rewritten(path, {"batch": range(400)}, {"batches": '[[400, "secure"]]'})
+    with pytest.raises(bk.DataError, match=r"400 batches .* more than the cap of 20000") as caught:
+        bk.Collection.read(path, max_bytes=20_000)
+    assert caught.value.hint is not None
+    assert bk.Collection.read(path, max_bytes=400 * 600).n_batches == 400
+    assert bk.Collection.read(path, max_bytes=None).n_batches == 400

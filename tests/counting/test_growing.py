@@ -80,3 +80,17 @@ def test_progress_goes_up_to_the_new_itemsets(old: Asked) -> None:
     counter.supports(PAIRS, on_progress=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 2
+
+
+def test_reports_of_many_strata_do_not_multiply_what_is_remembered(old: Asked) -> None:
+    """Counts are kept by stratum: one report of each of many strata made as many numbers of each itemset."""
+    counter = Growing([part(old)], most=20)
+    counter.supports(SINGLES)
+    counter.supports(PAIRS)
+    assert counter.n_remembered == 12
+    many = Asked([{0, 1}] * 4, [4, 5, 6, 7])
+    more = counter.moved([part(old), part(many)], came=[part(many)])
+    assert more.n_remembered == 6 * 3, "of pairs it would be as many again, and they are forgotten"
+    assert many.rows == SINGLES.tolist(), "and not counted before that"
+    assert more.supports(PAIRS).tolist() == [[2, 1, 1], [0, 0, 1], *[[1, 0, 0]] * 4]
+    assert more.supports(SINGLES).tolist() == [[2, 2, 1], [0, 1, 2], *[[1, 1, 0]] * 4]

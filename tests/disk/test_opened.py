@@ -176,7 +176,7 @@ def test_a_full_scratch_disk(parts: list[bk.Reports], tmp_path: Path, monkeypatc
     """The system says so in the middle of a segment; or there is too little room before."""
     paths, folder = written(tmp_path, parts), tmp_path / "scratch"
 
-    def full(bitmaps: object, path: Path) -> None:
+    def full(bitmaps: object, path: Path, start: int) -> None:
         path.write_bytes(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 

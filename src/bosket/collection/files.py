@@ -16,7 +16,7 @@ import numpy as np
 
 from bosket import report_files, strict_json
 from bosket.collected import checked_batch, whole_batch
-from bosket.collection.segments import Given, Segment, fingerprint_of
+from bosket.collection.segments import Given, Segment, fingerprints_of
 from bosket.counting.distinct_rows import Multiplicities
 from bosket.errors import DataError, RepeatedRespondentError
 from bosket.mechanisms.columns import ColumnValues, Numbers
@@ -27,6 +27,8 @@ from bosket.respondents import COLUMN, refuse_repeated
 from bosket.tally import MOST_RECORDS
 
 MOST_BATCHES = 1 << 31
+BATCH_BYTES = 512
+"""What a batch takes beside its reports, for what it is known by."""
 _OWN = (
     Numbers("batch", MOST_BATCHES - 1, "the number of its batch as its batch", "int64"),
     Numbers("times", MOST_RECORDS, "how often it came as its times", "int64", least=1),
@@ -62,13 +64,15 @@ def read(path: str | Path, *, plan: Plan | None, max_bytes: int | None) -> tuple
         own = {column.name for column in file.plan.channel.payload.columns}
         layout = _NAMED if COLUMN.name in set(file.names) - own else _LAYOUT
         batch, beside = file.read(layout)
+    _check_cap(file, beside["batch"])
     try:
         batch = checked_batch(file.plan, batch)
         tokens = beside.get(COLUMN.name)
         if tokens is not None:
             refuse_repeated([(tokens, file.plan.unit.reports)], path=path)
         times = _times(beside["times"], is_named=tokens is not None)
-        sizes = _sizes(beside["batch"])
+        _check_numbers(beside["batch"])
+        sizes: list[int] = np.bincount(beside["batch"]).tolist() if len(beside["batch"]) else []
         if file.plan.channel.belong_together and len(sizes) > 1:
             raise whole_batch(file.plan)
         chances = _chances(file, len(sizes))
@@ -77,12 +81,8 @@ def read(path: str | Path, *, plan: Plan | None, max_bytes: int | None) -> tuple
     except DataError as problem:
         raise file.refused(problem) from None
     whole = Segment(file.plan.channel.payload, batch, times, tokens)
-    marks, starts = whole.marks, np.cumsum([0, *sizes])
-    parts = [slice(start, start + size) for start, size in zip(starts.tolist(), sizes, strict=False)]
-    given = [
-        Given(size, chance, fingerprint_of(marks[rows], None if times is None else times[rows]))
-        for size, chance, rows in zip(sizes, chances, parts, strict=True)
-    ]
+    known = zip(sizes, chances, fingerprints_of(whole.marks, times, sizes), strict=True)
+    given = [Given(size, chance, fingerprint) for size, chance, fingerprint in known]
     return file.plan, Segment(whole.payload, batch, times, tokens, tuple(given))
 
 
@@ -96,13 +96,27 @@ def _times(times: Multiplicities, *, is_named: bool) -> Multiplicities | None:
     return times
 
 
-def _sizes(numbers: ColumnValues) -> list[int]:
-    """How many reports each batch has; batches must stand one behind the other, numbered from 0, none left out."""
+def _check_numbers(numbers: ColumnValues) -> None:
+    """Batches must stand one behind the other, numbered from 0, none left out."""
     steps = np.diff(numbers, prepend=0)
     if len(numbers) and (numbers[0] != 0 or steps.min() < 0 or steps.max() > 1):
         raise DataError("Batches must be numbered from 0 and stand one behind the other.")
-    sizes: list[int] = np.bincount(numbers).tolist() if len(numbers) else []
-    return sizes
+
+
+def _check_cap(file: ReportFile, numbers: ColumnValues) -> None:
+    """Refuse more batches than there is memory for, beside their reports."""
+    if file.max_bytes is None or not len(numbers):
+        return
+    n_batches = min(int(numbers[-1]) + 1, len(numbers))  # whether they are numbered so is looked at next
+    columns = (*file.plan.channel.payload.columns, *_OWN)
+    needed = len(numbers) * sum(column.memory for column in columns) + n_batches * BATCH_BYTES
+    if needed > file.max_bytes:
+        raise DataError(
+            f"The {n_batches} batches in {file.path} would take {needed} bytes of memory, more than the cap of "
+            f"{file.max_bytes}.",
+            path=file.path,
+            hint="Raise it with max_bytes=..., or take it away with max_bytes=None.",
+        )
 
 
 def _chances(file: ReportFile, n_batches: int) -> list[str]:

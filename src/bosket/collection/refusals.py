@@ -27,24 +27,24 @@ def refuse_duplicates(new: Sequence[Segment], held: Sequence[Segment], known: Nu
 
     ``known`` says how many batches that are held have a fingerprint.
     """
-    known, seen = known.copy(), list(held)
+    known, seen = known.copy(), [(segment, at) for segment in held for at in range(len(segment.given))]
     for segment in new:
         for at, given in enumerate(segment.given):
             if known[given.fingerprint]:
-                _compare(segment.alone(at), given.fingerprint, seen, number=at)
+                _compare(segment, at, seen)
             known[given.fingerprint] += 1
-        seen.append(segment)
+            seen.append((segment, at))
 
 
-def _compare(batch: Segment, fingerprint: Fingerprint, seen: Sequence[Segment], *, number: int) -> None:
-    """Refuse a batch that is among those seen, one of which at least has its fingerprint.
-
-    number  batches of its own segment that stand before it
-    """
+def _compare(segment: Segment, at: int, seen: Sequence[tuple[Segment, int]]) -> None:
+    """Refuse a batch that is among those seen, one of which at least has its fingerprint."""
+    batch, given = segment.alone(at), segment.given[at]
     contents, counts = batch.contents(named=False)
+    given.digests[False] = contents
     if log_chance(counts) >= math.log(BY_CHANCE):
         return
-    places = [(segment, at) for segment in seen for at in range(len(segment.given))]
-    for earlier, (segment, at) in enumerate(places, 1):
-        if segment.given[at].fingerprint == fingerprint and segment.alone(at).contents(named=False)[0] == contents:
-            raise given_twice(earlier, len(places) + number + 1, batch.n_records)
+    for number, (other, place) in enumerate(seen, 1):
+        if (
+            other.given[place].fingerprint == given.fingerprint and other.digest(place, named=False) == contents
+        ):  # each is looked at once, however many were made to be alike
+            raise given_twice(number, len(seen) + 1, batch.n_records)

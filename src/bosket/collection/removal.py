@@ -43,10 +43,10 @@ def _took_whole(segments: Sequence[Segment], left: RowsLeft, batch: Segment, pla
     """Take a batch that was given as it is; False where there is none that was not taken before."""
     (wanted,) = batch.given
     alike = places.get(wanted.fingerprint, [])
-    contents = batch.contents(named=True)[0] if alike else None
+    contents = batch.digest(0, named=True) if alike else None
     for number, (at, place) in enumerate(alike):
         segment = segments[at]
-        if segment.alone(place).contents(named=True)[0] == contents:
+        if segment.digest(place, named=True) == contents:
             often = left[at] = _often(segment, left[at])
             often[slice(*segment.starts[place : place + 2])] = 0
             del alike[number]
@@ -94,9 +94,12 @@ def _part(segment: Segment, often: Multiplicities) -> Segment | None:
     found = segment.taken(chosen, times, ())
     n_rows = np.diff(np.searchsorted(chosen, segment.starts)).tolist()
     given, own, start = [], found.marks, 0
-    for n, before in zip(n_rows, segment.given, strict=True):
-        if n:
-            rows = slice(start, start + n)
+    whole = segment.how_often
+    for n, before, first in zip(n_rows, segment.given, segment.starts, strict=False):
+        rows = slice(start, start + n)
+        if n == before.n_rows and (times is None or np.array_equal(whole[first : first + n], times[rows])):
+            given.append(before)
+        elif n:
             given.append(Given(n, before.randomness, fingerprint_of(own[rows], None if times is None else times[rows])))
         start += n
     return Segment(found.payload, found.batch, times, found.tokens, tuple(given))

@@ -32,13 +32,15 @@ Fingerprint = tuple[int, int]
 """How many reports there are, and a sum over them: alike where batches are, and seldom where they are not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Given:
     """A batch as it was given: how many rows of its segment are its own, and what it is known by."""
 
     n_rows: int
     randomness: str
     fingerprint: Fingerprint
+    digests: dict[bool, bytes] = field(default_factory=dict, repr=False)
+    """Of its contents, with names and without, once somebody asked: fingerprints can be forged to be alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +154,13 @@ class Segment:
         rows = self.payload.to_rows(self.batch)
         return np.hstack([rows, COLUMN.to_rows(self.tokens)]) if named and self.tokens is not None else rows
 
+    def digest(self, at: int, *, named: bool) -> bytes:
+        """That of the contents of the batch at a place, which is made once."""
+        known = self.given[at].digests
+        if named not in known:
+            known[named] = self.alone(at).contents(named=named)[0]
+        return known[named]
+
     def contents(self, *, named: bool) -> tuple[bytes, Multiplicities]:
         """SHA-256 of the reports in whatever order they stand, and how often the different ones came."""
         rows, counts = distinct(self.rows(named=named), self.times)
@@ -162,6 +171,16 @@ def fingerprint_of(own: Words, times: Multiplicities | None) -> Fingerprint:
     """That of reports with these marks, which came so often each."""
     weighed = own if times is None else own * times.astype(np.uint64)  # wraps round, as it should
     return len(own) if times is None else int(times.sum()), int(weighed.sum(dtype=np.uint64))
+
+
+def fingerprints_of(own: Words, times: Multiplicities | None, sizes: Sequence[int]) -> list[Fingerprint]:
+    """Those of batches that stand one behind the other, none of which is empty."""
+    if not len(sizes):
+        return []
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    weighed = own if times is None else own * times.astype(np.uint64)
+    numbers = np.asarray(sizes) if times is None else np.add.reduceat(times, starts)
+    return list(zip(numbers.tolist(), np.add.reduceat(weighed, starts).tolist(), strict=True))
 
 
 def put_together(segments: Sequence[Segment], *, largest: int = LARGEST) -> list[Segment]:

@@ -54,13 +54,21 @@ class Growing:
     def moved(
         self, parts: Sequence[PartCounter], *, came: Sequence[PartCounter] = (), went: Sequence[PartCounter] = ()
     ) -> Growing:
-        """The counter of ``parts``: those of this one, with what ``came`` and without what ``went``."""
+        """The counter of ``parts``: those of this one, with what ``came`` and without what ``went``.
+
+        Where reports of many more strata came, sizes whose counts would be too many are forgotten.
+        """
         plus, minus = ([part() for part in some] for some in (came, went))
         result = Growing.__new__(Growing)
         result._parts, result._most = tuple(parts), self._most
         result._set_records(*self._changed(_EVERY, self._records, plus, minus))
         result._levels = {}
+        n_strata = len({*self.strata, *(stratum for counter in (*plus, *minus) for stratum in counter.strata)})
+        left = self._most
         for size, (index, counts) in self._levels.items():
+            if n_strata * len(index.rows) > left:
+                continue
+            left -= n_strata * len(index.rows)
             strata, sums = self._changed(index.rows, counts, plus, minus)
             result._levels[size] = (index, _rows_of(sums, strata, result.strata))
         return result

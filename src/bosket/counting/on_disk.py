@@ -1,11 +1,14 @@
 """Bitmaps in files, counted segment by segment: they take the memory of the columns of one segment that are asked for.
 
 A segment file is the columns of :class:`~bosket.counting.bitmaps.Bitmaps` one behind the other and nothing else, so
-that a column is one run of bytes.  What it holds is noted beside it; a file of another length is refused.
+that a column is one run of bytes.  What it holds is noted beside it, with a checksum; a file of another length is
+refused.
 """
 
 from __future__ import annotations
 
+import io
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +20,8 @@ from bosket.counting.base import Counts, ItemsetRows, Words
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.shards import added
 from bosket.errors import DataError
+
+_AT_ONCE = 1 << 22  # bytes of a file that are looked at together
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,17 @@ class BitmapFile:
         if not self.path.is_file() or self.path.stat().st_size != self.n_bytes:
             raise _spoilt(self.path)
 
+    def checksum(self, start: int = 0) -> int:
+        """CRC-32 of what the file holds, behind what has this one."""
+        result, room = start, bytearray(_AT_ONCE)
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                while n := file.readinto(room):
+                    result = zlib.crc32(memoryview(room)[:n], result)
+        except OSError:
+            raise _spoilt(self.path) from None
+        return result
+
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
         items = np.unique(itemsets).astype(np.int32)
         bitmaps = Bitmaps(self._columns(items), strata=self.strata, stratum_records=self.stratum_records, items=items)
@@ -55,16 +71,21 @@ class BitmapFile:
         """The columns of some items, those that stand together read at once."""
         columns = np.empty((len(items), self.n_words), np.uint64)
         starts = np.flatnonzero(np.diff(items, prepend=-2) != 1).tolist()
-        with self.path.open("rb", buffering=0) as file:
-            for start, stop in zip(starts, [*starts[1:], len(items)], strict=True):
-                file.seek(8 * self.n_words * int(items[start]))
-                room = memoryview(columns[start:stop].reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
-                while len(room):
-                    n = file.readinto(room)
-                    if not n:
-                        raise _spoilt(self.path)
-                    room = room[n:]
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                for start, stop in zip(starts, [*starts[1:], len(items)], strict=True):
+                    file.seek(8 * self.n_words * int(items[start]))
+                    self._fill(memoryview(columns[start:stop].reshape(-1).view(np.uint8)), file)  # type: ignore[arg-type]  # a buffer
+        except OSError:
+            raise _spoilt(self.path) from None
         return columns
+
+    def _fill(self, room: memoryview, file: io.FileIO) -> None:
+        while len(room):
+            n = file.readinto(room)
+            if not n:
+                raise _spoilt(self.path)
+            room = room[n:]
 
 
 class DiskBitmaps:
@@ -90,12 +111,16 @@ class DiskBitmaps:
         return added(self.strata, self.files, [1] * len(self.files), itemsets, on_progress)
 
 
-def write_columns(bitmaps: Bitmaps, path: Path) -> None:
-    """Write the columns of bitmaps."""
+def write_columns(bitmaps: Bitmaps, path: Path, start: int = 0) -> int:
+    """Write the columns of bitmaps; their CRC-32, behind what has this one."""
+    result = start
     with path.open("wb", buffering=0) as file:
         room = memoryview(bitmaps.columns.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
         while len(room):
-            room = room[file.write(room[: 1 << 28]) :]
+            n = file.write(room[:_AT_ONCE])
+            result = zlib.crc32(room[:n], result)
+            room = room[n:]
+    return result
 
 
 def _spoilt(path: Path) -> DataError:

@@ -20,6 +20,7 @@ from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.evidence import Provenance
 from bosket.privacy.central import CentralGuarantee
+from bosket.progress import Progress
 from bosket.statistics.estimates import Floats
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Release(ABC):
     def ends_at_once(self, level: float) -> Ends:
         """Intervals of all supports that hold at once with a probability of at least ``level``, by ``names``."""
 
-    def ends_of_rules(self, level: float) -> EndsOfRules:
+    def ends_of_rules(self, level: float, *, on_progress: Progress | None = None) -> EndsOfRules:
         """Intervals of measures of rules: the least and largest value that supports within intervals, which all hold
         at once, let them have; a kind of release may have better ones.
         """
@@ -140,6 +141,7 @@ class Release(ABC):
         sort_by: str = "low",
         level: float = 0.95,
         max_rules: int = 1_000_000,
+        on_progress: Progress | None = None,
     ) -> pd.DataFrame:
         """Association rules among the itemsets released, with intervals; nothing is looked at again, and nothing paid.
 
@@ -150,6 +152,8 @@ class Release(ABC):
         sort_by                "low", the low end of the metric's interval, the surest first; or "estimate"
         level                  of the intervals
         max_rules              refuse to make more
+        on_progress            called with a :class:`~bosket.progress.LevelProgress`: some hundred thousand rules of the
+                               sieve take minutes
 
         Columns: mlxtend's names, and for each measure m the ends m_low and m_high.  Values are those of the
         ``consistent`` supports.  ``frame.attrs["about"]["intervals"]`` says what the intervals promise.
@@ -163,7 +167,8 @@ class Release(ABC):
         """
         from bosket.curator.rules import RuleQuery, rules_of
 
-        return rules_of(self, RuleQuery(metric, min_threshold, measures, template, top, sort_by, level, max_rules))
+        query = RuleQuery(metric, min_threshold, measures, template, top, sort_by, level, max_rules)
+        return rules_of(self, query, on_progress)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"

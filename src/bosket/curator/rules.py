@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bosket.checks import check_choice, check_integer, check_real
-from bosket.curator.rule_intervals import BOUNDED, ReleasedPlaces
+from bosket.curator.rule_intervals import BOUNDED, Ends, EndsOfRules, ReleasedPlaces
 from bosket.data.domain import as_objects
 from bosket.errors import ParameterError, TooManyRulesError
 from bosket.limits import reaches
@@ -18,10 +18,13 @@ from bosket.measures.catalogue import measure, measures
 from bosket.measures.measure import Measure
 from bosket.measures.table import Contingency
 from bosket.mining.rules import RuleTemplate
+from bosket.progress import Meter, Progress
+from bosket.threads import slices
 
 if TYPE_CHECKING:
     from bosket.curator.release import Release
 
+_AT_ONCE = 1 << 10  # rules that are measured before somebody hears of it
 _ORDERS = {"low": "the low end of the metric's interval, the surest first", "estimate": "the metric"}
 
 
@@ -70,16 +73,20 @@ def _bounded(one: Measure, parameter: str) -> Measure:
     )
 
 
-def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
+def rules_of(release: Release, query: RuleQuery, on_progress: Progress | None = None) -> pd.DataFrame:
     """All rules whose three supports were released and whose metric reaches the threshold, as a frame."""
     value = release.consistent
-    ends_of = release.ends_of_rules(query.level)
     places = _splits(release, query)
+    ends_of = release.ends_of_rules(query.level, on_progress=on_progress)
     both, antecedent, consequent = (value[place] for place in places)
     table = Contingency.of_counts(both, antecedent, consequent, 1.0)
     metric = query.by(table)
     passed = np.flatnonzero(reaches(metric, query.min_threshold))
-    key = metric[passed] if query.sort_by == "estimate" else ends_of(query.by, [at[passed] for at in places]).low
+    is_by_low = query.sort_by != "estimate"
+    n_shown = len(passed) if query.top is None else min(query.top, len(passed))
+    meter = Meter(on_progress, 0, "measuring", is_by_low * len(passed) + n_shown * len(query.chosen))
+    measured = _Measured(ends_of, meter)
+    key = measured(query.by, [at[passed] for at in places]).low if is_by_low else metric[passed]
     chosen = passed[np.lexsort((-metric[passed], -key))][: query.top]
     names = as_objects(release.names)
     columns: dict[str, Any] = {
@@ -90,7 +97,7 @@ def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
     }
     columns |= {one.name: one(table)[chosen] for one in query.chosen}
     for one in query.chosen:
-        low, high = ends_of(one, [at[chosen] for at in places])
+        low, high = measured(one, [at[chosen] for at in places])
         columns |= {f"{one.name}_low": low, f"{one.name}_high": high}
     result = pd.DataFrame(columns)
     result.attrs["about"] = {
@@ -103,6 +110,21 @@ def rules_of(release: Release, query: RuleQuery) -> pd.DataFrame:
         "intervals": release.intervals,
     }
     return result
+
+
+class _Measured:
+    """Intervals of rules, some at a time, so that it can be told how far they are."""
+
+    def __init__(self, ends_of: EndsOfRules, meter: Meter) -> None:
+        self._ends_of, self._meter, self._done = ends_of, meter, 0
+
+    def __call__(self, measure: Measure, places: list[ReleasedPlaces]) -> Ends:
+        parts = [Ends(np.empty(0), np.empty(0))]
+        for start, stop in slices(len(places[0]), _AT_ONCE):
+            parts.append(self._ends_of(measure, [place[start:stop] for place in places]))
+            self._done += stop - start
+            self._meter(self._done)
+        return Ends(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _splits(release: Release, query: RuleQuery) -> list[ReleasedPlaces]:

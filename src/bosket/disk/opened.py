@@ -27,6 +27,7 @@ from bosket.report_notes import check_plan
 from bosket.reports import Reports, compared, given_twice, refuse_duplicates
 
 _SHARE = 6  # of the memory for data, one part is for a segment and its reports, while it is made
+_OF_BITMAPS = 3  # and one part of as many for its bitmaps, where they take more since there are many strata
 _ROUND = 1 << 12  # reports that segments are whole numbers of, where they can be
 
 
@@ -50,7 +51,8 @@ def open(
     on_progress       hears how many bytes of the files are read, in the first pass, as the stage "reading"
 
     Nothing is read but footers until something is asked.  Then a first pass checks all reports and writes bitmaps;
-    every size of itemsets that a search looks at is one pass over those of the items that are left.
+    every size of itemsets that a search looks at is one pass over those of the items that are left.  A scratch folder
+    must be its owner's alone; bitmaps that are found in it are compared with their checksums.
 
     >>> import bosket as bk, tempfile
     >>> from pathlib import Path
@@ -202,28 +204,51 @@ class OpenReports(Collected):
         return None if heard is None else lambda done: heard(LevelProgress(0, done, total, "reading"))
 
     def _finished(self, number: int) -> Noted | None:
-        """What is known of a segment that is there, as long as it should be."""
-        note = self._scratch.noted(number)
-        payload = self.channel.payload
-        if note is not None and isinstance(payload, PackedBits):
+        """What is known of a segment that is there, with the bytes that were written."""
+        note, payload = self._scratch.noted(number), self.channel.payload
+        has_bitmaps = isinstance(payload, PackedBits)
+        if note is None or not note.is_of(self._pieces(number), has_bitmaps=has_bitmaps):
+            return None
+        if isinstance(payload, PackedBits):
+            file = self._scratch.bitmap_file(number, note, payload.n_items)
             try:
-                self._scratch.bitmap_file(number, note, payload.n_items).check()
+                file.check()
+                return note if file.checksum(note.own_checksum) == note.checksum else None
             except DataError:
                 return None
-        return note
+        return note if note.own_checksum == note.checksum else None
+
+    def _pieces(self, number: int) -> list[tuple[int, int]]:
+        """Of which files the reports of a segment are, and how many of each."""
+        rows, ends = self._scratch.rows, np.cumsum([0, *(file.n_records for file in self.files)])
+        inside = np.clip(ends, number * rows, (number + 1) * rows)
+        return [(place, some) for place, some in enumerate(np.diff(inside).tolist()) if some]
 
     def _written(self, number: int, batch: Batch, pieces: tuple[tuple[int, int, int], ...]) -> Noted:
         payload = self.channel.payload
         if not isinstance(payload, PackedBits):
             strata = payload.strata(batch)
             note = Noted(() if strata is None else tuple(np.unique(strata).tolist()), (), pieces)
-            self._scratch.write(number, note, None)
-            return note
+            return self._scratch.write(number, note, None)
+        self._refuse_wide(batch, payload)
         bitmaps = payload.counter(batch)
         sizes = bitmaps.supports(np.empty((1, 0), np.int32))[:, 0]
         note = Noted(bitmaps.strata, tuple(sizes.tolist()), pieces)
-        self._scratch.write(number, note, bitmaps)
-        return note
+        return self._scratch.write(number, note, bitmaps)
+
+    def _refuse_wide(self, batch: Batch, payload: PackedBits) -> None:
+        """Refuse bitmaps that do not fit: every stratum begins a word of 64 reports in the column of every item."""
+        strata = payload.strata(batch)
+        if strata is None:
+            return
+        _, sizes = np.unique(strata, return_counts=True)
+        needed = 8 * payload.n_items * int((-(-sizes // 64)).sum())
+        if needed > self._memory // _OF_BITMAPS:
+            raise DataError(
+                f"These reports state {len(sizes)} different sizes, so that the bitmaps of {payload.n_items} items "
+                f"would take {needed} bytes, and there are {self._memory // _OF_BITMAPS}.",
+                hint="State more memory: open(..., memory='8GiB').",
+            )
 
     def _refuse_duplicates(self, noted: Sequence[Noted]) -> None:
         """Refuse a file that holds the reports of another, which hardly happens by chance."""

@@ -6,6 +6,7 @@ import glob
 from collections.abc import Iterable
 from pathlib import Path
 
+from bosket.checks import shown
 from bosket.errors import DataError, ParameterError
 
 
@@ -17,14 +18,28 @@ def named_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
         )
     found: list[Path] = []
     for one in [paths] if isinstance(paths, str | Path) else paths:
-        path = Path(one)
-        if path.is_dir():
-            found += sorted(path.glob("*.parquet"))
-        elif path.exists() or not glob.has_magic(str(one)):
-            found.append(path)
-        else:
-            found += sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207  # patterns may be absolute
-    unique = list(dict.fromkeys(path.resolve() for path in found))
+        if not isinstance(one, str | Path) or "\0" in str(one):
+            raise ParameterError(
+                f"The 'paths' parameter must name files, got {shown(one)}.", parameter="paths", value=None
+            )
+        found += _named(one)
+    unique = list(dict.fromkeys(map(_resolved, found)))
     if not unique:
-        raise DataError(f"There are no files {paths}.", hint="A pattern such as reports/*.parquet names many.")
+        raise DataError(f"There are no files {shown(paths)}.", hint="A pattern such as reports/*.parquet names many.")
     return unique
+
+
+def _named(one: str | Path) -> list[Path]:
+    path = Path(one)
+    if path.is_dir():
+        return sorted(path.glob("*.parquet"))
+    if path.exists() or not glob.has_magic(str(one)):
+        return [path]
+    return sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207  # patterns may be absolute
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # links that go round
+        raise DataError(f"There is no file {path}.", path=path) from None

@@ -1,15 +1,17 @@
 """The scratch folder: segments that are written once, whole or not at all, and found again after a program was killed.
 
 A manifest names the plan, the files with their sizes and times, and how many reports a segment has.  Each segment has a
-note that says what it holds and is written last: a segment without one is written again.
+note that says what it holds, with a checksum of its bitmaps, and is written last: a segment without one, or of other
+bytes, is written again.  The folder is its owner's alone (:mod:`bosket.disk.folders`).
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +19,59 @@ from bosket import strict_json
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.on_disk import BitmapFile, write_columns
 from bosket.data.formats.atomic import atomic_path
+from bosket.disk.folders import asked, own_folder, small_file
 from bosket.errors import BosketError, DataError
 
 _MANIFEST = "bosket-scratch.json"
-_SCHEMA = "bosket.scratch/1"
+_SCHEMA = "bosket.scratch/2"
+_SLACK = 4  # of the reports that there is memory for, one part is left out: there may be less when one comes back
 
 
 @dataclass(frozen=True)
 class Noted:
     """What is known of a segment.
 
-    pieces  of which files its reports are: the number of the file, how many, and a sum over them
+    pieces    of which files its reports are: the number of the file, how many, and a sum over them
+    checksum  CRC-32 of all this and of its bitmaps
     """
 
     strata: tuple[int, ...]
     stratum_records: tuple[int, ...]
     pieces: tuple[tuple[int, int, int], ...]
+    checksum: int = 0
 
     @property
     def n_records(self) -> int:
         return sum(number for _, number, _ in self.pieces)
 
+    @property
+    def own_checksum(self) -> int:
+        """That of a segment without bitmaps, and where that of others begins."""
+        return zlib.crc32(json.dumps([self.strata, self.stratum_records, self.pieces]).encode())
+
+    def is_of(self, pieces: Sequence[tuple[int, int]], *, has_bitmaps: bool) -> bool:
+        """Whether this may be the note of reports of these files, so many of each."""
+        if [piece[:2] for piece in self.pieces] != list(pieces) or list(self.strata) != sorted(set(self.strata)):
+            return False
+        if not has_bitmaps:
+            return not self.stratum_records
+        return (
+            len(self.strata) == len(self.stratum_records)
+            and min(self.stratum_records, default=0) > 0
+            and sum(self.stratum_records) == self.n_records
+        )
+
     def to_json(self) -> dict[str, Any]:
-        return {"strata": self.strata, "stratum_records": self.stratum_records, "pieces": self.pieces}
+        return {
+            "strata": self.strata,
+            "stratum_records": self.stratum_records,
+            "pieces": self.pieces,
+            "checksum": self.checksum,
+        }
 
     @classmethod
     def from_json(cls, value: Any) -> Noted:
-        known = strict_json.fields(value, of="note", required=["strata", "stratum_records", "pieces"])
+        known = strict_json.fields(value, of="note", required=["strata", "stratum_records", "pieces", "checksum"])
         numbers = {
             name: tuple(
                 strict_json.whole(one, name, of="note") for one in strict_json.sequence(known[name], name, of="note")
@@ -57,7 +85,8 @@ class Noted:
                 for one in strict_json.sequence(piece, "piece", of="note", length=3)
             )
             pieces.append((file, number, total))
-        return cls(numbers["strata"], numbers["stratum_records"], tuple(pieces))
+        checksum = strict_json.whole(known["checksum"], "checksum", of="note")
+        return cls(numbers["strata"], numbers["stratum_records"], tuple(pieces), checksum)
 
 
 class Scratch:
@@ -74,16 +103,17 @@ class Scratch:
 
     def _begun(self, identity: dict[str, Any], rows: int) -> int:
         manifest = self.folder / _MANIFEST
-        if not self.folder.is_dir():
-            _refuse_os(self.folder, lambda: self.folder.mkdir(parents=True))
-        if not manifest.exists():
-            if any(self.folder.iterdir()):
+        own_folder(self.folder)
+        text = small_file(manifest, strict_json.MOST_CHARACTERS)
+        if text is None:
+            if asked(self.folder, "read", lambda: any(self.folder.iterdir())):
                 raise DataError(
                     f"The scratch folder {self.folder} must be empty, or one of this data set.", path=self.folder
                 )
-            self._write_json(manifest, {"schema": _SCHEMA, "rows": rows, "of": identity})
-            return rows
-        found = strict_json.parse(manifest.read_bytes(), what="the manifest of the scratch folder", path=manifest)
+            begun = max(1, rows - rows // _SLACK) if self.lasting else rows
+            self._write_json(manifest, {"schema": _SCHEMA, "rows": begun, "of": identity})
+            return begun
+        found = strict_json.parse(text, what="the manifest of the scratch folder", path=manifest)
         if (
             not isinstance(found, dict)
             or found.get("schema") != _SCHEMA
@@ -107,30 +137,33 @@ class Scratch:
     def noted(self, number: int) -> Noted | None:
         """What is known of a segment; None where it was not finished."""
         path = self._path(number, "json")
-        if not path.exists():
+        text = small_file(path, strict_json.MOST_CHARACTERS)
+        if text is None:
             return None
         try:
-            return Noted.from_json(strict_json.parse(path.read_bytes(), what="the note of a segment", path=path))
+            return Noted.from_json(strict_json.parse(text, what="the note of a segment", path=path))
         except BosketError:
             return None  # written again
 
     def bitmap_file(self, number: int, noted: Noted, n_items: int) -> BitmapFile:
         return BitmapFile(self._path(number, "bits"), n_items, noted.strata, noted.stratum_records)
 
-    def write(self, number: int, noted: Noted, bitmaps: Bitmaps | None) -> None:
+    def write(self, number: int, noted: Noted, bitmaps: Bitmaps | None) -> Noted:
         """Write a segment, its note last; a full disk is a ``DataError`` and leaves nothing that passes for whole."""
+        noted = replace(noted, checksum=noted.own_checksum)
         if bitmaps is not None:
             self._refuse_full(bitmaps.columns.nbytes)
             with atomic_path(self._path(number, "bits"), sync=self.lasting) as temporary:
-                write_columns(bitmaps, temporary)
+                noted = replace(noted, checksum=write_columns(bitmaps, temporary, noted.own_checksum))
         self._write_json(self._path(number, "json"), noted.to_json())
+        return noted
 
     def _write_json(self, path: Path, value: Any) -> None:
         with atomic_path(path, sync=self.lasting) as temporary:
             temporary.write_text(json.dumps(value), "utf-8")
 
     def _refuse_full(self, needed: int) -> None:
-        free = shutil.disk_usage(self.folder).free
+        free = asked(self.folder, "look at", lambda: shutil.disk_usage(self.folder)).free
         if free < needed:
             raise DataError(
                 f"The scratch folder {self.folder} has room for {free} bytes, and a segment takes {needed}.",
@@ -144,15 +177,5 @@ class Scratch:
 
 def identity_of(paths: Sequence[Path], plan: str) -> dict[str, Any]:
     """What a data set is known by: the plan, and the names, sizes and times of its files."""
-    files = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
-    return {"plan": plan, "files": files}
-
-
-def _refuse_os(path: Path, call: Any) -> None:
-    fault = None
-    try:
-        call()
-    except OSError as problem:
-        fault = f"Cannot make {path}: {problem.strerror or 'the operating system refused'}."
-    if fault is not None:
-        raise DataError(fault, path=path)
+    known = [(path, asked(path, "look at", path.stat)) for path in paths]
+    return {"plan": plan, "files": [[str(path.resolve()), one.st_size, one.st_mtime_ns] for path, one in known]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,19 @@ def test_a_budget_of_another_relation_or_without_a_delta_is_refused() -> None:
 def test_a_delta_that_lets_one_record_out_is_told_of() -> None:
     with pytest.warns(LargeDeltaWarning, match="as private"):
         released(4.0, delta=0.01)
+
+
+def test_a_release_is_not_lost_where_warnings_are_errors() -> None:
+    """It is paid by then; whether a delta is large is known by the noisy number of records."""
+    budget = Budget.in_memory(4.0, delta=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LargeDeltaWarning) as caught:
+            released(4.0, delta=0.01, budget=budget)
+    release = caught.value.release
+    assert isinstance(release, bk.curator.Release)
+    assert release.about["entries"][0]["number"] == budget.entries()[-1].number
+    assert len(release.to_frame()) == len(release)
 
 
 def test_items_of_one_attribute_make_no_pair() -> None:

@@ -11,13 +11,15 @@ import pytest
 from scipy.stats import kstest
 
 import bosket as bk
+from bosket.curator import rules as curator_rules
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.release import Release
-from bosket.curator.sieve import beliefs
+from bosket.curator.sieve import beliefs, draws
 from bosket.curator.sieve.draws import draw_numbers, draw_supports, uniform
 from bosket.curator.sieve.release import SieveRelease, quantiles, with_noise_of_subsets
 from bosket.curator.sieve.selection import ReleasedItemsets
 from bosket.curator.sieve.settings import SieveSettings
+from bosket.progress import LevelProgress
 from bosket.statistics.estimates import Floats
 from tests.stats import assert_plausible, assert_rejected
 
@@ -199,3 +201,25 @@ def test_rules_have_what_their_intervals_promise_and_one_set_of_draws() -> None:
 def test_a_release_of_nothing_has_no_rules() -> None:
     release = bk.curator.mine(bk.Baskets([[]] * 3000, items=ITEMS), 5.0, 0.9, method="sieve")
     assert len(release.rules()) == 0
+
+
+def test_it_is_told_how_far_rules_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws take a millisecond an itemset, and intervals as much a rule."""
+    monkeypatch.setattr(draws, "_TOLD", 2)
+    monkeypatch.setattr(curator_rules, "_AT_ONCE", 3)
+    release = bk.curator.mine(shopping(4000), 50.0, 0.05, settings=SieveSettings())
+    heard: list[LevelProgress] = []
+    found = release.rules(min_threshold=0.0, on_progress=heard.append)
+    assert len(found) > 3
+    stages = [progress.stage for progress in heard]
+    assert list(dict.fromkeys(stages)) == ["drawing", "measuring"]
+    for stage in ("drawing", "measuring"):
+        done = [progress.done for progress in heard if progress.stage == stage]
+        assert done == sorted(done)
+        assert (done[0], done[-1]) == (0, next(progress.total for progress in heard if progress.stage == stage))
+    assert stages.count("drawing") > len(release) // 2
+    assert stages.count("measuring") > len(found) // 3
+    heard.clear()
+    again = release.rules(min_threshold=0.0, on_progress=heard.append)
+    assert {progress.stage for progress in heard} == {"measuring"}, "draws are kept"
+    pd.testing.assert_frame_equal(again, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import asdict
 from typing import Any
 
@@ -25,7 +24,7 @@ from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.sieve.top import KthLimit, select_top
 from bosket.data import TableDomain
 from bosket.data.domain import Domain
-from bosket.errors import HopelessError, LargeDeltaWarning
+from bosket.errors import HopelessError, LargeDeltaWarning, warn
 from bosket.privacy.central import CentralGuarantee
 from bosket.progress import Progress
 from bosket.threads import one_thread_of_blas
@@ -55,13 +54,14 @@ def sieve(
     entries = budget.spend_together([(declared.epsilon, _purpose(declared), declared.delta)])
     number = program.number()
     _check_number(number, program.scale_of_number, declared)
-    _check_delta(declared.delta, number)
     sizes = cells_of(declared.domain) if declared.length is not None and declared.people is None else None
     result, chosen, announced = _measured(program, limit, number, on_progress, sizes)
     n_measured = sum(len(level.rows) for level in result.levels)
     about = _about(declared, settings, result, announced) | _paid(budget, entries, is_kept=is_kept)
     scale, unsure = (0.0, 0.0) if result.are_shares else (program.scale_of_number, UNSURE)
-    return SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure)
+    release = SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure)
+    _check_delta(declared.delta, number, release)
+    return release
 
 
 @one_thread_of_blas()
@@ -139,14 +139,18 @@ def _check_number(number: int, scale: float, declared: Declared) -> None:
     )
 
 
-def _check_delta(delta: float, number: int) -> None:
-    """Say so where a delta would allow one of the records to be published as it is; by the noisy number of records."""
+def _check_delta(delta: float, number: int, release: SieveRelease) -> None:
+    """Say so where a delta would allow one of the records to be published as it is; by the noisy number of records.
+
+    Last of all: whoever makes errors of warnings has paid by now, and finds the release in the warning.
+    """
     if delta * number > 1:
-        warnings.warn(
-            f"A delta of {delta:g} is more than one in about {number:,} records: to publish one of them, drawn at "
-            "random, would be as private.",
-            LargeDeltaWarning,
-            stacklevel=4,
+        warn(
+            LargeDeltaWarning(
+                f"A delta of {delta:g} is more than one in about {number:,} records: to publish one of them, drawn at "
+                "random, would be as private.",
+                release=release,
+            )
         )
 
 

@@ -31,6 +31,7 @@ from bosket.curator.sieve.beliefs import RATIOS, edges_of
 from bosket.curator.sieve.selection import ReleasedItemsets
 from bosket.measures.measure import Measure
 from bosket.measures.table import Contingency
+from bosket.progress import Meter, Progress
 from bosket.randomness import Randomness
 from bosket.statistics.estimates import Floats
 from bosket.threads import slices
@@ -42,15 +43,23 @@ UNSURE = 0.1
 """Of an average share that is kept, as histograms tell it; an error that all itemsets of a round have."""
 _SHIFTS = 25  # of the logarithm of m that are told apart, between its least and its largest draw
 _TINY = 1e-300
+_TOLD = 256  # itemsets that are drawn before somebody hears of it again
 _TABLES = 1 << 20  # of rules times draws at once
 
 
-def draw_supports(chosen: Sequence[ReleasedItemsets], n: int, rng: Randomness, unsure: float = UNSURE) -> Drawn:
+def draw_supports(
+    chosen: Sequence[ReleasedItemsets],
+    n: int,
+    rng: Randomness,
+    unsure: float = UNSURE,
+    on_progress: Progress | None = None,
+) -> Drawn:
     """Counts of records, a row for each itemset, smallest first, and a column for each of ``n`` draws."""
     rows = {tuple(row): place for place, row in enumerate(row for part in chosen for row in part.rows.tolist())}
     drawn = np.empty((len(rows), n), np.float32)
     place = 0
     common: Floats | None = None
+    meter = Meter(on_progress, 0, "drawing", len(rows))
     for part in chosen:
         factor = 1 + unsure * (2 * uniform(rng, n) - 1)
         if part.draws is not None and common is None:
@@ -64,6 +73,9 @@ def draw_supports(chosen: Sequence[ReleasedItemsets], n: int, rng: Randomness, u
             else:
                 drawn[place] = _drawn_together(part, at, least, common, own)
             place += 1
+            if place % _TOLD == 0:
+                meter(place)
+    meter.finish()
     return drawn
 
 

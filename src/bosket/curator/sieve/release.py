@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from bosket.curator.sieve.beliefs import LevelPlaces, edges_of
 from bosket.curator.sieve.draws import Drawn, OverDraws, draw_numbers, draw_supports
 from bosket.curator.sieve.selection import Announced, ReleasedItemsets
 from bosket.errors import ParameterError
+from bosket.progress import Progress
 from bosket.randomness import Randomness, Secure, check_randomness
 from bosket.statistics.estimates import Floats, normal_quantile
 
@@ -97,7 +98,7 @@ class SieveRelease(Release):
         lowest = -capped(names[::-1], -ends.low[::-1], up=True)[::-1]
         return Ends(lowest, np.maximum(lowest, highest))
 
-    def ends_of_rules(self, level: float) -> EndsOfRules:
+    def ends_of_rules(self, level: float, *, on_progress: Progress | None = None) -> EndsOfRules:
         """Quantiles of measures over joint draws of all supports; the same draws in every call for a level."""
         normal_quantile(level)
         tail = (1 - level) / 2
@@ -112,21 +113,32 @@ class SieveRelease(Release):
                 parameter="level",
                 value=level,
             )
-        return OverDraws(self.consistent, self._drawn(n), tail)
+        return OverDraws(self.consistent, self._drawn(n, on_progress), tail)
 
     def draw(self, n: int, *, rng: Randomness | None = None) -> Drawn:
         """``n`` joint draws of all supports from the posterior, as fractions: a row for each of ``names``.
 
         No draw has an itemset above a subset that was released.  Post-processing: nothing is looked at again.
         """
-        chance = Secure() if rng is None else check_randomness(rng)
-        drawn = draw_supports(self.chosen, check_integer("n", n, least=1), chance, self.unsure)
+        return self._draw(check_integer("n", n, least=1), Secure() if rng is None else check_randomness(rng))
+
+    def _draw(self, n: int, chance: Randomness, on_progress: Progress | None = None) -> Drawn:
+        drawn = draw_supports(self.chosen, n, chance, self.unsure, on_progress)
         drawn /= draw_numbers(self.number, self.scale_of_number, n, chance)
         return np.minimum(drawn, 1.0, out=drawn)
 
     @cached_property
-    def _drawn(self) -> Callable[[int], Drawn]:
-        return lru_cache(maxsize=1)(self.draw)
+    def _kept_draws(self) -> dict[int, Drawn]:
+        """The draws that were made last, by their number."""
+        return {}
+
+    def _drawn(self, n: int, on_progress: Progress | None) -> Drawn:
+        known = self._kept_draws
+        if n not in known:
+            drawn = self._draw(n, Secure(), on_progress)
+            known.clear()
+            known[n] = drawn
+        return known[n]
 
     def _ends(self, tail: float) -> Ends:
         low, high = ([quantiles(part.grid, part.posterior, q) for part in self.chosen] for q in (tail, 1 - tail))

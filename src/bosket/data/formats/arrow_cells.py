@@ -69,6 +69,21 @@ def has_codes_beyond(column: Any) -> bool:
     return False
 
 
+def is_sound(column: Any) -> bool:
+    """Whether nested values of a column are where their offsets say: Arrow looks only at the first and the last.
+
+    Falling offsets, and views beyond their values, are read as they are, which may end the process.
+    """
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        array = stored(chunk)
+        if pa.types.is_nested(array.type) or is_view(array.type):
+            try:
+                array.validate(full=True)
+            except pa.ArrowInvalid:
+                return False
+    return True
+
+
 def without_codes_beyond(array: Any) -> Any:
     """An array of codes, or of lists of codes, in which those that have no word are missing."""
     if pa.types.is_dictionary(array.type):

@@ -15,7 +15,7 @@ from narwhals.exceptions import DuplicateError
 
 from bosket.data.baskets.rows import plain
 from bosket.data.formats import categories
-from bosket.data.formats.arrow_cells import has_codes_beyond
+from bosket.data.formats.arrow_cells import has_codes_beyond, is_sound
 from bosket.data.formats.columns import Column, Columns, whole, without_half_codes
 from bosket.data.formats.sources import Source
 from bosket.errors import DataError
@@ -125,7 +125,9 @@ def arrow_of(series: nw.Series[Any]) -> Any:
 
 
 def check_codes(series: nw.Series[Any]) -> None:
-    """Refuse a column with a code that has no word, or no category: nobody looked when it was made."""
+    """Refuse a column with a code that has no word, or no category, and lists that reach beyond their values: nobody
+    looked when it was made.
+    """
     native = series.to_native()
     if isinstance(native, pd.Series) and isinstance(native.dtype, pd.ArrowDtype):
         native = native.array.__arrow_array__()  # type: ignore[attr-defined]  # the protocol of Arrow
@@ -135,6 +137,10 @@ def check_codes(series: nw.Series[Any]) -> None:
         is_beyond = isinstance(native, pa.ChunkedArray) and has_codes_beyond(native)
     if is_beyond:
         raise FRAME.error("holds codes that their dictionary has no word for")
+    if isinstance(native, pa.ChunkedArray) and not is_sound(native):
+        raise FRAME.error(
+            "holds nested values that are not sound: lists beyond their values, or bytes that are no text"
+        )
 
 
 def _column(series: nw.Series[Any]) -> Column:

@@ -1,0 +1,67 @@
+"""The scratch folder as the operating system has it: its owner's alone.
+
+Who can write there could put bitmaps in place of those that were counted, or a link in the place of a file that is to
+be written, so the folder must belong to this user, who alone may write it.  A folder that is made here nobody else can
+read either.  On systems without POSIX users nothing is known of owners.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from bosket.errors import DataError
+
+T = TypeVar("T")
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def own_folder(folder: Path) -> None:
+    """Make the folder if there is none; refuse one that others can write, or that belongs to somebody else."""
+    if not asked(folder, "make", folder.is_dir):
+        asked(folder, "make", lambda: folder.mkdir(mode=0o700, parents=True))
+    status = asked(folder, "look at", folder.stat)
+    if os.name == "nt":
+        return
+    if status.st_uid != os.geteuid():
+        raise DataError(
+            f"The scratch folder {folder} belongs to another user, who can change what was counted.",
+            path=folder,
+            hint="Give a folder of your own: open(..., scratch=...).",
+        )
+    if status.st_mode & _OTHERS_WRITE:
+        raise DataError(
+            f"The scratch folder {folder} can be written by others than its owner (its mode is "
+            f"{stat.S_IMODE(status.st_mode):o}), who can change what was counted.",
+            path=folder,
+            hint=f"Remove it, or if you trust what it holds: chmod go-w {folder}",
+        )
+
+
+def small_file(path: Path, most: int) -> bytes | None:
+    """The bytes of a file; None where there is none.  What is no plain file, or larger, is refused."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise refused(path, "read", problem) from None
+    if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+        raise DataError(f"{path} must be a plain file of at most {most} bytes.", path=path)
+    return asked(path, "read", path.read_bytes)
+
+
+def asked(path: Path, what: str, call: Callable[[], T]) -> T:
+    """What a call to the operating system gives; a ``DataError`` where it refuses."""
+    try:
+        return call()
+    except OSError as problem:
+        raise refused(path, what, problem) from None
+
+
+def refused(path: Path, what: str, problem: OSError) -> DataError:
+    return DataError(f"Cannot {what} {path}: {problem.strerror or 'the operating system refused'}.", path=path)
