@@ -81,7 +81,7 @@ class Collector:
 class _Handler(BaseHTTPRequestHandler):
     collector: Collector
 
-    def do_GET(self) -> None:  # noqa: N802  # the standard library's name
+    def do_GET(self) -> None:  # the standard library's name
         self.collector.requests.append(("GET", self.path, dict(self.headers), b""))
         if self.path == "/v1/tasks/study":
             self._answer(200, json.dumps(self.collector.document).encode(), "application/json")
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._answer(200, file.read_bytes(), TYPES[file.suffix])
 
-    def do_POST(self) -> None:  # noqa: N802  # the standard library's name
+    def do_POST(self) -> None:  # the standard library's name
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.collector.requests.append(("POST", self.path, dict(self.headers), body))
         fault = self.collector.faults.pop(0) if self.collector.faults else ""
