@@ -91,7 +91,8 @@ function basket(plan) {
 		const n = count();
 		const shown = rows.filter(([row]) => !row.hidden).length;
 		const among = shown === rows.length ? "" : `, ${shown} of ${rows.length} shown`;
-		picked.textContent = `${n === 0 ? "Nothing" : n} ticked${most === null || most >= rows.length ? "" : ` of at most ${most}`}${among}.`;
+		const room = most === null || most >= rows.length ? "" : `, at most ${most}`;
+		picked.textContent = `${n === 0 ? "Nothing" : n} ticked${room}${among}.`;
 	};
 	const set = element("fieldset", {}, element("legend", { text: "Tick all that is true of you, or nothing" }));
 	if (rows.length > FEW) {
@@ -126,10 +127,11 @@ function questionnaire(plan) {
 	let question;
 	let names = plan.domain.attributes.map((one) => one.name);
 	if (plan.mechanism.questions) {
-		const known = remembered("question");
+		const mine = `question.${toHex(plan.digest.subarray(0, 8))}`; // another phase has other questions
+		const known = remembered(mine);
 		question = known !== null && /^\d+$/.test(known) ? Number(known) : drawQuestion(plan);
 		if (question >= plan.mechanism.questions.length) question = drawQuestion(plan);
-		remember("question", String(question)); // whoever loads the page again is asked the same
+		remember(mine, String(question)); // whoever loads the page again is asked the same
 		names = attributesOf(plan, question);
 	}
 	const sets = names.map((attribute, at) => {

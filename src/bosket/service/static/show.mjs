@@ -35,26 +35,29 @@ function keyText(plan, key) {
 	return key < plan.domain.size ? labelText(plan.domain.items.labels[key]) : "nothing (a filler)";
 }
 
-// The combination of values that an answer of an unmerged question stands for.
-function answerText(plan, question, answer) {
+const pairText = (name, value) => `${name}${/[?!.:]$/.test(name) ? "" : ":"} ${labelText(value)}`;
+
+// What an answer to a question says: a value of each attribute, or a group of answers.
+function answerLines(plan, question, answer) {
 	const names = attributesOf(plan, question);
-	if (plan.mechanism.questions[question].isHashed) return `${names.join(", ")}: group ${answer} of a secret-free scrambling`;
+	const both = names.join(" and ");
+	if (plan.mechanism.questions[question].isHashed) return [`${both}: group ${answer} of a scrambling that the report names`];
 	const { merged } = plan.value.mechanism.design.questions[question];
-	if (merged) return `${names.join(", ")}: answer group ${answer}`;
+	if (merged) return [`${both}: group ${answer} of the possible answers`];
 	const parts = [];
 	for (const name of [...names].reverse()) {
 		const one = plan.domain.attributes.find((attribute) => attribute.name === name);
-		parts.unshift(`${name}: ${labelText(one.values.labels[answer % one.size])}`);
+		parts.unshift(pairText(name, one.values.labels[answer % one.size]));
 		answer = Math.floor(answer / one.size);
 	}
-	return parts.join(", ");
+	return parts;
 }
 
 // What the collector will read, in words: a sentence, and lines.
 export function inWords(plan, bytes) {
 	const found = readFrame(plan, bytes);
 	const { name, by } = plan.value.mechanism;
-	if (name === "ask") return { said: "Your report says:", lines: [answerText(plan, found.question, found.answer)] };
+	if (name === "ask") return { said: "Your report says:", lines: answerLines(plan, found.question, found.answer) };
 	if (name === "ask_baskets" && by === "hashing") {
 		return { said: "Your report names a scrambling and one group of it:", lines: [`group ${found.answer}`] };
 	}
@@ -63,7 +66,7 @@ export function inWords(plan, bytes) {
 		if (name === "ask_baskets") return keyText(plan, i);
 		if (plan.domain.items) return labelText(plan.domain.items.labels[i]);
 		const one = plan.domain.attributes.findLast((attribute) => attribute.start <= i);
-		return `${one.name}: ${labelText(one.values.labels[i - one.start])}`;
+		return pairText(one.name, one.values.labels[i - one.start]);
 	};
 	const lines = found.shown.map(label);
 	if (found.size !== null) lines.push(`size of the record: ${found.size}`);
