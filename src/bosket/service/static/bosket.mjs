@@ -14,7 +14,8 @@ const refuse = (sentence) => {
 
 // --- chance
 
-const fresh = { word: () => crypto.getRandomValues(new BigUint64Array(1))[0] };
+let pool = [];
+const fresh = { word: () => pool.pop() ?? (pool = [...crypto.getRandomValues(new BigUint64Array(64))]).pop() };
 const secure = { stream: () => fresh };
 
 class Short extends Error {}
@@ -560,7 +561,7 @@ function stateSize(plan, size, source) {
 }
 
 export async function readPlan(text) {
-	if (typeof text !== "string") refuse("A plan is read from its JSON text.");
+	if (typeof text !== "string") refuse("A plan is JSON text.");
 	const value = parsed(text);
 	fields(value, "A plan", "bosket_plan domain mechanism unit");
 	if (value.bosket_plan !== 1) refuse("Plans of version 1 are read here.");
@@ -580,7 +581,7 @@ export async function readPlan(text) {
 	let stated = null;
 	if (unit.state_sizes_to !== undefined) {
 		const longest = Math.min(whole(unit.state_sizes_to, "A size", 2), domain.size);
-		if (mechanism.tell || limit === null || limit < 1 || limit >= longest) refuse("Sizes cannot be stated here.");
+		if (mechanism.tell || limit === null || limit < 1 || limit >= longest) refuse("No size can be stated.");
 		stated = { limit, longest, sizeRatio: unit.size_epsilon === undefined ? null : ratio(unit.size_epsilon) };
 	}
 	const hasStratum = mechanism.sendsSizes || stated !== null;
@@ -611,7 +612,7 @@ function draw(plan, truth, source, question) {
 	const size = count(bits);
 	const { mechanism, limit, stated } = plan;
 	const most = stated?.longest ?? (plan.longer === "refuse" ? limit : null);
-	if (most !== null && size > most) refuse(`The plan allows for at most ${most} items.`);
+	if (most !== null && size > most) refuse(`A record has at most ${most} items.`);
 	const isCut = plan.longer === "sample" && limit !== null;
 	const within = isCut ? Math.min(size, limit) : size;
 	if (mechanism.sizes && !mechanism.sizes.includes(within)) refuse("The mechanism does not take records of this size.");
