@@ -48,7 +48,8 @@ def ask(gamma: float, channel: str, *, merged: bool = False) -> bk.Ask:
 
 
 def baskets(by: str, **more: Any) -> bk.AskBaskets:
-    return bk.AskBaskets(**({"epsilon": 2.0, "length": 2, "by": by} | more))
+    given: dict[str, Any] = {"epsilon": 2.0, "length": 2, "by": by} | more
+    return bk.AskBaskets(**given)
 
 
 SETS = (("milk", "bread"), ("beer",), (7, 2.5, ("pair", 1)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from bosket.client.transport import ServiceError, Transport, check_url
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import Records
 from bosket.plan import Plan
-from bosket.randomness import Randomness
+from bosket.randomness import Randomness, secret_bytes
 from bosket.report_bytes import MEDIA_TYPE
 from bosket.reports import Reports
 
@@ -133,7 +132,7 @@ class Client:
         for start in range(0, len(reports), at_once):
             batch = reports[start : start + at_once]
             said = self._transport.post(
-                f"{self._url}/reports", batch.to_bytes(), {**headers, "Idempotency-Key": secrets.token_hex(16)}
+                f"{self._url}/reports", batch.to_bytes(), {**headers, "Idempotency-Key": secret_bytes(16).hex()}
             )
             accepted = said.get("accepted") if isinstance(said, dict) else None
             if accepted != len(batch):

@@ -368,6 +368,11 @@ class Thresholds:
         return wide
 
 
+def secret_bytes(n: int) -> bytes:
+    """``n`` bytes from the operating system: secrets of devices, ids that nobody guesses."""
+    return os.urandom(n)
+
+
 def pack_lanes(lanes: npt.NDArray[np.bool_]) -> Lanes:
     """Booleans, a multiple of 64 in the last axis, as words; lane i is bit i % 64 of word i // 64."""
     return np.packbits(lanes, axis=-1, bitorder="little").view("<u8").astype(np.uint64, copy=False)

@@ -87,12 +87,14 @@ def _token(path: Path | None) -> str | None:
 
 def _secret(path: Path | None) -> bytes | None:
     """The secret of this device, made on first use, for its owner alone to read."""
+    from bosket.randomness import secret_bytes
+
     if path is None:
         return None
     try:
         if not path.exists():
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(os.urandom(32))
+                file.write(secret_bytes(32))
         return path.read_bytes()
     except OSError as problem:
         raise DataError(f"The secret in {path} cannot be read or made: {problem.strerror}.", path=path) from None
