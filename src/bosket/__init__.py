@@ -11,6 +11,7 @@ from bosket._version import __version__
 if TYPE_CHECKING:
     from bosket import audit, curator, learning, measures, planning
     from bosket.budget.budgets import Budget
+    from bosket.client import Client
     from bosket.collection import Collection
     from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
     from bosket.disk import OpenReports, open
@@ -78,6 +79,7 @@ __all__ = [
     "BosketWarning",
     "Budget",
     "BudgetExceeded",
+    "Client",
     "Collection",
     "CutAndPaste",
     "DataError",

@@ -213,7 +213,9 @@ class Reports(Collected):
             raise file.refused(problem) from None
 
     def to_bytes(self) -> bytes:
-        """The reports for sending, in one canonical form (:mod:`bosket.report_bytes`), with the digest of their plan.
+        """The reports for sending, a frame each, in one canonical form (:mod:`bosket.report_bytes`).
+
+        Of a seed it is kept that there was one: what is read back says that it is a simulation.
 
         >>> import bosket as bk
         >>> reports = bk.Flip(keep=0.9).randomize(bk.Baskets([["a"], ["b"]]), rng=bk.Seeded(1))
@@ -224,15 +226,39 @@ class Reports(Collected):
 
     @classmethod
     def from_bytes(cls, plan: Plan, data: bytes | bytearray | memoryview) -> Reports:
-        """The reports of :meth:`to_bytes`; those of another plan are refused.
+        """The reports of :meth:`to_bytes`, or of several of these one after the other; refused if of another plan.
 
-        The bytes may be anyone's: only a ``BosketError`` comes out, in time and memory that their number bounds.
+        The bytes may be anyone's: only a ``BosketError`` comes out, in time and memory that their number bounds.  It
+        names the first report that is none.
         """
         check_plan(plan)
         if not isinstance(data, bytes | bytearray | memoryview):
             raise DataError(f"Reports are made of bytes, a {type(data).__name__} is none.")
-        batch, randomness, tokens = report_bytes.unpack(plan, bytes(data))
-        return cls(plan, batch, randomness=randomness)._name(tokens)
+        return cls._from_frames(plan, bytes(data))
+
+    def to_json(self) -> str:
+        """The same frames as JSON, each in base64, with the whole digest of their plan."""
+        return report_bytes.to_json(self.plan, self.to_bytes())
+
+    @classmethod
+    def from_json(cls, plan: Plan, text: str | bytes) -> Reports:
+        """The reports of :meth:`to_json`; whoever wrote them, only a ``BosketError`` comes out."""
+        check_plan(plan)
+        return cls._from_frames(plan, report_bytes.from_json(plan, text))
+
+    @classmethod
+    def _from_frames(cls, plan: Plan, data: bytes) -> Reports:
+        frames = report_bytes.split(plan, data)
+        try:
+            batch, tokens = frames.read()
+            return cls(plan, batch, randomness=frames.randomness)._name(tokens)
+        except RepeatedRespondentError:
+            raise
+        except DataError as problem:
+            if plan.channel.belong_together:
+                raise
+            at = frames.place(_first_refused(frames))
+            raise DataError(f"{at} is none of the plan.  {problem}", hint=problem.hint) from None
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -247,6 +273,20 @@ class Reports(Collected):
     def __repr__(self) -> str:
         named = "" if self._tokens is None else ", respondents named"
         return f"Reports({self.n_records} records, {self.plan}, {self.randomness}{named})"
+
+
+def _first_refused(frames: report_bytes.Frames) -> int:
+    """The number of the first report that is none of the plan, found by halves; there is one."""
+    first, last = 0, len(frames.rows)
+    while last - first > 1:
+        half = (first + last) // 2
+        try:
+            checked_batch(frames.plan, frames.read(first, half)[0])
+        except DataError:
+            last = half
+        else:
+            first = half
+    return first
 
 
 def is_report_file(path: str | Path) -> bool:

@@ -6,6 +6,7 @@ The laws of reports and the weights are written here from the definition, for Fl
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import combinations, product
@@ -192,8 +193,9 @@ def test_forged_sizes_and_long_records_are_refused() -> None:
         bk.Reports(plan, bits.copy(), randomness="secure")
     sound = bk.Reports(plan, bits.copy(), strata=np.array([LIMIT, LONGEST], np.int32), randomness="secure").to_bytes()
     assert bk.Reports.from_bytes(plan, sound).n_records == 2
+    forged = sound[: len(sound) // 2 - 8] + (LONGEST + 1).to_bytes(4, "little")
     with pytest.raises(bk.DataError, match="size"):
-        bk.Reports.from_bytes(plan, sound[:-4] + (LONGEST + 1).to_bytes(4, "little"))
+        bk.Reports.from_bytes(plan, forged + zlib.crc32(forged).to_bytes(4, "little"))
     few = plan.with_unit(max_size=LIMIT, longer="sample", state_sizes_to=3)
     with pytest.raises(bk.DataError, match="Record 2 has more items than the 3"):
         few.randomize(bk.Baskets([[0], [0, 1, 2, 3]], items=range(ITEMS)))

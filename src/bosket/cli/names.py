@@ -6,6 +6,7 @@ COMMANDS = {
     "plan": "Say which mechanism fits a promise, and what it will see, before anybody is asked.",
     "ask": "Make a design of questions, one of which each person answers, and show what it will see.",
     "randomize": "Randomize raw records into reports, and say what privacy that gives.",
+    "submit": "Randomize raw records here, and send their reports to a collector.",
     "mine": "Find the frequent itemsets of reports, or of raw records exactly.",
     "rules": "Find association rules in reports, or in raw records exactly.",
     "audit": "Count how surely reports give away items of the raw records they were made from.",

@@ -1,5 +1,14 @@
 """The one source of chance: secure unless seeded, with exact probabilities."""
 
-from bosket.randomness.streams import Randomness, Secure, Seeded, Stream, Thresholds, check_randomness
+from bosket.randomness.streams import (
+    Keyed,
+    Randomness,
+    Secure,
+    Seeded,
+    Stream,
+    Thresholds,
+    check_randomness,
+    secret_bytes,
+)
 
-__all__ = ["Randomness", "Secure", "Seeded", "Stream", "Thresholds", "check_randomness"]
+__all__ = ["Keyed", "Randomness", "Secure", "Seeded", "Stream", "Thresholds", "check_randomness", "secret_bytes"]

@@ -306,6 +306,33 @@ class Seeded(Randomness):
         return f"Seeded({self.seed})"
 
 
+class Keyed(Randomness):
+    """Keystreams under a key that is somebody's secret: an answer that is drawn again comes out the same.
+
+    As good as the key is hard to guess, and as the key is used for one record alone (:mod:`bosket.client.memo`).
+    """
+
+    is_secure = True
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 32:
+            raise ParameterError("The 'key' parameter of Keyed must have 32 bytes.", parameter="key", value=None)
+        self._key = key
+        self._numbers = itertools.count()
+
+    def stream(self) -> Stream:
+        return Stream(self._key, next(self._numbers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("A secret key must not be pickled.")
+
+    def describe(self) -> str:
+        return "secure"
+
+    def __repr__(self) -> str:
+        return "Keyed(...)"
+
+
 class Thresholds:
     """Probabilities of a row of lanes, as the integers they are drawn with.
 
@@ -339,6 +366,11 @@ class Thresholds:
         wide.lanes, wide.always = np.tile(self.lanes, times), np.tile(self.always, times)
         wide.planes = np.tile(self.planes, (1, times))
         return wide
+
+
+def secret_bytes(n: int) -> bytes:
+    """``n`` bytes from the operating system: secrets of devices, ids that nobody guesses."""
+    return os.urandom(n)
 
 
 def pack_lanes(lanes: npt.NDArray[np.bool_]) -> Lanes:

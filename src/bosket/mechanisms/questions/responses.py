@@ -33,8 +33,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from bosket.errors import ParameterError
@@ -50,9 +51,16 @@ MOST_LENGTH = MOST_BUCKETS // 2
 """Most keys of a record that are told of."""
 
 
+@lru_cache(maxsize=1024)
 def gamma_of(epsilon: float) -> Fraction:
-    """A ratio that is e^epsilon or a trifle less, never more: exponentials are off by a unit in the last place."""
-    return 1 + Fraction(math.expm1(epsilon)) * (1 - Fraction(1, 1 << 50))
+    """A ratio that is e^epsilon or a trifle less, never more: e^epsilon - 1, rounded to a double, less 2**-50 of it.
+
+    Worked out in decimals and rounded once, since exponentials of machines differ in the last place: whoever randomizes
+    under a plan, in a browser too, has the same thresholds.
+    """
+    exact = Decimal(epsilon)
+    context = Context(prec=60 + max(0, -exact.adjusted()), Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return 1 + Fraction(float(context.subtract(context.exp(exact), 1))) * (1 - Fraction(1, 1 << 50))
 
 
 @dataclass(frozen=True)

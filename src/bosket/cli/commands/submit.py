@@ -1,0 +1,100 @@
+"""``bosket submit``: raw records are randomized here, and their reports go to a collector."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from bosket.cli.inputs.attributes import add_table, check_table
+from bosket.cli.inputs.options import Commands, add_command, add_input, add_seed, whole
+from bosket.cli.inputs.raw import check_kind, read_raw
+from bosket.cli.views.console import Work, say, say_lines
+from bosket.errors import DataError
+from bosket.reporting.text import count_text
+
+_TOKEN = "BOSKET_TOKEN"
+
+
+def add_parser(commands: Commands) -> None:
+    command = add_command(commands, run)
+    command.add_argument("url", metavar="URL", help="the address of the task: https://collector.example/v1/tasks/NAME")
+    command.add_argument(
+        "raw", metavar="FILE", help="a file of raw baskets, or with --table of a raw table; '-' for standard input"
+    )
+    command.add_argument("--key", metavar="BASE64", help="the public key of the study, as its owner publishes it")
+    command.add_argument(
+        "--token-file", type=Path, metavar="FILE", help=f"a file with the submit token (else the variable {_TOKEN})"
+    )
+    command.add_argument(
+        "--memo-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with a secret of 32 random bytes or more, made where it is missing: the same record gives the "
+        "same report",
+    )
+    command.add_argument(
+        "--at-once", type=whole("at_once", 1), default=1000, metavar="N", help="reports in one batch (default 1000)"
+    )
+    add_seed(command, default=None, help="for simulation only: reports say so, and a collector may refuse them")
+    add_input(command)
+    add_table(command)
+
+
+def run(options: argparse.Namespace) -> None:
+    from bosket.client import Client
+    from bosket.progress import LevelProgress
+    from bosket.randomness import Seeded
+
+    check_table(options)
+    work = Work(options)
+    token, secret = _token(options.token_file), _secret(options.memo_file)
+    with work.step(f"reading the task at {options.url}"):
+        client = Client(options.url, token, secret, key=options.key)
+    if options.key is None:
+        say(f"note: the task is signed by the key {client.key}; --key makes sure that it is this one.")
+    check_kind(client.plan.domain, options, of="the task is for")
+    with work.step(f"reading {options.raw}"):
+        raw = read_raw(options.raw, options, hint="Reports are made of raw records here.", domain=client.plan.domain)
+    rng = None
+    if options.seed is not None:
+        rng = Seeded(options.seed)
+        say(f"warning: --seed {options.seed} makes this a simulation: the reports protect nobody.")
+    with work.step("randomizing"):
+        reports = client.reports(raw, rng=rng)
+    with work.levels("sending") as tell:
+        sent = client.send(
+            reports,
+            at_once=options.at_once,
+            on_progress=None if tell is None else lambda done, all_: tell(LevelProgress(0, done, all_, "reports")),
+        )
+    say(f"sent {count_text(sent, 'report')} under plan {client.plan.digest[:12]}; the collector has them")
+    say_lines(client.plan.guarantee.card())
+
+
+def _token(path: Path | None) -> str | None:
+    """Never an option: other users of the machine see the command line."""
+    if path is None:
+        return os.environ.get(_TOKEN) or None
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"The token in {path} cannot be read.", path=path) from None
+    if not token or not token.isprintable() or " " in token:
+        raise DataError(f"The token in {path} must be one word.", path=path)
+    return token
+
+
+def _secret(path: Path | None) -> bytes | None:
+    """The secret of this device, made on first use, for its owner alone to read."""
+    from bosket.randomness import secret_bytes
+
+    if path is None:
+        return None
+    try:
+        if not path.exists():
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secret_bytes(32))
+        return path.read_bytes()
+    except OSError as problem:
+        raise DataError(f"The secret in {path} cannot be read or made: {problem.strerror}.", path=path) from None

@@ -1,0 +1,155 @@
+"""The Python client of a collector: reads a signed task, randomizes on this side, and sends reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bosket.checks import check_integer
+from bosket.client.memo import Memo
+from bosket.client.records import records_of
+from bosket.client.tasks import Task
+from bosket.client.transport import ServiceError, Transport, check_url
+from bosket.errors import ParameterError
+from bosket.mechanisms.base import Records
+from bosket.plan import Plan
+from bosket.randomness import Randomness, secret_bytes
+from bosket.report_bytes import MEDIA_TYPE
+from bosket.reports import Reports
+
+MOST_AT_ONCE = 1000
+"""Reports in one batch."""
+
+
+class Client:
+    """One study as those who answer see it.
+
+    task   the address of a task, ``https://collector.example/v1/tasks/NAME``, or a task document that is at hand
+    token  a token that lets its holder submit, where the study wants one
+    memo   a secret of at least 32 random bytes, or a :class:`~bosket.client.Memo`: the same record then gives the same
+           report (:mod:`bosket.client.memo`)
+    key    the public key of the study, in base64, as its owner publishes it; without it the document is checked by the
+           key that it brings along, which shows a fault on the way and not a false study
+    url    where to send, beside a task document
+    """
+
+    def __init__(
+        self,
+        task: str | Mapping[str, Any],
+        token: str | None = None,
+        memo: Memo | bytes | None = None,
+        *,
+        key: str | None = None,
+        url: str | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        self._transport = Transport() if transport is None else transport
+        address = task if isinstance(task, str) else url
+        self._url = None if address is None else _task_url(address, is_pinned=key is not None)
+        if isinstance(task, str):
+            assert self._url is not None
+            document: Any = self._transport.get(self._url)
+        else:
+            document = dict(task)
+        self.task = Task.from_document(document, key=key)
+        self._token = token
+        self._memo = Memo(memo, self.task.period) if isinstance(memo, bytes) else memo
+        if self.plan.mechanism.needs_curator or self.plan.channel.belong_together:
+            raise ParameterError(
+                f"The task must have a mechanism that people can use for themselves, got {self.plan.mechanism}.",
+                parameter="task",
+                value=self.task.task,
+            )
+
+    @property
+    def plan(self) -> Plan:
+        """How records are randomized."""
+        return self.task.plan
+
+    @property
+    def key(self) -> str:
+        """The public key that the task was checked by, in base64."""
+        return self.task.key
+
+    def randomize(self, record: Any) -> bytes:
+        """The report of one record, as the bytes that would be sent: a list of items, or a mapping for a table."""
+        return self.reports(records_of(self.plan, [record])).to_bytes()
+
+    def reports(self, records: Records | Iterable[Any], *, rng: Randomness | None = None) -> Reports:
+        """A report for each record, by secure coins, or memoised ones; ``rng=Seeded(...)`` for a simulation."""
+        data = records_of(self.plan, records)
+        if self._memo is None or rng is not None:
+            return self.plan.randomize(data, rng=rng, people=1)
+        if data.domain != self.plan.domain:
+            data = data.with_domain(self.plan.domain)  # type: ignore[arg-type]  # of the same kind, or refused there
+        packed = np.ascontiguousarray(data.to_bits()).view(np.uint8)[:, : -(-len(self.plan.domain) // 8)]
+        parts = [
+            self.plan.randomize(data[at : at + 1], rng=self._memo.coins(self.plan, row.tobytes()), people=1)
+            for at, row in enumerate(packed)
+        ]
+        return Reports.concat(parts, allow_duplicates=True) if parts else self.plan.randomize(data, people=1)
+
+    def submit(
+        self,
+        records: Records | Iterable[Any],
+        *,
+        once: str | None = None,
+        at_once: int = MOST_AT_ONCE,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Randomize records and send their reports; how many the collector acknowledged.
+
+        once         a one-time token of the person, where the study wants one
+        at_once      reports in one batch, at most 1000
+        on_progress  hears how many were acknowledged, of how many
+        """
+        return self.send(self.reports(records), once=once, at_once=at_once, on_progress=on_progress)
+
+    def send(
+        self,
+        reports: Reports,
+        *,
+        once: str | None = None,
+        at_once: int = MOST_AT_ONCE,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Send reports that are made; each batch under an id of its own, which makes sending it again harmless."""
+        check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
+        if self._url is None:
+            raise ParameterError(
+                "The 'url' parameter of Client must be given to send reports: a task document does not say where to.",
+                parameter="url",
+                value=None,
+            )
+        headers = {"Content-Type": MEDIA_TYPE}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if once is not None:
+            headers["Bosket-Token"] = once
+        done = 0
+        for start in range(0, len(reports), at_once):
+            batch = reports[start : start + at_once]
+            said = self._transport.post(
+                f"{self._url}/reports", batch.to_bytes(), {**headers, "Idempotency-Key": secret_bytes(16).hex()}
+            )
+            accepted = said.get("accepted") if isinstance(said, dict) else None
+            if accepted != len(batch):
+                raise ServiceError(
+                    f"The collector must acknowledge all {len(batch)} reports of a batch; {done} are sent."
+                )
+            done += len(batch)
+            if on_progress is not None:
+                on_progress(done, len(reports))
+        return done
+
+
+def _task_url(address: str, *, is_pinned: bool) -> str:
+    """The address of the task in the interface for programs; that of its page for people will do."""
+    parts = check_url(address, is_pinned=is_pinned)
+    path = parts.path.rstrip("/")
+    before, _, name = path.rpartition("/")
+    if before.endswith("/t"):
+        path = f"{before.removesuffix('/t')}/v1/tasks/{name}"
+    return parts._replace(path=path, query="", fragment="").geturl()

@@ -1,0 +1,289 @@
+// The page of a study: asks what the plan needs, randomizes here, shows what leaves, and sends it when there is a line.
+import { attributesOf, drawQuestion, newId, randomize, send, verify } from "./bosket.mjs";
+import { inWords, labelText } from "./show.mjs";
+
+const $ = (id) => document.getElementById(id);
+const task = decodeURIComponent(location.pathname.split("/").filter(Boolean).pop() ?? "");
+const address = `/v1/tasks/${encodeURIComponent(task)}`;
+const FEW = 12; // items that are listed without a search
+
+// --- what this device remembers: the key, the question, the secret, and a report that is not sent yet
+
+const name = (what) => `bosket.${what}.${task}`;
+const remembered = (what) => {
+	try {
+		return localStorage.getItem(name(what));
+	} catch {
+		return null;
+	}
+};
+const remember = (what, text) => {
+	try {
+		if (text === null) localStorage.removeItem(name(what));
+		else localStorage.setItem(name(what), text);
+		return true;
+	} catch {
+		return false; // a private window: the page works until it is closed
+	}
+};
+const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+function secret() {
+	const known = remembered("secret");
+	if (known !== null && /^[0-9a-f]{64}$/.test(known)) return fromHex(known);
+	const made = crypto.getRandomValues(new Uint8Array(32));
+	remember("secret", toHex(made));
+	return made;
+}
+
+// --- the study
+
+async function load() {
+	let text = null;
+	try {
+		const answer = await fetch(address, { credentials: "omit", cache: "no-store" });
+		if (answer.ok) text = await answer.text();
+		else if (answer.status === 404) throw new Error("There is no such study here.");
+		else if (answer.status === 410) throw new Error("This study is closed.");
+	} catch (problem) {
+		if (!(problem instanceof TypeError)) throw problem;
+	}
+	const signed = JSON.parse(text ?? remembered("document") ?? "null");
+	if (signed === null) throw new Error("The study could not be loaded. Please try again when you are online.");
+	const known = remembered("key");
+	if (known !== null && known !== signed.key) {
+		throw new Error("This study is signed by another key than before. Ask the people who run it; nothing was sent.");
+	}
+	const found = await verify(signed, signed.key);
+	remember("key", signed.key);
+	if (text !== null) remember("document", text);
+	return { ...found, key: signed.key };
+}
+
+function element(kind, attributes = {}, ...children) {
+	const made = document.createElement(kind);
+	for (const [key, value] of Object.entries(attributes)) {
+		if (key === "text") made.textContent = value;
+		else made.setAttribute(key, value);
+	}
+	made.append(...children);
+	return made;
+}
+
+function choice(kind, group, value, label) {
+	return element("label", { class: "choice" }, element("input", { type: kind, name: group, value }), element("span", { text: label }));
+}
+
+// --- baskets: a list to tick, with a search where it is long
+
+function basket(plan) {
+	const { candidates } = plan.value.mechanism;
+	const asked = candidates && new Set(candidates.flat().map((label) => JSON.stringify(label)));
+	const labels = plan.domain.items.labels;
+	const numbers = labels.map((_, at) => at).filter((at) => !asked || asked.has(JSON.stringify(labels[at])));
+	const most = plan.longer === "refuse" ? plan.limit : (plan.stated?.longest ?? null);
+	const picked = element("p", { class: "picked", role: "status" });
+	const list = element("div", { class: "choices" }, ...numbers.map((at) => choice("checkbox", "item", at, labelText(labels[at]))));
+	const rows = [...list.children].map((row) => [row, row.textContent.toLocaleLowerCase()]);
+	const count = () => list.querySelectorAll("input:checked").length;
+	const tell = () => {
+		const n = count();
+		const shown = rows.filter(([row]) => !row.hidden).length;
+		const among = shown === rows.length ? "" : `, ${shown} of ${rows.length} shown`;
+		const room = most === null || most >= rows.length ? "" : `, at most ${most}`;
+		picked.textContent = `${n === 0 ? "Nothing" : n} ticked${room}${among}.`;
+	};
+	const set = element("fieldset", {}, element("legend", { text: "Tick all that is true of you, or nothing" }));
+	if (rows.length > FEW) {
+		const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" });
+		search.addEventListener("input", () => {
+			const wanted = search.value.trim().toLocaleLowerCase();
+			for (const [row, text] of rows) row.hidden = !text.includes(wanted);
+			tell();
+		});
+		search.addEventListener("keydown", (event) => {
+			if (event.key === "Enter") event.preventDefault();
+		});
+		set.append(element("div", { class: "search" }, element("label", { for: "search", text: "Search the list" }), search));
+		list.classList.add("list");
+	}
+	set.append(list, picked);
+	list.addEventListener("change", tell);
+	tell();
+	return {
+		parts: [set],
+		why: asked ? "The study asks about these only." : "",
+		read() {
+			if (most !== null && count() > most) throw new Error(`Please tick at most ${most}.`);
+			return { record: [...list.querySelectorAll("input:checked")].map((one) => labels[Number(one.value)]) };
+		},
+	};
+}
+
+// --- tables: a questionnaire; of a design, only the question that was drawn for this person
+
+function questionnaire(plan) {
+	let question;
+	let names = plan.domain.attributes.map((one) => one.name);
+	if (plan.mechanism.questions) {
+		const mine = `question.${toHex(plan.digest.subarray(0, 8))}`; // another phase has other questions
+		const known = remembered(mine);
+		question = known !== null && /^\d+$/.test(known) ? Number(known) : drawQuestion(plan);
+		if (question >= plan.mechanism.questions.length) question = drawQuestion(plan);
+		remember(mine, String(question)); // whoever loads the page again is asked the same
+		names = attributesOf(plan, question);
+	}
+	const sets = names.map((attribute, at) => {
+		const one = plan.domain.attributes.find((known) => known.name === attribute);
+		const choices = one.values.labels.map((value, place) => choice("radio", `q${at}`, place, labelText(value)));
+		return { one, set: element("fieldset", {}, element("legend", { text: attribute }), element("div", { class: "choices" }, ...choices)) };
+	});
+	const total = plan.domain.attributes.length;
+	return {
+		parts: sets.map(({ set }) => set),
+		why:
+			question === undefined
+				? ""
+				: `Chance picked ${names.length === 1 ? "this one question" : `these ${names.length} questions`} for you, before you answered; the study has ${total}.`,
+		read() {
+			const record = {};
+			for (const { one, set } of sets) {
+				const ticked = set.querySelector("input:checked");
+				set.classList.toggle("wrong-field", ticked === null);
+				if (ticked === null) {
+					set.querySelector("input").focus();
+					throw new Error(`Please choose an answer to “${one.name}”.`);
+				}
+				record[one.name] = one.values.labels[Number(ticked.value)];
+			}
+			return { record, question };
+		},
+	};
+}
+
+// --- what leaves
+
+const state = (text, isWrong = false) => {
+	$("state").textContent = text;
+	$("state").classList.toggle("wrong", isWrong);
+};
+
+function display(plan, report) {
+	const { said, lines } = inWords(plan, report);
+	$("meaning-said").textContent = said;
+	$("meaning").replaceChildren(...lines.map((line) => element("li", { text: line })));
+	$("bytes").textContent = toHex(report).replace(/(..)(?=.)/g, "$1 ");
+	const payload = report.slice(report.length - 4 - plan.width, -4);
+	$("bits").textContent = Array.from(payload, (byte) => [...byte.toString(2).padStart(8, "0")].reverse().join("")).join(" ");
+}
+
+function thank(text) {
+	$("answers").hidden = true;
+	$("thanks-text").textContent = text;
+	$("thanks").hidden = false;
+	$("thanks").focus();
+}
+
+async function post(plan, waiting) {
+	const once = new URLSearchParams(location.hash.slice(1));
+	const options = { id: waiting.id, tries: 3 };
+	if (once.has("token")) options.once = once.get("token");
+	if (once.has("submit")) options.token = once.get("submit");
+	try {
+		await send(`${address}/reports`, fromHex(waiting.report), options);
+	} catch (problem) {
+		if (problem.isFinal) {
+			remember("waiting", null);
+			state(`The study did not take the report: ${problem.message}`, true);
+			$("send").disabled = false;
+			return;
+		}
+		state("You seem to be offline. The report waits on this device and goes out when you are back.");
+		$("send").disabled = true;
+		return;
+	}
+	remember("waiting", null);
+	remember("sent", "yes");
+	thank("Your report has arrived. You can close this page.");
+}
+
+async function start() {
+	const { task: said, plan, key } = await load();
+	document.title = said.title;
+	$("title").textContent = said.title;
+	$("promise").replaceChildren(...said.participant.map((sentence) => element("li", { text: sentence })));
+	$("card").textContent = said.card;
+	$("key").textContent = key;
+	$("study").hidden = false;
+	const asked = plan.domain.items ? basket(plan) : questionnaire(plan);
+	$("questions").replaceChildren(...asked.parts);
+	$("why").textContent = asked.why;
+	$("why").hidden = asked.why === "";
+
+	let made = null; // the one report of these answers: looking at it throws no new coins
+	const report = async () => {
+		const answers = asked.read();
+		const text = JSON.stringify([answers.record, answers.question ?? null]);
+		if (made?.text === text) return made.report;
+		const memo = { secret: secret(), period: said.period };
+		made = { text, report: await randomize(plan, answers.record, { question: answers.question, memo }) };
+		return made.report;
+	};
+	const guarded = (act) => async (event) => {
+		event.preventDefault();
+		try {
+			await act();
+		} catch (problem) {
+			state(problem.message, true);
+		}
+	};
+	const hide = () => {
+		$("leaves").hidden = true;
+		$("show").setAttribute("aria-expanded", "false");
+		$("show").textContent = "Show me what leaves";
+	};
+	$("answers").addEventListener("change", () => {
+		hide();
+		state("");
+	});
+	$("show").addEventListener("click", guarded(async () => {
+		if (!$("leaves").hidden) return hide();
+		display(plan, await report());
+		state("");
+		$("leaves").hidden = false;
+		$("show").setAttribute("aria-expanded", "true");
+		$("show").textContent = "Hide what leaves";
+		$("leaves").focus();
+	}));
+	$("answers").addEventListener("submit", guarded(async () => {
+		const bytes = await report();
+		$("send").disabled = true;
+		state("Sending…");
+		const waiting = { id: newId(), report: toHex(bytes) };
+		remember("waiting", JSON.stringify(waiting));
+		display(plan, bytes);
+		await post(plan, waiting);
+	}));
+	const flush = async () => {
+		const waiting = remembered("waiting");
+		if (waiting !== null) await post(plan, JSON.parse(waiting));
+	};
+	addEventListener("online", flush);
+	if (remembered("waiting") !== null) {
+		$("send").disabled = true;
+		state("A report of yours waits to be sent.");
+		await flush();
+	} else if (remembered("sent") !== null && said.reports_per_person === 1) {
+		thank("You have taken part already from this device. Each person counts once.");
+	}
+}
+
+start().catch((problem) => {
+	$("title").textContent = "This study cannot be shown";
+	$("trouble").textContent =
+		crypto.subtle === undefined
+			? "This page must be opened over a secure connection (https), so that your browser can add chance to your answers."
+			: problem.message;
+	$("trouble").hidden = false;
+});

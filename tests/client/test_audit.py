@@ -1,0 +1,188 @@
+"""The browser's client is audited like Python's: its reports have the exact law, and sabotaged twins are convicted.
+
+The law of each case is written from the definition (tests/contracts/cases.py).  Cells are compared by exact binomial
+tests, with Bonferroni's correction, at a false-alarm rate of 1e-9 for a whole test.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bosket as bk
+from tests.client.node import MODULE, needs_node, run
+from tests.client.test_vectors import vectors
+from tests.contracts.cases import CASES, Case
+from tests.stats import assert_plausible, assert_rejected, binomial
+
+OURS = [case for case in CASES if type(case.mechanism).__module__.startswith("bosket.")]
+LOCAL = [case for case in OURS if not case.mechanism.needs_curator]
+COIN = "word: () => pool.pop() ?? (pool = [...crypto.getRandomValues(new BigUint64Array(64))]).pop()"
+TWINS = {
+    "biased": (COIN, "word: () => BigInt(Math.floor(Math.random() * 2 ** 63.9))"),
+    "math_random": (COIN, "word: () => BigInt(Math.floor(Math.random() * 2 ** 53))"),
+    "keep": ("threshold(1 - one)", "threshold(1.02 - one)"),
+    "repeat": (
+        "await keyed(key, (source) => draw(plan, bits, source, question))",
+        "draw(plan, bits, secure, question)",
+    ),
+    "size": ("[within]", "[within + 1]"),
+}
+
+
+@pytest.fixture
+def twin(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """The module with one line changed."""
+    honest, wrong = TWINS[request.param]
+    source = MODULE.read_text("utf-8")
+    assert source.count(honest) == 1
+    (tmp_path / "bosket.mjs").write_text(source.replace(honest, wrong), "utf-8")
+    return tmp_path / "bosket.mjs"
+
+
+def as_json(case: Case, record: int) -> Any:
+    """A pattern as a record that the browser takes."""
+    held = [place for place in range(len(case.domain)) if record >> place & 1]
+    if isinstance(case.domain, bk.TableDomain):
+        values = [value for attribute in case.domain.attributes for value in attribute.values]
+        names = [attribute.name for attribute in case.domain.attributes for _ in attribute.values]
+        return {names[place]: values[place] for place in held}
+    return [case.domain.to_json()["items"][place] for place in held]
+
+
+def p_value(case: Case, record: int, n: int, module: Path = MODULE) -> float:
+    """Of ``n`` reports of a record from fresh coins, against their law; 0 where some cannot be."""
+    (frames,) = run([{"plan": case.plan.json, "record": as_json(case, record), "times": n}], module=module)
+    try:
+        reports = bk.Reports.from_bytes(case.plan, bytes.fromhex("".join(frames)))
+    except bk.DataError:
+        return 0.0
+    assert not reports.is_simulation
+    shown, law = case.shown(reports), case.law(record, case.population)
+    if shown.keys() - {outcome for outcome, chance in law.items() if chance > 0}:
+        return 0.0
+    tests = [binomial(shown.get(outcome, 0), n, min(1.0, chance)) for outcome, chance in law.items()]
+    return min(1.0, min(tests) * len(tests))
+
+
+def taken(case: Case) -> list[int]:
+    """Two records whose law is known: the first and the largest that is not cut."""
+    limit = 3 if isinstance(case.mechanism, bk.AskBaskets) else len(case.domain)
+    fitting = [record for record in case.taken if record.bit_count() <= min(limit, case.plan.max_stated or limit)]
+    return [fitting[0], fitting[-1]]
+
+
+@needs_node
+def test_fresh_coins_have_the_law() -> None:
+    case = LOCAL[0]
+    assert_plausible(p_value(case, taken(case)[1], 2000))
+
+
+@needs_node
+@pytest.mark.parametrize("twin", ["biased", "math_random"], indirect=True)
+def test_another_source_of_chance_is_convicted(twin: Path) -> None:
+    """A word of 53 bits has no high bits; one that never reaches 2**64 lacks a fifteenth of them."""
+    case = LOCAL[0]
+    assert_rejected(p_value(case, taken(case)[1], 2000, twin))
+
+
+@needs_node
+@pytest.mark.parametrize("twin", ["keep", "repeat", "size"], indirect=True)
+def test_the_vectors_convict(twin: Path, request: pytest.FixtureRequest) -> None:
+    """A keep off by 0.02, fresh coins on a repeat, a falsified size."""
+    kind = "cut_and_paste" if request.node.callspec.params["twin"] == "size" else "flip"
+    jobs, expected = [], []
+    for part in vectors(kind):
+        for case in part["memo"]:
+            memo = {"secret": case["secret"], "period": case["period"]}
+            jobs += 3 * [{"plan": part["plan"], "record": case["record"], "memo": memo}]
+            expected += 3 * [case["frame"]]
+    assert run(jobs) == expected
+    assert run(jobs, module=twin) != expected
+
+
+@needs_node
+def test_the_module_has_one_source_of_chance() -> None:
+    source = MODULE.read_text("utf-8")
+    assert "Math.random" not in source
+    assert source.count("getRandomValues") == 2  # coins, and ids of batches
+    assert "import" not in source.replace("importKey", "")
+    assert len(source.encode()) <= 30_000
+    assert all(len(line) <= 125 for line in source.splitlines())
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("case", LOCAL, ids=str)
+def test_every_mechanism_has_its_law(case: Case) -> None:
+    for record in taken(case):
+        assert_plausible(p_value(case, record, 3000))
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", ["keep"], indirect=True)
+def test_a_keep_off_by_two_hundredths_is_convicted_by_the_law(twin: Path) -> None:
+    case = LOCAL[0]
+    record = taken(case)[1]
+    assert_plausible(p_value(case, record, 35_000))
+    assert_rejected(p_value(case, record, 35_000, twin))
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", ["size"], indirect=True)
+def test_a_falsified_size_is_convicted_by_the_law(twin: Path) -> None:
+    case = next(case for case in LOCAL if case.mechanism.name == "cut_and_paste" and not case.is_table)
+    assert p_value(case, taken(case)[0], 100, twin) == 0.0
+
+
+@needs_node
+def test_the_question_of_a_person_is_drawn_by_its_share_and_the_answer_fits_it() -> None:
+    """The page draws the question first, and only then asks: the coins of the answer are the same."""
+    plan = next(case.plan for case in LOCAL if case.mechanism.name == "ask")
+    asked = plan.mechanism.to_json()["design"]["questions"]
+    value = {"a": "1", "b": "y"}
+    jobs = [
+        {"plan": plan.json, "record": {name: value[name] for name in one["attributes"]}, "question": at, "times": 20}
+        for at, one in enumerate(asked)
+    ]
+    for at, frames in enumerate(run(jobs)):
+        reports = bk.Reports.from_bytes(plan, bytes.fromhex("".join(frames)))
+        assert set(reports.batch["question"].tolist()) == {at}
+    wrong = run([jobs[0] | {"question": 7}, jobs[0] | {"record": value}, jobs[0] | {"record": {"a": "nobody"}}])
+    assert all("refused" in one for one in wrong)
+
+
+@needs_node
+def test_what_is_no_record_or_plan_is_refused() -> None:
+    flip = json.loads(bk.Plan(bk.Domain(["a", "b"]), bk.Flip(0.9), bk.PrivacyUnit(max_size=1)).json)
+    table = json.loads(LOCAL[3].plan.json)
+    mixing = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Mixing(others=1, keep=0.8)).json
+    wrong: list[tuple[Any, Any]] = [
+        (flip, ["c"]),
+        (flip, ["a", "b"]),
+        (flip, {"a": 1}),
+        (flip, None),
+        (flip, "a"),
+        (table, ["a"]),
+        (table, {"a": "1"}),
+        (table, {"a": "1", "b": "x", "c": 1}),
+        (table, {"a": "1", "b": "?"}),
+        (flip | {"more": 1}, []),
+        (flip | {"bosket_plan": 2}, []),
+        (flip | {"mechanism": {"name": "constructor"}}, []),
+        (flip | {"mechanism": flip["mechanism"] | {"keep": 1.5}}, []),
+        (flip | {"mechanism": flip["mechanism"] | {"keep": "0.9"}}, []),
+        (flip | {"mechanism": flip["mechanism"] | {"keep": None}}, []),
+        (flip | {"domain": {"kind": "items", "items": ["a", "a"], "declared": True}}, []),
+        (flip | {"unit": {"max_size": 1, "reports": 1, "more": 1}}, []),
+        (json.loads(mixing), []),
+    ]
+    found = run(
+        [{"plan": json.dumps(plan), "record": record} for plan, record in wrong] + [{"plan": "{", "record": []}]
+    )
+    assert all(isinstance(one, dict) and "refused" in one for one in found), found

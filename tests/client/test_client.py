@@ -1,0 +1,253 @@
+"""The Python client against a collector of a few lines: what leaves, under which id, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import bosket as bk
+from bosket.cli import main
+from bosket.client import Memo
+from bosket.client.client import _task_url
+from bosket.client.transport import ServiceError, Transport
+from tests.client.node import needs_node, run
+from tests.client.server import Collector, collecting, document
+
+PLAN = bk.Plan(bk.Domain(["milk", "bread", "beer"]), bk.Flip(keep=0.9))
+TABLE = bk.TableDomain([bk.Attribute("sex", ["f", "m"]), bk.Attribute("rooms", [1, 2, 3])])
+ASK = bk.Plan(TABLE, bk.Ask(bk.Design.pairs(TABLE), 19))
+RECORDS = [["milk", "bread"], [], ["beer"], ["milk"]]
+QUICK = Transport(timeout=5, tries=3, wait=0.0)
+SECRET = bytes(range(32))
+
+
+def client(collector: Collector, *more: Any, **named: Any) -> bk.Client:
+    return bk.Client(collector.task, *more, transport=QUICK, **named)
+
+
+def test_records_are_randomized_here_and_only_reports_leave() -> None:
+    with collecting(document(PLAN)) as collector:
+        mine = client(collector, "submit-token", key=collector.document["key"])
+        assert mine.plan == PLAN
+        assert mine.key == collector.document["key"]
+        assert mine.submit(RECORDS * 600, once="ticket") == 2400
+        sent = collector.reports(PLAN)
+    assert sent.n_records == 2400
+    assert not sent.is_simulation
+    assert [len(body) for *_, body in collector.posted] == [1000 * 17, 1000 * 17, 400 * 17]
+    for _, path, headers, _ in collector.posted:
+        assert path == "/v1/tasks/study/reports"
+        assert headers["Content-Type"] == "application/vnd.bosket.reports"
+        assert headers["Authorization"] == "Bearer submit-token"
+        assert headers["Bosket-Token"] == "ticket"
+        assert len(headers["Idempotency-Key"]) == 32
+        assert set(headers) <= {
+            *("Accept-Encoding", "Content-Length", "Host", "User-Agent", "Content-Type", "Authorization"),
+            *("Idempotency-Key", "Bosket-Token", "Connection"),
+        }
+    assert len({headers["Idempotency-Key"] for _, _, headers, _ in collector.posted}) == 3
+
+
+def test_a_batch_whose_answer_was_lost_is_sent_again_under_its_id() -> None:
+    with collecting(document(PLAN)) as collector:
+        collector.faults = ["503", "lost"]
+        assert client(collector).submit(RECORDS) == 4
+    assert len(collector.posted) == 3
+    assert len(collector.batches) == 1, "one id"
+    assert len({body for *_, body in collector.posted}) == 1, "the very same bytes"
+    assert collector.reports(PLAN).n_records == 4
+
+
+def test_what_the_collector_refuses_is_said_and_not_tried_again() -> None:
+    with collecting(document(PLAN)) as collector:
+        mine = client(collector)
+        collector.faults = ["refuse"]
+        with pytest.raises(ServiceError, match="The study is closed") as caught:
+            mine.submit(RECORDS)
+        assert caught.value.status == 403
+        collector.faults = ["503"] * 3
+        with pytest.raises(ServiceError):
+            mine.submit(RECORDS)
+        assert len(collector.posted) == 4
+        with pytest.raises(ServiceError, match="302"):
+            bk.Client(f"{collector.url}/moved", transport=QUICK)
+    with pytest.raises(ServiceError, match="could not be reached"):
+        mine.submit(RECORDS)
+
+
+def test_a_task_that_is_not_signed_by_its_key_is_refused() -> None:
+    owner = Ed25519PrivateKey.generate()
+    sound, other = document(PLAN, owner), document(PLAN)
+    assert bk.Client(sound, key=sound["key"]).plan == PLAN
+    with pytest.raises(bk.DataError, match="another key"):
+        bk.Client(other, key=sound["key"])
+    forged = [
+        sound | {"signed": sound["signed"].replace("0.9", "1.0")},
+        sound | {"signature": other["signature"]},
+        sound | {"signature": "?"},
+        sound | {"key": other["key"]},
+        sound | {"key": "QUJD"},
+        sound | {"more": 1},
+        document(PLAN, owner, digest="0" * 64),
+        document(PLAN, owner, plan_text=bk.Plan(PLAN.domain, bk.Flip(1.0)).json),
+        document(PLAN, owner, version=2),
+        document(PLAN, owner, participant="text"),
+        document(PLAN, owner, period=7),
+    ]
+    for one in forged:
+        with pytest.raises(bk.DataError):
+            bk.Client(one)  # type: ignore[arg-type]
+    mixing = bk.Plan(PLAN.domain, bk.Mixing(others=1, keep=0.8))
+    with pytest.raises(bk.ParameterError, match="people can use for themselves"):
+        bk.Client(document(mixing, owner))
+
+
+@needs_node
+def test_the_browser_and_python_agree_on_what_is_signed(tmp_path: Path) -> None:
+    import subprocess
+
+    from tests.client.node import MODULE, NODE
+
+    sound = document(PLAN)
+    changed = sound | {"signed": sound["signed"].replace("0.9", "1.0")}
+    other = document(PLAN)
+    code = f"""
+import {{ verify }} from {json.dumps(MODULE.as_uri())};
+const check = (one, key) => verify(one, key).then((found) => found.task.digest, () => "refused");
+const [sound, changed, other] = {json.dumps([sound, changed, other])};
+console.log(JSON.stringify(await Promise.all([
+  check(sound, sound.key), check(changed, sound.key), check(other, sound.key), check(sound, other.key), check(sound),
+])));
+"""
+    (tmp_path / "check.mjs").write_text(code)
+    assert NODE is not None
+    done = subprocess.run([NODE, tmp_path / "check.mjs"], capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout) == [PLAN.digest, *["refused"] * 4]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://collector.example/v1/tasks/x", "ftp://x/y", "collector.example", "https://", "file:///etc/passwd"]
+)
+def test_addresses_that_anybody_can_change_are_refused(url: str) -> None:
+    with pytest.raises(bk.ParameterError):
+        bk.Client(url)
+
+
+def test_addresses_of_pages_will_do() -> None:
+    for given in ("https://a.example/v1/tasks/x", "https://a.example/t/x", "https://a.example/t/x/?q=1#f"):
+        assert _task_url(given, is_pinned=False) == "https://a.example/v1/tasks/x"
+    assert _task_url("http://a.example/in/t/x", is_pinned=True) == "http://a.example/in/v1/tasks/x"
+
+
+def test_without_an_address_nothing_is_sent() -> None:
+    mine = bk.Client(document(PLAN))
+    assert len(mine.randomize(["milk"])) == 17
+    with pytest.raises(bk.ParameterError, match="url"):
+        mine.submit(RECORDS)
+
+
+def test_memoised_answers_are_the_same_until_the_record_or_the_period_changes() -> None:
+    plan = bk.Plan(bk.Domain(range(200)), bk.Flip(keep=0.7))
+    spring = bk.Client(document(plan, period="spring"), memo=SECRET)
+    first = spring.randomize([1, 5])
+    assert spring.randomize([5, 1]) == first
+    assert bk.Client(document(plan, period="spring"), memo=Memo(SECRET, "spring")).randomize([1, 5]) == first
+    both = spring.reports([[1, 5], [1, 5], [1, 6]])
+    assert both.to_bytes()[: len(first)] == first
+    assert both.to_bytes()[len(first) : 2 * len(first)] == first
+    others = [
+        spring.randomize([1, 6]),
+        bk.Client(document(plan, period="summer"), memo=SECRET).randomize([1, 5]),
+        bk.Client(document(plan), memo=SECRET).randomize([1, 5]),
+        bk.Client(document(plan, period="spring"), memo=bytes(32)).randomize([1, 5]),
+        bk.Client(document(plan, period="spring")).randomize([1, 5]),
+    ]
+    for other in others:
+        assert other != first
+        differing = np.unpackbits(np.frombuffer(other[12:-4], np.uint8) ^ np.frombuffer(first[12:-4], np.uint8)).sum()
+        assert differing > 30, "other coins throughout"
+    table = bk.Client(document(ASK), memo=SECRET)
+    assert table.randomize({"sex": "f", "rooms": 2}) == table.randomize({"rooms": 2, "sex": "f"})
+
+
+@pytest.mark.parametrize("secret", [b"", b"short", bytes(31), "text" * 10])
+def test_a_secret_that_could_be_guessed_is_refused_and_never_shown(secret: Any) -> None:
+    with pytest.raises(bk.ParameterError) as caught:
+        Memo(secret)
+    assert caught.value.value is None
+    assert "0000" not in repr(Memo(bytes(32)))
+
+
+def test_records_that_are_none_are_refused_without_being_shown() -> None:
+    mine, table = bk.Client(document(PLAN)), bk.Client(document(ASK))
+    for record in ("milk", 7, {"milk": 1}, ["wine"], [["milk"]]):
+        with pytest.raises(bk.BosketError):
+            mine.randomize(record)
+    for wrong in (["f"], {"sex": "f"}, {"sex": "zebra", "rooms": 1}, {"sex": "f", "rooms": 1, "age": 1}):
+        with pytest.raises(bk.BosketError) as caught:
+            table.randomize(wrong)
+        assert "zebra" not in str(caught.value)
+
+
+def raw(tmp_path: Path) -> str:
+    path = tmp_path / "raw.csv"
+    path.write_text("record,item\n" + "".join(f"{at},milk\n{at},beer\n" for at in range(25)))
+    return str(path)
+
+
+def test_submit_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    secret, token = tmp_path / "secret", tmp_path / "token"
+    token.write_text("word\n")
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, raw(tmp_path), "--at-once", "10", "--token-file", str(token)]
+        assert main([*options, "--memo-file", str(secret), "--key", collector.document["key"]]) == 0
+        assert len(collector.posted) == 3
+        assert {headers["Authorization"] for _, _, headers, _ in collector.posted} == {"Bearer word"}
+        reports = collector.reports(PLAN)
+        assert main([*options, "--seed", "1"]) == 0
+    assert len(np.unique(reports.bits)) == 1, "one record, one report"
+    assert reports.n_records == 25
+    assert len(secret.read_bytes()) == 32
+    assert secret.stat().st_mode & 0o077 == 0
+    said = capsys.readouterr().err
+    assert "sent 25 reports" in said
+    assert "protects nobody" in said or "protect nobody" in said
+    assert collector.document["key"] in said
+
+
+def test_submit_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with collecting(document(PLAN)) as collector:
+        path = raw(tmp_path)
+        assert main(["submit", collector.task, path, "--key", document(PLAN)["key"]]) == 1
+        assert main(["submit", collector.task, path, "--token-file", str(tmp_path / "none")]) == 1
+        (tmp_path / "short").write_bytes(b"1234")
+        assert main(["submit", collector.task, path, "--memo-file", str(tmp_path / "short")]) == 2
+        assert main(["submit", "http://elsewhere.example/t/x", path]) == 2
+        assert main(["submit", collector.task, path, "--at-once", "1001"]) == 2
+    assert not collector.posted
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@needs_node
+def test_the_browser_reads_what_python_made_and_refuses_what_is_none() -> None:
+    """One frame at a time; every changed byte is refused, and nothing hangs."""
+    rng = np.random.Generator(np.random.PCG64(5))
+    for plan, record in ((PLAN, ["milk"]), (ASK, {"sex": "f", "rooms": 2})):
+        mine = bk.Client(document(plan))
+        frame = mine.randomize(record)
+        jobs = [{"plan": plan.json, "frame": frame.hex()}]
+        for _ in range(200):
+            changed = bytearray(frame)
+            for _ in range(int(rng.integers(1, 4))):
+                changed[int(rng.integers(len(changed)))] ^= int(rng.integers(1, 256))
+            cut = bytes(changed)[: int(rng.integers(0, len(changed) + 1))] if rng.integers(2) else bytes(changed)
+            if cut != frame:
+                jobs.append({"plan": plan.json, "frame": cut.hex()})
+        found = run(jobs)
+        assert found[0]["payload"] == frame[12:-4].hex()
+        assert all("refused" in one for one in found[1:])

@@ -1,0 +1,315 @@
+"""The page for people in a real browser: what it asks, what leaves, and that it needs nothing but its own server.
+
+Chromium is Debian's package ``chromium``; without it these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bosket as bk
+from tests.client.server import Collector, collecting, document
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'bosket[web]'")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"),
+]
+GOODS = [
+    "milk",
+    "bread",
+    "beer",
+    "rice",
+    "tea",
+    "eggs",
+    "apples",
+    "käse",
+    "flour",
+    "salt",
+    "honey",
+    "wine",
+    "fish",
+    "oil",
+]
+BASKETS = bk.Plan(bk.Domain(GOODS), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=5))
+TABLE = bk.TableDomain(
+    [
+        bk.Attribute("Do you smoke?", ["yes", "no"]),
+        bk.Attribute("How old are you?", ["under 30", "30 to 59", "60 or more"]),
+        bk.Attribute("How many live with you?", [0, 1, 2, 3]),
+    ]
+)
+SURVEY = bk.Plan(TABLE, bk.GammaDiagonal(19.0))
+ASK = bk.Plan(TABLE, bk.Ask(bk.Design.pairs(TABLE), 19.0))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as play:
+        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield found
+        found.close()
+
+
+class Visit:
+    """One person at the page, and all that the browser asked for or complained of."""
+
+    def __init__(self, browser: Any, collector: Collector, width: int = 390, **more: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 844}, **more)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.asked: list[str] = []
+        self.faults: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.collector = collector
+
+    def open(self, path: str = "/t/study") -> Visit:
+        self.page.goto(f"{self.collector.url}{path}")
+        self.page.wait_for_selector("#study:not([hidden]), #trouble:not([hidden])")
+        return self
+
+    def sent(self) -> str:
+        self.page.wait_for_selector("#thanks:not([hidden])")
+        text: str = self.page.inner_text("#thanks-text")
+        return text
+
+    def leaves(self) -> str:
+        """The bytes on show."""
+        self.page.click("#show")
+        self.page.wait_for_selector("#leaves:not([hidden])")
+        text: str = self.page.inner_text("#bytes")
+        return text.replace(" ", "")
+
+
+@pytest.fixture
+def visit(browser: Any, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    plan, more = request.param if isinstance(request.param, tuple) else (request.param, {})
+    with collecting(document(plan, **more)) as collector:
+        one = Visit(browser, collector)
+        yield one
+        one.context.close()
+    allowed = {"/t/study", "/v1/tasks/study", "/v1/tasks/study/reports", "/favicon.ico"}
+    for url in one.asked:
+        assert url.startswith(collector.url), "no external request"
+        path = re.sub(r"[#?].*", "", url.removeprefix(collector.url))
+        assert path in allowed or path.startswith("/static/")
+
+
+@pytest.mark.parametrize("visit", [BASKETS], indirect=True)
+def test_a_basket_from_the_list_to_the_collector(visit: Visit) -> None:
+    page = visit.open().page
+    assert page.title() == "What people buy together"
+    promise = page.inner_text("#promise")
+    for sentence in BASKETS.guarantee.for_participants().split("\n"):
+        assert sentence in promise
+    page.fill("#search", "BRE")
+    assert page.locator(".choice:visible").count() == 1
+    page.check("text=bread")
+    page.fill("#search", "")
+    page.check("text=käse")
+    shown = visit.leaves()
+    page.click("#show")  # away, and back: the same coins
+    assert visit.leaves() == shown
+    page.click("#send")
+    assert "arrived" in visit.sent()
+    ((_, path, headers, body),) = visit.collector.posted
+    assert path == "/v1/tasks/study/reports"
+    assert body.hex() == shown, "what was shown is what left"
+    assert "Cookie" not in headers
+    assert "Referer" not in headers
+    reports = visit.collector.reports(BASKETS)
+    assert reports.n_records == 1
+    assert not reports.is_simulation
+    visit.open()
+    assert "already" in visit.sent()
+    assert not visit.faults
+
+
+@pytest.mark.parametrize("visit", [BASKETS], indirect=True)
+def test_answers_stay_on_the_device(visit: Visit) -> None:
+    """Neither the requests nor what the page remembers tell what was ticked: equal but for the report."""
+    page = visit.open().page
+    page.check("text=honey")
+    page.click("#send")
+    visit.sent()
+    outside = [entry for entry in page.evaluate("Object.entries(localStorage)") if ".document." not in entry[0]]
+    assert {name.split(".")[1] for name, _ in outside} == {"key", "secret", "sent"}
+    assert len(visit.collector.posted) == 1
+    assert len(visit.collector.posted[0][3]) == len(BASKETS.domain.labels) // 8 + 1 + 16
+
+
+@pytest.mark.parametrize("visit", [BASKETS], indirect=True)
+def test_too_many_items_are_refused_in_words(visit: Visit) -> None:
+    page = visit.open().page
+    for good in GOODS[:6]:
+        page.check(f"text={good}")
+    page.click("#send")
+    page.wait_for_selector(".state.wrong")
+    assert "at most 5" in page.inner_text("#state")
+    assert not visit.collector.posted
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_a_questionnaire_by_keyboard_alone(visit: Visit) -> None:
+    page = visit.open().page
+    assert page.locator("fieldset").count() == 3
+    page.click("#send")
+    assert "Please choose" in page.inner_text("#state")
+    assert page.evaluate("document.activeElement.name") == "q0"
+    page.keyboard.press("Space")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "show"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#leaves:not([hidden])")
+    assert page.locator("#meaning li").count() == 3
+    page.focus("#send")
+    page.keyboard.press("Enter")
+    visit.sent()
+    assert visit.collector.reports(SURVEY).n_records == 1
+
+
+@pytest.mark.parametrize("visit", [ASK], indirect=True)
+def test_only_the_question_that_was_drawn_is_asked(visit: Visit) -> None:
+    page = visit.open().page
+    assert page.locator("fieldset").count() == 2
+    asked = page.locator("legend").all_inner_texts()
+    assert "Chance picked these 2 questions" in page.inner_text("#why")
+    for _ in range(3):
+        visit.open()
+        assert page.locator("legend").all_inner_texts() == asked, "nobody shops for a question"
+    for at in range(2):
+        page.locator("fieldset").nth(at).locator("input").first.check()
+    page.click("#send")
+    visit.sent()
+    reports = visit.collector.reports(ASK)
+    question = ASK.mechanism.to_json()["design"]["questions"][int(reports.batch["question"][0])]
+    assert question["attributes"] == asked
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_a_report_waits_until_there_is_a_line(visit: Visit) -> None:
+    page = visit.open().page
+    for at in range(3):
+        page.locator("fieldset").nth(at).locator("input").first.check()
+    shown = visit.leaves()
+    visit.context.set_offline(True)
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('waits on this device')")
+    assert not visit.collector.posted
+    visit.context.set_offline(False)
+    visit.sent()
+    ((*_, body),) = visit.collector.posted
+    assert body.hex() == shown
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_an_answer_that_was_lost_is_counted_once(visit: Visit) -> None:
+    page = visit.open("/t/study#token=ticket").page
+    for at in range(3):
+        page.locator("fieldset").nth(at).locator("input").first.check()
+    visit.collector.faults = ["lost", "503"]
+    page.click("#send")
+    visit.sent()
+    assert len(visit.collector.batches) == 1
+    assert {headers["Bosket-Token"] for _, _, headers, _ in visit.collector.posted} == {"ticket"}
+    assert all("ticket" not in path for _, path, _, _ in visit.collector.requests), "never in an address"
+
+
+@pytest.mark.parametrize("visit", [(SURVEY, {"title": "<img src=x onerror=alert(1)>"})], indirect=True)
+def test_words_of_others_are_shown_as_words(visit: Visit) -> None:
+    page = visit.open().page
+    assert page.inner_text("#title") == "<img src=x onerror=alert(1)>"
+    assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_a_study_under_another_key_is_not_shown(visit: Visit) -> None:
+    visit.open()
+    visit.collector.document = document(SURVEY)
+    visit.open()
+    assert "another key" in visit.page.inner_text("#trouble")
+    assert not visit.page.is_visible("#study")
+    visit.context.clear_cookies()
+    forged = document(SURVEY)
+    visit.collector.document = forged | {"signed": forged["signed"].replace("19.0", "1e9")}
+    visit.page.evaluate("localStorage.clear()")
+    visit.open()
+    assert "not signed" in visit.page.inner_text("#trouble")
+
+
+def axe() -> Path:
+    """The accessibility checker, fetched once where npm can."""
+    place = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "bosket-tests"
+    file = place / "axe-core-4.10.3.js"
+    npm, tar = shutil.which("npm"), shutil.which("tar")
+    if file.is_file():
+        return file
+    if npm is None or tar is None:
+        pytest.skip("npm is not installed: accessibility is not checked by axe")
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        command = [npm, "pack", "axe-core@4.10.3", "--silent"]
+        packed = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True, timeout=120)
+        name = packed.stdout.strip().splitlines()[-1]
+        found = subprocess.run([tar, "-xOzf", name, "package/axe.min.js"], cwd=place, capture_output=True, check=True)
+    except (subprocess.SubprocessError, OSError):
+        pytest.skip("axe-core cannot be had from npm here: accessibility is not checked by axe")
+    file.write_bytes(found.stdout)
+    (place / name).unlink()
+    return file
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("plan", [BASKETS, SURVEY, ASK], ids=["baskets", "table", "ask"])
+def test_no_accessibility_violation(browser: Any, plan: bk.Plan, scheme: str) -> None:
+    checker = axe().read_text("utf-8")
+    with collecting(document(plan)) as collector:
+        visit = Visit(browser, collector, color_scheme=scheme, bypass_csp=True)
+        page = visit.open().page
+        for at in range(page.locator("fieldset").count()):
+            page.locator("fieldset").nth(at).locator("input:not([type=search])").first.check()
+        page.click("summary >> nth=0")
+        visit.leaves()
+        page.evaluate(checker)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        visit.context.close()
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
+    assert len(found["passes"]) > 15
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("plan", [BASKETS, SURVEY, ASK], ids=["baskets", "table", "ask"])
+def test_nothing_overflows(browser: Any, plan: bk.Plan, width: int, tmp_path: Path) -> None:
+    """Pictures go to BOSKET_PICTURES, where it is set, for somebody to look at."""
+    folder = Path(os.environ.get("BOSKET_PICTURES", tmp_path))
+    with collecting(document(plan)) as collector:
+        visit = Visit(browser, collector, width)
+        page = visit.open().page
+        name = f"{plan.mechanism.name}-{width}"
+        page.screenshot(path=folder / f"{name}.png", full_page=True)
+        for at in range(page.locator("fieldset").count()):
+            page.locator("fieldset").nth(at).locator("input:not([type=search])").first.check()
+        visit.leaves()
+        page.screenshot(path=folder / f"{name}-leaves.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate(
+            "[...document.querySelectorAll('button, .choice, summary')].filter((one) => one.offsetHeight > 0"
+            " && one.getBoundingClientRect().height < 24).length"
+        )
+        assert small == 0, "targets for a thumb"
+        visit.context.close()
+    assert not visit.faults

@@ -1,0 +1,71 @@
+"""Python and the browser's module make the same bytes of the same random words: the vectors hold both."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import bosket as bk
+from bosket.client.memo import Memo
+from tests.client.node import needs_node, run
+from tests.client.vectors import FOLDER, PLANS, frame, memoised, unhexed
+
+KINDS = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def vectors(kind: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((FOLDER / f"{kind}.json").read_text("utf-8"))["plans"]
+    return found
+
+
+def test_every_local_mechanism_has_vectors() -> None:
+    """Mixing is a curator's: nobody uses it for themselves."""
+    assert set(PLANS) == set(KINDS)
+    named = {json.loads(part["plan"])["mechanism"]["name"] for kind in KINDS for part in vectors(kind)}
+    local = {
+        name
+        for name, kind in bk.Mechanism.registry.items()
+        if kind.__module__.startswith("bosket.") and not kind.needs_curator
+    }
+    assert named == local
+    by = {json.loads(part["plan"])["mechanism"].get("by") for part in vectors("ask_baskets_by_hashing")}
+    assert by == {"hashing"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_python_makes_these_bytes(kind: str) -> None:
+    """And looks at no word but these: what comes behind them changes nothing."""
+    for part in vectors(kind):
+        plan = bk.Plan.from_json(part["plan"])
+        assert plan.digest == part["digest"]
+        assert plan.json == part["plan"]
+        for case in part["cases"]:
+            for filler in (1, 2):
+                sent, opened = frame(plan, case["record"], unhexed(case["words"]), filler)
+                assert sent.hex() == case["frame"]
+                assert opened == len(case["words"])
+        for case in part["memo"]:
+            memo = Memo(bytes.fromhex(case["secret"]), case["period"])
+            assert memoised(plan, case["record"], memo).hex() == case["frame"]
+
+
+@needs_node
+def test_the_browser_makes_these_bytes() -> None:
+    jobs, expected = [], []
+    for kind in KINDS:
+        for part in vectors(kind):
+            for case in part["cases"]:
+                jobs.append({"plan": part["plan"], "record": case["record"], "words": case["words"]})
+                expected.append(case["frame"])
+            for case in part["memo"]:
+                memo = {"secret": case["secret"], "period": case["period"]}
+                jobs.append({"plan": part["plan"], "record": case["record"], "memo": memo})
+                expected.append(case["frame"])
+    assert len(jobs) > 150
+    found = run(jobs)
+    wrong = [
+        (job["plan"], job["record"]) for job, one, other in zip(jobs, found, expected, strict=True) if one != other
+    ]
+    assert not wrong
