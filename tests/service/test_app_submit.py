@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_what_is_acknowledged_is_there_once(tmp_path: Path, store_url: str) -> N
 )
 def test_headers_are_read_strictly(tmp_path: Path, change: dict[str, str], status: int, kind: str) -> None:
     with study(tmp_path) as s:
-        answer = s.send(reports(s.plan, 3), **change)  # type: ignore[arg-type]  # headers by name
+        answer = s.send(reports(s.plan, 3), **change)
         assert answer.status_code == status
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["type"] == f"urn:bosket:problem:{kind}"
@@ -101,13 +102,14 @@ def test_a_body_without_a_length_is_cut_off(tmp_path: Path) -> None:
     with study(tmp_path, max_body=1000) as s:
         drawn = []
 
-        async def parts():  # type: ignore[no-untyped-def]  # a generator of bytes
+        async def parts() -> AsyncIterator[bytes]:
             for number in range(1000):
                 drawn.append(number)
                 yield bytes(100)
 
         headers = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16)}
         assert s.client.post("/v1/tasks/shop/reports", content=parts(), headers=headers).status_code == 413
+        assert s.stored().n_records == 0
 
 
 def test_a_closed_task_takes_none_but_knows_what_it_took(tmp_path: Path, store_url: str) -> None:
@@ -182,6 +184,9 @@ def test_a_changed_plan_is_refused_at_the_start(tmp_path: Path) -> None:
 
 def test_a_second_collector_is_kept_out(tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bosket.service.engines._PATIENCE", 0.0)
-    with study(tmp_path, store=store_url):
-        with pytest.raises(bk.DataError, match="Another collector"), study(tmp_path, store=store_url):
-            pass
+    with (
+        study(tmp_path, store=store_url),
+        pytest.raises(bk.DataError, match="Another collector"),
+        study(tmp_path, store=store_url),
+    ):
+        pass

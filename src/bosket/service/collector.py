@@ -13,7 +13,7 @@ from bosket.service.phases import refined_plan
 from bosket.service.results import RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
 from bosket.service.signing import load_or_make, write_secret
-from bosket.service.store import SealedBatch, Store, Submission, shuffled, StoredRows
+from bosket.service.store import SealedBatch, Store, StoredRows, Submission, shuffled
 from bosket.service.tasks import ServedTask, served
 from bosket.service.writer import Writer
 

@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL, set so that what is committed is on disk, and held by one collector at a time."""
+"""Connections to SQLite and PostgreSQL: what is committed is on disk, and one collector at a time holds a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an administrator does: close a task, open its second phase, list and subtract batches, issue and revoke tokens."""
+"""What an administrator does: close a task or its phase, list and subtract batches, issue and revoke tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = APIRouter(tags=["admin"])
 _ADMIN: dict[str, Any] = {"security": [{"admin": []}]}
 
 
-class State(BaseModel):
+class TaskState(BaseModel):
     """Where a task is."""
 
     task: str
@@ -57,9 +57,9 @@ class TokenList(BaseModel):
     tokens: list[str]
 
 
-def _state(request: Request, task_id: str) -> State:
+def _state(request: Request, task_id: str) -> TaskState:
     task = collector_of(request).tasks[task_id]
-    return State(task=task_id, phase=task.phase, is_open=task.is_open())
+    return TaskState(task=task_id, phase=task.phase, is_open=task.is_open())
 
 
 async def _done(request: Request, job: Any) -> Any:
@@ -78,11 +78,11 @@ async def _done(request: Request, job: Any) -> Any:
     "/v1/tasks/{task_id}/close",
     summary="Take no more reports",
     operation_id="close_task",
-    response_model=State,
+    response_model=TaskState,
     responses=documented(401, 403, 404, 409, 422, 503, 507),
     openapi_extra=_ADMIN,
 )
-async def close(task_id: TaskId, request: Request) -> State:
+async def close(task_id: TaskId, request: Request) -> TaskState:
     check_token(request, "admin", task_id)
     collector = collector_of(request)
     task_of(collector, task_id)
@@ -94,11 +94,11 @@ async def close(task_id: TaskId, request: Request) -> State:
     "/v1/tasks/{task_id}/phase",
     summary="Close the first phase and open the second",
     operation_id="open_second_phase",
-    response_model=State,
+    response_model=TaskState,
     responses=documented(401, 403, 404, 409, 422, 503, 507),
     openapi_extra=_ADMIN,
 )
-async def second_phase(task_id: TaskId, request: Request) -> State:
+async def second_phase(task_id: TaskId, request: Request) -> TaskState:
     check_token(request, "admin", task_id)
     collector = collector_of(request)
     task_of(collector, task_id)

@@ -1,4 +1,4 @@
-"""The results of a task as plain values: itemsets and rules with intervals, how far they reach, and what speaks against them."""
+"""The results of a task as plain values: itemsets and rules with intervals, how far they reach, and flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as reports arrive: a thread adds what came to collections, mines again when enough is new, and keeps the page.
+"""Results as reports arrive: a thread adds what came, mines again when enough is new, and keeps the picture.
 
 Nothing is shown of fewer than ``min_batch`` reports, and two pictures differ by at least as many, but for the last one
 of a task that closed: who watches the results learns of a few reports no more than their own privacy allows, and of the

@@ -8,7 +8,7 @@ tokens          digests of tokens with a scope
 one_time        digests of one-time tokens, and whether they are spent
 
 A receipt has no column in common with a segment, nor any time.  Its ``code`` is HMAC-SHA256 of the body under the id
-that the client chose, of which the store has a digest alone: who has the store cannot try whether a report is behind it.
+that the client chose, of which the store has a digest alone: who has the store cannot try reports against it.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from bosket.errors import DataError
 from bosket.counting.distinct_rows import ByteRows
+from bosket.errors import DataError
 from bosket.randomness import Secure
 from bosket.service.engines import Hold, is_full, opened, parsed_url
 from bosket.service.schema import ONE_TIME, PHASES, RECEIPTS, SEGMENTS, migrate
@@ -46,7 +46,7 @@ class Verdict(Enum):
     REPEATED = "repeated"  # it was accepted before, under this id
     CONFLICT = "conflict"  # another body was accepted under this id
     SPENT = "spent"  # its one-time token
-    UNKNOWN_TOKEN = "unknown token"  # noqa: S105 - no token
+    UNKNOWN_TOKEN = "unknown token"
     CLOSED = "closed"
     REFUSED = "refused"  # it came with no reports that could be taken, and was not accepted before
 

@@ -104,9 +104,10 @@ def _token_of(value: str | None, task: ServedTask) -> bytes | None:
 async def _read(task: ServedTask, key: bytes, body: bytes, token: bytes | None) -> tuple[Submission, Refusal | None]:
     """What to write; or only to look for, with what is wrong with it: it may have been accepted before."""
     name, phase = task.settings.id, task.phase
+    if not task.is_open():
+        closed = Refusal(410, "closed", "The task takes no more reports.")
+        return Submission(name, phase, key, body, token=token), closed
     try:
-        if not task.is_open():
-            raise Refusal(410, "closed", "The task takes no more reports.")
         reports = await asyncio.to_thread(_decoded, task, body) if len(body) > _LARGE else _decoded(task, body)
     except Refusal as refusal:
         return Submission(name, phase, key, body, token=token), refusal

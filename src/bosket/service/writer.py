@@ -1,4 +1,4 @@
-"""One thread that writes: submissions that wait are committed together, so that one sync of the disk serves them all."""
+"""One thread that writes: submissions that wait are committed together, and one sync of the disk serves them all."""
 
 from __future__ import annotations
 
