@@ -51,7 +51,8 @@ class Collector:
 
     def _make_admin(self, path: Path) -> None:
         """The first admin token, in a file that only the owner reads."""
-        if not self.access.has_admin and not path.exists():
+        self.made_admin = not self.access.has_admin and not path.exists()
+        if self.made_admin:
             write_secret(path, f"{self.access.issue('admin')}\n".encode())
 
     def _load(self, task: ServedTask) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -283,23 +284,6 @@ class Store:
         with told(), self._reading.begin() as connection:
             return int(connection.execute(total.where(SEGMENTS.c.task == task, SEGMENTS.c.phase == phase)).scalar_one())
 
-    def backup(self, path: str | Path) -> None:
-        """Copy a store of SQLite while it is in use, whole and consistent; PostgreSQL has ``pg_dump``."""
-        import sqlite3
-
-        target = Path(path)
-        if self.url.get_backend_name() != "sqlite":
-            raise DataError("Only a store of SQLite is copied so.", hint="Use pg_dump for PostgreSQL.")
-        if target.exists():
-            raise DataError(f"Cannot write {target}: it exists.", path=target)
-        target.touch(0o600)
-        source, copy = sqlite3.connect(str(self.url.database)), sqlite3.connect(target)
-        try:
-            source.backup(copy)
-        finally:
-            copy.close()
-            source.close()
-
 
 _CONTENT = (SEGMENTS.c.n_reports, SEGMENTS.c.chance, SEGMENTS.c.reports)
 
@@ -367,3 +351,21 @@ def _one_time(connection: sa.Connection, group: Sequence[Submission]) -> dict[by
         return {}
     query = sa.select(ONE_TIME).where(ONE_TIME.c.digest.in_(digests))
     return {bytes(row.digest): (row.task, row.is_spent) for row in connection.execute(query)}
+
+
+def backup(url: str, path: str | Path) -> None:
+    """Copy a store of SQLite, whole and consistent, also while it is in use; PostgreSQL has ``pg_dump``."""
+    source_url, target = parsed_url(url), Path(path)
+    if source_url.get_backend_name() != "sqlite":
+        raise DataError("Only a store of SQLite is copied so.", hint="Use pg_dump for PostgreSQL.")
+    if target.exists() or not Path(source_url.database or "").exists():
+        raise DataError(
+            f"Cannot copy {source_url.database} to {target}: one is missing, or the other exists.", path=target
+        )
+    target.touch(0o600)
+    source, copy = sqlite3.connect(str(source_url.database)), sqlite3.connect(target)
+    try:
+        source.backup(copy)
+    finally:
+        copy.close()
+        source.close()

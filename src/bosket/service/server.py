@@ -1,0 +1,49 @@
+"""A collector as a process: uvicorn without a log of requests, ended gracefully by SIGTERM and Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+
+from bosket.errors import DataError
+
+GRACE = 20
+"""Seconds that requests have to end before the server does."""
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that waits for clients; port 0 finds a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise DataError(f"Cannot listen on {host}, port {port}: {error.strerror}.") from None
+
+
+def address_of(at: socket.socket) -> str:
+    host, port = at.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = lambda: None) -> None:
+    """Serve until SIGTERM or Ctrl-C; what waits is written first.
+
+    Nothing of a request is logged, and no header is believed, or sent, that says where it came from.
+    """
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="error",
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=30,
+    )
+    on_started()
+    uvicorn.Server(config).run(sockets=[at])
