@@ -98,6 +98,11 @@ class Study:
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         return self.client.post(f"/v1/tasks/{task or self.task}/reports", content=content, headers=sent)
 
+    def settle(self) -> None:
+        """Wait until all that was acknowledged is counted, and shown if it is due."""
+        assert self.client.get("/ready").status_code == 200  # by the writing thread, after all that it did before
+        self.collector.results.settle()
+
     def bearer(self, token: str | None = None) -> dict[str, str]:
         return {"Authorization": f"Bearer {token or self.admin}"}
 

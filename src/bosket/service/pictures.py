@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -121,9 +122,14 @@ def _deepest(collection: Collection, min_support: float, n_reports: int) -> int 
 
 
 def _flag(collection: Collection, phase: int) -> dict[str, Any]:
-    """How many reports no record makes plausible; if all people are honest, any is marked with at most ``level``."""
+    """How many reports no record makes plausible; if all people are honest, any is marked with at most ``level``.
+
+    None of a mechanism whose reports cannot be looked at so.
+    """
     reports = Reports(collection.plan, collection.batch, randomness=collection.randomness)
-    marked = int(implausible(reports, level=FLAG_LEVEL).sum())
+    marked: int | None = None
+    with contextlib.suppress(BosketError):
+        marked = int(implausible(reports, level=FLAG_LEVEL).sum())
     return {"phase": phase, "implausible": marked, "level": FLAG_LEVEL, "of": collection.n_records}
 
 
