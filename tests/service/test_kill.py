@@ -40,9 +40,13 @@ class Sender(threading.Thread):
                 self.waiting = random_reports(self.plan, 1 + secrets.randbelow(3)), secrets.token_hex(16)
             try:
                 if connection is None or connection.port != self.port:
+                    if connection is not None:
+                        connection.close()
                     connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
                 status = send(connection, self.waiting[0].to_bytes(), self.waiting[1])
             except (OSError, http.client.HTTPException):
+                if connection is not None:
+                    connection.close()
                 connection = None
                 time.sleep(0.02)
                 continue
@@ -51,6 +55,8 @@ class Sender(threading.Thread):
             self.repeated += status == 200
             self.acknowledged.append(self.waiting[0])
             self.waiting = None
+        if connection is not None:
+            connection.close()
 
 
 @pytest.mark.slow
@@ -75,7 +81,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_by_kills(tmp_path: Path, store_
     for sender in senders:
         sender.is_over.set()
     for sender in senders:
-        sender.join(60)
+        sender.join(120)
         assert not sender.is_alive()
         assert sender.statuses <= {200, 201}
     assert server.stop() == 0

@@ -22,13 +22,14 @@ The words are those of the Distributed Aggregation Protocol: a *task* has a plan
 in *batches*, and an analyst *collects* results. Every refusal is a problem document (RFC 9457)."""
 
 
-def make_app(collector: Collector) -> FastAPI:
-    """The application; it stops the collector when it ends."""
+def make_app(collector: Collector, *, ends_it: bool = True) -> FastAPI:
+    """The application; it stops the collector when it ends, unless told not to."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        collector.stop()
+        if ends_it:
+            collector.stop()
 
     app = FastAPI(
         title="bosket collector",

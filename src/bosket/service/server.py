@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -45,5 +47,23 @@ def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = l
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,
     )
-    on_started()
-    uvicorn.Server(config).run(sockets=[at])
+    server = uvicorn.Server(config)
+    before = _ended_by_signals(server)
+    try:
+        on_started()
+        server.run(sockets=[at])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ended_by_signals(server: uvicorn.Server) -> dict[int, Any]:
+    """Let SIGTERM and Ctrl-C end a server and nothing else; the handlers before.
+
+    uvicorn has its own while it runs, and raises the signal again once it has ended: then this one hears it.
+    """
+
+    def end(number: int, frame: object) -> None:
+        server.should_exit = True
+
+    return {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
