@@ -123,7 +123,7 @@ def study(folder: Path, *, store: str | None = None, plan: bk.Plan | None = None
     """A study of one task called shop, served in-process; the store is a file of SQLite unless given."""
     task = TaskSettings("shop", "What is bought together", plan or small_plan(), **settings)
     service = ServiceSettings((task,), store or f"sqlite:///{folder / 'study.db'}", folder)
-    collector = Collector(service)
+    collector = Collector(service, rest=0.0)
     client = Client(make_app(collector))
     try:
         yield Study(collector, client, folder)

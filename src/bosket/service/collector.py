@@ -10,7 +10,7 @@ from bosket.errors import DataError
 from bosket.reports import Reports
 from bosket.service.access import Access
 from bosket.service.phases import refined_plan
-from bosket.service.results import RunningResults, reports_of
+from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
 from bosket.service.signing import load_or_make, write_secret
 from bosket.service.store import SealedBatch, Store, StoredRows, Submission, shuffled
@@ -25,7 +25,8 @@ ADMIN = "admin.token"
 class Collector:
     """Everything that routes ask for.  Methods that change something are run by the writing thread."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, *, rest: float = REST) -> None:
+        """``rest`` is how many times as long as a picture took the thread of results rests after it."""
         self.settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
         self.key = load_or_make(settings.folder / KEY)
@@ -38,7 +39,7 @@ class Collector:
         except BaseException:
             self.store.close()
             raise
-        self.results = RunningResults()
+        self.results = RunningResults(rest=rest)
         for task in self.tasks.values():
             self._load(task)
         self.writer = Writer(self.store, self._on_durable)

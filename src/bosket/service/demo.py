@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import secrets
@@ -54,10 +55,16 @@ class MadeUpPeople:
     def stop(self) -> None:
         self._stop.set()
 
+    def join(self) -> None:
+        self._thread.join()
+
     def _answer(self) -> None:
         connection = http.client.HTTPConnection(self._address.hostname or "", self._address.port, timeout=30)
-        if not self._wait_for(connection):
-            return
+        with contextlib.closing(connection):
+            if self._wait_for(connection):
+                self._send(connection)
+
+    def _send(self, connection: http.client.HTTPConnection) -> None:
         connection.request("GET", f"/v1/tasks/{TASK}")
         plan = Plan.from_json(json.loads(json.loads(connection.getresponse().read())["signed"])["plan_text"])
         for _ in range(0, self._people, _AT_ONCE):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ from bosket.service.store import StoredRows
 logger = logging.getLogger(__name__)
 GROWTH = 0.02
 """The least share of new reports for which all is mined again."""
+REST = 9.0
+"""After a picture the thread rests for so many times as long as it took: it takes a tenth of a core at most."""
 
 
 def reports_of(plan: Plan, stored: Sequence[StoredRows]) -> Reports:
@@ -58,10 +61,11 @@ class _Running:
     is_final: bool = False
     is_changed: bool = False
     picture: bytes | None = None
+    rests_until: float = 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether a new picture is to be made."""
+        """Whether a new picture is to be made, as soon as the thread has rested."""
         if self.n_reports < self.settings.min_batch:
             return self.picture is not None and self.is_changed  # a batch was taken away: nothing may be shown
         new = abs(self.n_reports - self.n_shown)
@@ -73,7 +77,8 @@ class _Running:
 class RunningResults:
     """Pictures of all tasks, each made in one thread and then only read."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, rest: float = REST) -> None:
+        self._rest = rest
         self._tasks: dict[str, _Running] = {}
         self._wake = threading.Condition()
         self._is_stopped = False
@@ -135,17 +140,17 @@ class RunningResults:
             with self._wake:
                 self._is_working = False
                 self._wake.notify_all()
-                self._wake.wait_for(lambda: self._is_stopped or any(one.is_due for one in self._tasks.values()))
-                if self._is_stopped:
+                running = self._next()
+                if running is None:
                     return
                 self._is_working = True
-                running = next(one for one in self._tasks.values() if one.is_due)
                 changes, plans, is_final = list(running.changes), running.plans, running.is_final
                 running.changes.clear()
                 running.is_changed = False
                 running.n_shown = running.n_reports
                 is_enough = running.n_reports >= running.settings.min_batch
             picture = None
+            started = time.monotonic()
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", BosketWarning)
@@ -160,6 +165,19 @@ class RunningResults:
             text = None if picture is None else json.dumps(picture, ensure_ascii=False, allow_nan=False).encode()
             with self._wake:
                 running.picture = text
+                ended = time.monotonic()
+                running.rests_until = ended + self._rest * (ended - started)
+
+    def _next(self) -> _Running | None:
+        """Wait for a task whose picture is due and that has rested, or is over; None at the end."""
+        while not self._is_stopped:
+            now = time.monotonic()
+            due = [one for one in self._tasks.values() if one.is_due]
+            for one in due:
+                if one.is_final or one.rests_until <= now:
+                    return one
+            self._wake.wait(min((one.rests_until - now for one in due), default=None))
+        return None
 
 
 def _apply(running: _Running, plans: tuple[Plan, ...], changes: Sequence[_Change]) -> None:

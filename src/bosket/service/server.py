@@ -30,11 +30,8 @@ def address_of(at: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = lambda: None) -> None:
-    """Serve until SIGTERM or Ctrl-C; what waits is written first.
-
-    Nothing of a request is logged, and no header is believed, or sent, that says where it came from.
-    """
+def server_of(app: FastAPI) -> uvicorn.Server:
+    """A server that logs nothing of a request, and neither believes nor sends a header that says where it came from."""
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -47,7 +44,12 @@ def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = l
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,
     )
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config)
+
+
+def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = lambda: None) -> None:
+    """Serve until SIGTERM or Ctrl-C; what waits is written first."""
+    server = server_of(app)
     before = _ended_by_signals(server)
     try:
         on_started()

@@ -118,7 +118,7 @@ class TaskSettings:
         check_probability("min_confidence", self.min_confidence, of="a task")
         if self.closes is not None and self.closes.tzinfo is None:
             object.__setattr__(self, "closes", self.closes.replace(tzinfo=UTC))
-        if self.plan.channel.belong_together:
+        if self.plan.mechanism.needs_curator or self.plan.channel.belong_together:
             raise ParameterError(
                 f"The 'plan' of a task must let each person's report stand alone; {self.plan.mechanism} mixes people.",
                 parameter="plan",
