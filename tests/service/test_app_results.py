@@ -45,6 +45,9 @@ def test_results_are_those_of_mining_all_reports(tmp_path: Path) -> None:
         assert {"confidence", "confidence_low", "confidence_high"} <= set(picture["rules"][0])
         assert picture["deepest_size"] >= 1
         assert picture["flags"] == [{"phase": 1, "implausible": 0, "level": 1e-6, "of": 400}]
+        for row in picture["itemsets"]:
+            assert row["robust_low"] <= row["robust"] <= row["robust_high"]
+        assert picture["robust"]["dishonest"] == 0.01
         assert "simulation" in picture["randomness"], "simulated reports are said to be so"
 
 

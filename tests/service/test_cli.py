@@ -111,7 +111,9 @@ def test_made_up_people_answer(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_server_of_a_study(tmp_path: Path) -> None:
-    path = write_study(tmp_path, bk.Plan(bk.Domain("ab"), bk.Flip(keep=0.9)), f"sqlite:///{tmp_path / 'study.db'}")
+    path = write_study(
+        tmp_path, bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9)), f"sqlite:///{tmp_path / 'study.db'}"
+    )
     server = ServerProcess(path)
     connection = server.connect()
     connection.request("GET", "/v1/tasks/shop")

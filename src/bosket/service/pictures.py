@@ -10,16 +10,18 @@ from typing import Any
 import pandas as pd
 
 from bosket._version import __version__
-from bosket.audit import implausible, poisoning
+from bosket.audit import implausible, poisoning, robust
 from bosket.collection import Collection
 from bosket.errors import BosketError
 from bosket.evidence import pool
+from bosket.mechanisms.payload import PackedBits
 from bosket.mining import FrequentItemsets, mine
 from bosket.reports import Reports
 from bosket.service.settings import TaskSettings
 
 SCHEMA = "bosket.results/1"
 MOST_ROWS = 500
+MOST_ROBUST = 50
 LEVEL = 0.95
 FLAG_LEVEL = 1e-6
 FRACTION = 0.01
@@ -56,14 +58,16 @@ def picture_of(settings: TaskSettings, collections: Sequence[Collection], *, is_
     }
     try:
         found = mine(those[0] if len(those) == 1 else pool(*those), settings.min_support)
-        picture |= _found(found, settings)
+        frame = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
+        picture |= _found(found, frame, settings)
+        if len(those) == 1:
+            _add_robust(picture, those[0], frame)
     except BosketError as problem:
         picture["problem"] = str(problem)
     return picture
 
 
-def _found(found: FrequentItemsets, settings: TaskSettings) -> dict[str, Any]:
-    frame = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
+def _found(found: FrequentItemsets, frame: pd.DataFrame, settings: TaskSettings) -> dict[str, Any]:
     rules = found.rules(metric="confidence", min_threshold=settings.min_confidence) if len(frame) else frame
     kept = {"confidence", "confidence_stderr", "confidence_low", "confidence_high", "lift", "lift_low", "lift_high"}
     sides = ("antecedents", "consequents")
@@ -84,6 +88,19 @@ def _found(found: FrequentItemsets, settings: TaskSettings) -> dict[str, Any]:
             for _, row in (rules.head(MOST_ROWS).iterrows() if "confidence" in rules else ())
         ],
     }
+
+
+def _add_robust(picture: dict[str, Any], collection: Collection, frame: pd.DataFrame) -> None:
+    """Beside the first supports those that a hundredth of dishonest people cannot move out of their interval."""
+    shown = picture["itemsets"][:MOST_ROBUST]
+    if not shown or not isinstance(collection.plan.channel.payload, PackedBits):
+        return
+    reports = Reports(collection.plan, collection.batch, randomness=collection.randomness)
+    medians = robust(reports, frame["itemsets"].head(MOST_ROBUST), dishonest=FRACTION, level=LEVEL)
+    picture["robust"] = {"dishonest": FRACTION, "level": LEVEL, "groups": int(medians["groups"][0])}
+    for row, (_, found) in zip(shown, medians.iterrows(), strict=True):
+        numbers = _numbers(found, ("robust", "low", "high"))
+        row |= {"robust": numbers["robust"], "robust_low": numbers["low"], "robust_high": numbers["high"]}
 
 
 def _labels(items: Any) -> list[str | int]:
