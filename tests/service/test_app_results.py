@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import secrets
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -208,6 +212,37 @@ def test_pages_are_served_by_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert answer.status_code == 404, path
             assert answer.headers["content-type"] == "application/problem+json"
             assert "default-src" in answer.headers["content-security-policy"]
+
+
+def test_the_dashboard_is_of_the_package_and_asks_nobody_else() -> None:
+    """No inline script or style, no address of another server, and every id that the script looks for."""
+    html, script, style = ((pages.STATIC / f"dashboard.{end}").read_text() for end in ("html", "mjs", "css"))
+    assert not re.findall(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", html)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) == {"/static/dashboard.css", "/static/dashboard.mjs"}
+    for text in (html, script, style):
+        assert set(re.findall(r"https?://[^\s\"')]*", text)) <= {"http://www.w3.org/2000/svg"}
+    ids = set(re.findall(r'id="([^"]*)"', html))
+    assert set(re.findall(r'at\("([^"]*)"\)', script)) <= ids
+    assert "innerHTML" not in script
+
+
+def test_a_collector_ends_while_results_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is mined is told to end: no thread holds up the process."""
+    asked = threading.Event()
+
+    def slow(*of: object, on_progress: Callable[[object], None], **how: object) -> dict[str, object]:
+        asked.set()
+        for _ in range(600):
+            on_progress(None)
+            time.sleep(0.1)
+        return {}
+
+    monkeypatch.setattr("bosket.service.results.picture_of", slow)
+    with study(tmp_path, min_batch=10) as s:
+        s.send(reports(s.plan, 40))
+        assert asked.wait(600)
+    s.collector.results._thread.join()
+    assert s.collector.results.picture("shop") is None, "it ended before all was done"
 
 
 def test_other_methods_are_problems_too(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_by_kills(tmp_path: Path, store_
 @pytest.mark.slow
 def test_a_server_ends_gracefully_and_logs_nothing_of_requests(tmp_path: Path) -> None:
     plan = small_plan(128)
-    study = write_study(tmp_path, plan, f"sqlite:///{tmp_path / 'study.db'}", min_batch=2)
+    study = write_study(tmp_path, plan, f"sqlite:///{tmp_path / 'study.db'}", min_batch=2, min_support=0.99)
     server = ServerProcess(study)
     connection = server.connect()
     sent = random_reports(plan, 5)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import binom
 
@@ -109,7 +110,7 @@ def report_weights(reports: Reports, itemset: tuple[int, ...]) -> Floats:
     return weights
 
 
-def _groups(n: int, k: int, rng: Randomness) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats]:
+def _groups(n: int, k: int, rng: Randomness) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
     """Where each group begins, and who stands where, in a random order."""
     n_groups = min(n, max(_LEAST_GROUPS, _GROUPS * k))
     order = np.argsort(rng.stream().words(n), kind="stable")

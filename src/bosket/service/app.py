@@ -13,7 +13,7 @@ from bosket.service import managing, pages, reading, submitting
 from bosket.service.collector import Collector
 from bosket.service.headers import SafeHeaders
 from bosket.service.limits import RateLimit
-from bosket.service.metrics import Measured, ServiceMetrics
+from bosket.service.metrics import ServiceMetrics, TimedAnswers
 from bosket.service.problems import Problem, add_handlers
 
 DESCRIPTION = """Collects randomized reports and shows what they say.
@@ -48,7 +48,7 @@ def make_app(collector: Collector, *, ends_it: bool = True) -> FastAPI:
         app.include_router(router)
     add_handlers(app)
     app.add_middleware(SafeHeaders, origins=collector.settings.origins)
-    app.add_middleware(Measured, metrics=app.state.metrics)
+    app.add_middleware(TimedAnswers, metrics=app.state.metrics)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # how FastAPI says to extend it
     return app
 

@@ -53,7 +53,7 @@ class ServiceMetrics:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Measured:
+class TimedAnswers:
     """Notes each answer."""
 
     def __init__(self, app: ASGIApp, *, metrics: ServiceMetrics) -> None:

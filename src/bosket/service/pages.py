@@ -43,6 +43,11 @@ async def static(name: str) -> Response:
     return _file(name)
 
 
+@router.get("/favicon.ico")
+async def icon() -> Response:
+    return Response(status_code=204)
+
+
 @router.get("/t/{task_id}")
 async def page(task_id: str, request: Request) -> Response:
     task_of(collector_of(request), task_id)

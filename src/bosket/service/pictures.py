@@ -16,12 +16,14 @@ from bosket.errors import BosketError
 from bosket.evidence import pool
 from bosket.mechanisms.payload import PackedBits
 from bosket.mining import FrequentItemsets, mine
+from bosket.progress import Progress
 from bosket.reports import Reports
 from bosket.service.settings import TaskSettings
 
 SCHEMA = "bosket.results/1"
 MOST_ROWS = 500
 MOST_ROBUST = 50
+MOST_CANDIDATES = 500_000
 LEVEL = 0.95
 FLAG_LEVEL = 1e-6
 FRACTION = 0.01
@@ -29,8 +31,10 @@ _DEEPEST = 8
 _USABLE = 1 / 3  # of the minimum support, the largest standard error with which itemsets are told from noise
 
 
-def picture_of(settings: TaskSettings, collections: Sequence[Collection], *, is_final: bool) -> dict[str, Any]:
-    """What is shown of all reports at present."""
+def picture_of(
+    settings: TaskSettings, collections: Sequence[Collection], *, is_final: bool, on_progress: Progress | None = None
+) -> dict[str, Any]:
+    """What is shown of all reports at present; ``on_progress`` may raise an error to end it."""
     those = [one for one in collections if one.n_records]
     n_reports = sum(one.n_records for one in those)
     simulated = [one.randomness for one in those if one.randomness != "secure"]
@@ -57,7 +61,12 @@ def picture_of(settings: TaskSettings, collections: Sequence[Collection], *, is_
         "problem": None,
     }
     try:
-        found = mine(those[0] if len(those) == 1 else pool(*those), settings.min_support)
+        found = mine(
+            those[0] if len(those) == 1 else pool(*those),
+            settings.min_support,
+            max_candidates=MOST_CANDIDATES,
+            on_progress=on_progress,
+        )
         frame = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
         picture |= _found(found, frame, settings)
         if len(those) == 1:

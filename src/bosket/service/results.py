@@ -21,6 +21,7 @@ import numpy as np
 from bosket.collection import Collection
 from bosket.errors import BosketError, BosketWarning
 from bosket.plan import Plan
+from bosket.progress import LevelProgress
 from bosket.reports import Reports
 from bosket.service.pictures import picture_of
 from bosket.service.settings import TaskSettings
@@ -29,6 +30,7 @@ from bosket.service.store import StoredRows
 logger = logging.getLogger(__name__)
 GROWTH = 0.02
 """The least share of new reports for which all is mined again."""
+_PATIENCE = 10.0  # seconds
 REST = 9.0
 """After a picture the thread rests for so many times as long as it took: it takes a tenth of a core at most."""
 
@@ -39,6 +41,10 @@ def reports_of(plan: Plan, stored: Sequence[StoredRows]) -> Reports:
     rows = np.concatenate([np.zeros((0, payload.width), np.uint8), *(part.rows for part in stored)])
     notes = [part.chance for part in stored if part.chance != "secure"]
     return Reports(plan, payload.from_rows(rows), randomness=notes[0] if notes else "secure")
+
+
+class _StoppedError(Exception):
+    """The collector ends: no picture is needed any more."""
 
 
 @dataclass
@@ -133,7 +139,11 @@ class RunningResults:
         with self._wake:
             self._is_stopped = True
             self._wake.notify_all()
-        self._thread.join()
+        self._thread.join(_PATIENCE)  # what it makes is lost with it, and made again at the next start
+
+    def _go_on(self, progress: LevelProgress) -> None:
+        if self._is_stopped:
+            raise _StoppedError
 
     def _work(self) -> None:
         while True:
@@ -156,7 +166,11 @@ class RunningResults:
                     warnings.simplefilter("ignore", BosketWarning)
                     _apply(running, plans, changes)
                     if is_enough:
-                        picture = picture_of(running.settings, running.collections, is_final=is_final)
+                        picture = picture_of(
+                            running.settings, running.collections, is_final=is_final, on_progress=self._go_on
+                        )
+            except _StoppedError:
+                return
             except Exception as error:  # noqa: BLE001 - the thread must live; the old picture would be of other reports
                 logger.warning("results could not be made: %s", type(error).__name__)
                 picture = {

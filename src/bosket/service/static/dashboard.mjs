@@ -45,7 +45,7 @@ function picture(value, low, high) {
 function row(name, value, low, high, doubtful) {
   const made = element("tr");
   const head = element("td", name);
-  if (doubtful) head.append(" ", element("strong", "(the interval should not be trusted)"));
+  if (doubtful) head.append(" ", element("strong", "?"));
   made.append(head, element("td", percent(value)), element("td", `${percent(low)} to ${percent(high)}`));
   made.append(picture(value, low, high));
   return made;
@@ -55,13 +55,15 @@ function show(results) {
   at("title").textContent = results.title;
   document.title = results.title;
   at("n-reports").textContent = results.n_reports.toLocaleString("en");
-  at("deepest").textContent = results.deepest_size === null ? "not foreseen" : String(results.deepest_size);
+  const deepest = results.deepest_size;
+  at("deepest").textContent = deepest === null ? "not foreseen" : deepest === 0 ? "none yet" : `of ${deepest}`;
   const looked = results.flags.filter((flag) => flag.implausible !== null);
   const marked = looked.reduce((sum, flag) => sum + flag.implausible, 0);
   at("flagged").textContent = looked.length ? String(marked) : "not looked at";
   at("flagged").classList.toggle("flagged", marked > 0);
   at("influence").textContent = results.influence.length ? percent(results.influence[0].shift) : "not foreseen";
   at("level").textContent = percent(results.level).replace(".0", "");
+  at("doubt").hidden = !results.itemsets.some((one) => one.caution);
   at("problem").hidden = results.problem === null;
   at("problem").textContent = results.problem ?? "";
   const notes = results.notes ?? [];
