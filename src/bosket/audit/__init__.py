@@ -4,6 +4,7 @@ from bosket.audit.breaches.audit import breaches
 from bosket.audit.breaches.table import Breaches
 from bosket.audit.divergences import RhoBound, rho_by
 from bosket.audit.lower_bounds import LowerBound, distinguish, distinguish_by
+from bosket.audit.medians import robust
 from bosket.audit.poisons import implausible, poisoning
 from bosket.audit.posteriors import posterior
 
@@ -18,4 +19,5 @@ __all__ = [
     "poisoning",
     "posterior",
     "rho_by",
+    "robust",
 ]

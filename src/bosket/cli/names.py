@@ -12,6 +12,7 @@ COMMANDS = {
     "audit": "Count how surely reports give away items of the raw records they were made from.",
     "budget": "Make budgets of epsilon for private releases, and show what is left.",
     "curate": "Publish frequent itemsets of raw baskets under differential privacy, from a budget.",
+    "serve": "Collect reports over HTTP, and show what they say as they arrive.",
     "research": "Run the experiments of papers again (reproduce), or measure against peers (bench).",
     "reproduce": "Run the experiments of a paper again, beside its figures.",
     "bench": "Measure bosket against its peers and against this machine's limits.",

@@ -177,7 +177,13 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
         nargs="+",
         metavar="DATA",
         help="a file of reports, or a tally of them (or several of one plan, or of all phases of a study by "
-        "questions), of raw baskets, or with --table of a raw table; '-' for standard input",
+        "questions), of raw baskets, or with --table of a raw table; '-' for standard input; or the address of a "
+        "collector's task, https://HOST/v1/tasks/ID/reports",
+    )
+    command.add_argument(
+        "--token",
+        metavar="T",
+        help="for a collector: a token with the scope analyse (or set BOSKET_TOKEN, unseen by ps)",
     )
     command.add_argument(
         "--allow-duplicates", action="store_true", help="take a file of reports that is given twice, and count it twice"

@@ -11,6 +11,7 @@ from bosket.cli.inputs.attributes import check_table
 from bosket.cli.inputs.files import STANDARD_INPUT, check_output, domain_text, say_reports
 from bosket.cli.inputs.options import clash
 from bosket.cli.inputs.raw import follows, read_data
+from bosket.cli.inputs.remote import fetched
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, parameters_of, write_result
 from bosket.reporting.export import ResultKind
@@ -45,8 +46,8 @@ def check_options(options: argparse.Namespace, kind: ResultKind) -> None:
 def read(options: argparse.Namespace, work: Work) -> ReportsOfPhases | Records:
     """The reports or raw records that the options name; what they are is said."""
     shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
-    with work.step(f"reading {shown}"):
-        data = read_data(options.data, options)
+    with work.step(f"reading {shown}"), fetched(options.data, options) as paths:
+        data = read_data(paths, options)
     if isinstance(data, tuple):
         for number, phase in enumerate(data, 1):
             say_reports(phase, shown if len(data) == 1 else f"phase {number} of {len(data)}")

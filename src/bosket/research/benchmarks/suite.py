@@ -22,6 +22,7 @@ from bosket.research.benchmarks.of_first_contact import first_contact
 from bosket.research.benchmarks.of_questions import questions
 from bosket.research.benchmarks.of_reports import counting, cutting, flipping, mining, stratified
 from bosket.research.benchmarks.of_rules import rules
+from bosket.research.benchmarks.of_service import service
 from bosket.research.benchmarks.of_sieve import sieving
 from bosket.research.benchmarks.of_streams import streams
 from bosket.research.benchmarks.of_tables import tables
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
     "curate": curating,
     "sieve": sieving,
     "exact": exact,
+    "service": lambda data: service(),
 }
 
 

@@ -1,0 +1,124 @@
+"""Supports that a few dishonest reports cannot move far, however much each of them weighs: medians of means.
+
+The reports are dealt into g groups at random, after they were sent.  Each group has an estimate of its own, and the
+median of these is the robust one (Nemirovsky and Yudin 1983; Lerasle and Oliveira 2011 for the contaminated case).
+Of k dishonest reports at most k groups hear anything.  With Y_(1) <= ... <= Y_(g) the estimates of the groups,
+
+    Y_(r) <= m <= Y_(g + 1 - r)    with probability at least ``level``,    Pr(Bin(g - k, 1/2) < r) <= (1 - level) / 2
+
+where m is the median of what an honest group estimates: for the lower end to lie above m, fewer than r of the g - k
+honest groups lie below, whatever the others say.  m and the support differ by the skewness of a group's mean, which is
+of the order of (standard error of a group) / sqrt(reports of a group) and not part of the interval.
+
+The plain estimate is moved by f (w_max - w_min) at most, f the fraction of dishonest people.  Where weights are bounded
+as those of Flip that is less than the width of this interval, and the plain estimate is the better one; where a few
+reports can weigh much, as with stated sizes, it is the other way round.  The table has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import binom
+
+from bosket.checks import check_between, check_limits, check_not_text
+from bosket.errors import DataError
+from bosket.mechanisms.payload import PackedBits
+from bosket.randomness import Randomness, Secure, check_randomness
+from bosket.reports import Reports
+from bosket.statistics.estimates import Floats
+
+MOST_DISHONEST = 0.05
+_LEAST_GROUPS = 40
+_GROUPS = 4  # for each dishonest report: three of four groups are honest
+
+
+def robust(
+    reports: Reports,
+    itemsets: Iterable[Iterable[Hashable]],
+    *,
+    dishonest: float = 0.01,
+    level: float = 0.95,
+    rng: Randomness | None = None,
+) -> pd.DataFrame:
+    """Robust supports beside the plain ones: a row for each itemset.
+
+    itemset     its labels
+    support     the plain estimate: the mean of all weights
+    shift       the most that dishonest people, this fraction of all, can move it
+    robust      the median of the groups' estimates
+    low, high   an interval at ``level`` that holds whatever the dishonest sent
+    groups      how many groups there are
+
+    Only of packed bits read by sums of weights; the groups are drawn from the secure source unless ``rng`` is given,
+    so that nobody who sends a report knows its group.
+
+    >>> import bosket as bk
+    >>> plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+    >>> reports = plan.randomize(bk.Baskets([["a"]] * 1000, items=["a", "b"]), rng=bk.Seeded(1))
+    >>> frame = bk.audit.robust(reports, [{"a"}], rng=bk.Seeded(2))
+    >>> bool(frame.low[0] <= 1.0 <= frame.high[0])
+    True
+    """
+    if not isinstance(reports, Reports) or not isinstance(reports.channel.payload, PackedBits):
+        raise DataError("Robust supports are those of reports of packed bits.")
+    if not len(reports):
+        raise DataError("There are no reports.")
+    fraction = 0.0 if dishonest == 0 else check_limits("dishonest", dishonest, above=0.0, most=MOST_DISHONEST)
+    level = check_between("level", level, 0, 1)
+    starts, order = _groups(
+        len(reports), int(fraction * len(reports)), Secure() if rng is None else check_randomness(rng)
+    )
+    rank = _rank(len(starts), int(fraction * len(reports)), level)
+    rows = []
+    for labels in itemsets:
+        itemset = reports.domain.itemset(check_not_text(labels))
+        weights = report_weights(reports, itemset)
+        means = np.sort(np.add.reduceat(weights[order], starts) / np.diff([*starts.tolist(), len(weights)]))
+        influence = reports.channel.influence(len(itemset), reports.plan.unit.max_size)
+        rows.append(
+            {
+                "itemset": tuple(reports.domain.labels[item] for item in itemset),
+                "support": float(weights.mean()),
+                "shift": np.nan if influence is None else influence.shift(fraction),
+                "robust": float(np.median(means)),
+                "low": float(means[rank - 1]) if rank else -np.inf,
+                "high": float(means[-rank]) if rank else np.inf,
+                "groups": len(means),
+            }
+        )
+    return pd.DataFrame(rows, columns=["itemset", "support", "shift", "robust", "low", "high", "groups"])
+
+
+def report_weights(reports: Reports, itemset: tuple[int, ...]) -> Floats:
+    """The weight of each report for an itemset: their mean is the estimated support."""
+    rows = np.array([itemset], np.int32)
+    patterns = np.zeros(len(reports), np.int64)
+    for place, item in enumerate(itemset):
+        shown = (reports.bits[:, item // 64] >> np.uint64(item % 64)) & np.uint64(1)
+        patterns |= shown.astype(np.int64) << place
+    strata = reports.strata
+    if strata is None:
+        return np.asarray(reports.channel.weights(rows)[0][patterns], np.float64)
+    weights = np.empty(len(reports))
+    for stratum in np.unique(strata).tolist():
+        at = strata == stratum
+        weights[at] = reports.channel.weights(rows, stratum)[0][patterns[at]]
+    return weights
+
+
+def _groups(n: int, k: int, rng: Randomness) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Where each group begins, and who stands where, in a random order."""
+    n_groups = min(n, max(_LEAST_GROUPS, _GROUPS * k))
+    order = np.argsort(rng.stream().words(n), kind="stable")
+    return np.linspace(0, n, n_groups, endpoint=False).astype(np.int64), order
+
+
+def _rank(n_groups: int, k: int, level: float) -> int:
+    """The largest r with Pr(Bin(g - k, 1/2) < r) <= (1 - level) / 2; 0 where there is none."""
+    honest = n_groups - k
+    chances = binom.cdf(np.arange(honest + 1), honest, 0.5)  # at r - 1
+    return int(np.searchsorted(chances, (1 - level) / 2, side="right"))

@@ -1,0 +1,102 @@
+"""Reports that a collector exports: fetched into a file for as long as they are read."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import re
+import ssl
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from bosket.data.formats.sources import BLOCK
+from bosket.errors import DataError
+
+_TASK = re.compile(r"(.*)/(?:v1/tasks|t|d)/([a-z0-9-]+)(?:/reports|/results)?/?", re.ASCII)
+_HERE = {"localhost", "127.0.0.1", "::1"}
+_TIMEOUT = 120.0
+VARIABLE = "BOSKET_TOKEN"
+
+
+def is_address(path: str) -> bool:
+    return path.startswith(("https://", "http://"))
+
+
+@contextlib.contextmanager
+def fetched(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[str]]:
+    """The paths, with a file in place of each address of a collector's task."""
+    if not any(map(is_address, paths)):
+        yield list(paths)
+        return
+    with tempfile.TemporaryDirectory(prefix="bosket-") as folder:
+        found = []
+        for number, path in enumerate(paths):
+            if is_address(path):
+                target = Path(folder) / f"reports-{number}.parquet"
+                _fetch(path, target, options)
+                path = str(target)
+            found.append(path)
+        yield found
+
+
+def _fetch(address: str, target: Path, options: argparse.Namespace) -> None:
+    """Write the reports of a task to a file; a redirection is not followed, since the token would go with it."""
+    parts = urlsplit(address)
+    match = _TASK.fullmatch(parts.path)
+    if match is None or not parts.hostname or parts.username:
+        raise DataError(
+            f"The address {address} is not that of a collector's task.",
+            hint="Write https://HOST/v1/tasks/ID/reports, and ?phase=1 for those of a first phase.",
+        )
+    if parts.scheme == "http" and parts.hostname not in _HERE:
+        raise DataError(
+            f"The address {address} must begin with https://: the token, and the reports, would be open to the network."
+        )
+    token = options.token or os.environ.get(VARIABLE)
+    if not token:
+        raise DataError(
+            "Reports of a collector need a token with the scope analyse.", hint=f"Give --token, or set {VARIABLE}."
+        )
+    path = f"{match[1]}/v1/tasks/{match[2]}/reports" + (f"?{parts.query}" if parts.query else "")
+    try:
+        _get(_connection(parts), path, token, target, options.max_bytes)
+    except (OSError, http.client.HTTPException) as error:
+        fault = getattr(error, "strerror", None) or type(error).__name__
+        raise DataError(f"The collector at {parts.hostname} cannot be reached: {fault}.") from None
+
+
+def _connection(parts: SplitResult) -> http.client.HTTPConnection:
+    host = parts.hostname or ""
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(host, parts.port, timeout=_TIMEOUT)
+    return http.client.HTTPSConnection(host, parts.port, timeout=_TIMEOUT, context=ssl.create_default_context())
+
+
+def _get(connection: http.client.HTTPConnection, path: str, token: str, target: Path, max_bytes: int | None) -> None:
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise DataError(f"The collector refused ({answer.status}): {_detail(answer.read(BLOCK))}")
+        total = 0
+        with target.open("wb") as file:
+            while block := answer.read(BLOCK):
+                total += len(block)
+                if max_bytes is not None and total > max_bytes:
+                    raise DataError(f"The collector sends more than {max_bytes:,} bytes.", hint="Raise --max-bytes.")
+                file.write(block)
+
+
+def _detail(body: bytes) -> str:
+    """The sentence of a problem document, as far as it is one."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        found = None
+    detail = found.get("detail") if isinstance(found, dict) else None
+    return detail[:500] if isinstance(detail, str) else "it does not say why."

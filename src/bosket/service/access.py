@@ -1,0 +1,94 @@
+"""Tokens: random words with a scope, of which the store has digests alone.
+
+A token is ``<id>.<secret>``: the id finds the row, the secret is 256 random bits, and its SHA-256 is compared in
+constant time.  A secret so long needs no slow hash.  One-time tokens are secrets without an id, looked up by digest.
+
+submit   may send reports, where a task asks for it
+analyse  may read results and export reports
+admin    may do everything, closing tasks and issuing tokens among it
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import sqlalchemy as sa
+
+from bosket.service.schema import ONE_TIME, TOKENS
+from bosket.service.store import Store, told
+
+Scope = Literal["submit", "analyse", "admin"]
+SCOPES: tuple[str, ...] = get_args(Scope)
+MOST_AT_ONCE = 100_000
+_LONGEST = 128
+_NOBODY = hashlib.sha256(b"nobody").digest()
+
+
+@dataclass(frozen=True)
+class KnownToken:
+    digest: bytes
+    scope: str
+    task: str | None
+    """The task that it is for; None for all."""
+
+
+def digest_of(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+class Access:
+    """The tokens of a store, held in memory: looking one up asks no database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        with told(), store.reading.begin() as connection:
+            self._known = {
+                row.id: KnownToken(bytes(row.digest), row.scope, row.task)
+                for row in connection.execute(sa.select(TOKENS))
+            }
+
+    @property
+    def has_admin(self) -> bool:
+        return any(token.scope == "admin" for token in self._known.values())
+
+    def issue(self, scope: Scope, *, task: str | None = None, secret: str | None = None) -> str:
+        """A new token; it is told here and nowhere else."""
+        name = secrets.token_hex(8)
+        given = secrets.token_urlsafe(32) if secret is None else secret
+        known = KnownToken(digest_of(given), scope, task)
+        with told(), self._store.writing.begin() as connection:
+            connection.execute(sa.insert(TOKENS).values(id=name, digest=known.digest, scope=scope, task=task))
+        self._known = {**self._known, name: known}
+        return f"{name}.{given}"
+
+    def issue_one_time(self, task: str, number: int) -> list[str]:
+        """New one-time tokens of a task, unspent, in no order that the store keeps."""
+        given = [secrets.token_urlsafe(32) for _ in range(number)]
+        rows = [{"digest": digest_of(one), "task": task, "is_spent": False} for one in given]
+        with told(), self._store.writing.begin() as connection:
+            connection.execute(sa.insert(ONE_TIME), rows)
+        return given
+
+    def revoke(self, name: str) -> bool:
+        """Forget a token by the id before its point; whether there was one."""
+        with told(), self._store.writing.begin() as connection:
+            found = connection.execute(sa.delete(TOKENS).where(TOKENS.c.id == name)).rowcount
+        self._known = {key: value for key, value in self._known.items() if key != name}
+        return bool(found)
+
+    def allows(self, authorization: str | None, *, scope: Scope, task: str | None) -> bool | None:
+        """Whether the value of an Authorization header allows this; None where it is no token that is known.
+
+        The digest of an unknown token is compared as well, with that of nobody.
+        """
+        kind, _, token = (authorization or "").partition(" ")
+        name, _, secret = token.strip()[:_LONGEST].partition(".")
+        known = self._known.get(name)
+        is_right = hmac.compare_digest(digest_of(secret), _NOBODY if known is None else known.digest)
+        if known is None or not is_right or kind.lower() != "bearer":
+            return None
+        return known.scope in (scope, "admin") and known.task in (None, task)

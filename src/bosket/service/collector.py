@@ -1,0 +1,132 @@
+"""The collector itself, without HTTP: tasks, their store, the thread that writes and the one that mines."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from bosket.errors import DataError
+from bosket.reports import Reports
+from bosket.service.access import Access
+from bosket.service.phases import refined_plan
+from bosket.service.results import REST, RunningResults, reports_of
+from bosket.service.settings import ServiceSettings
+from bosket.service.signing import load_or_make, write_secret
+from bosket.service.store import SealedBatch, Store, StoredRows, Submission, shuffled
+from bosket.service.tasks import ServedTask, served
+from bosket.service.writer import Writer
+
+logger = logging.getLogger(__name__)
+KEY = "signing.key"
+ADMIN = "admin.token"
+
+
+class Collector:
+    """Everything that routes ask for.  Methods that change something are run by the writing thread."""
+
+    def __init__(self, settings: ServiceSettings, *, rest: float = REST) -> None:
+        """``rest`` is how many times as long as a picture took the thread of results rests after it."""
+        self.settings = settings
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        self.key = load_or_make(settings.folder / KEY)
+        self.store = Store(settings.store)
+        try:
+            self.access = Access(self.store)
+            self.tasks: dict[str, ServedTask] = {}
+            self._open_tasks()
+            self._make_admin(settings.folder / ADMIN)
+        except BaseException:
+            self.store.close()
+            raise
+        self.results = RunningResults(rest=rest)
+        for task in self.tasks.values():
+            self._load(task)
+        self.writer = Writer(self.store, self._on_durable)
+
+    def _open_tasks(self) -> None:
+        for task in self.settings.tasks:
+            if not self.store.phases(task.id):
+                self.store.add_phase(task.id, task.plan.json)
+            self.tasks[task.id] = served(task, self.store.phases(task.id), self.key)
+
+    def _make_admin(self, path: Path) -> None:
+        """The first admin token, in a file that only the owner reads."""
+        self.made_admin = not self.access.has_admin and not path.exists()
+        if self.made_admin:
+            write_secret(path, f"{self.access.issue('admin')}\n".encode())
+
+    def _load(self, task: ServedTask) -> None:
+        self.results.open(task.settings, task.plans, is_closed=task.is_closed)
+        for phase in range(1, task.phase + 1):
+            for stored in self.store.stored(task.settings.id, phase):
+                self.results.add(task.settings.id, phase, stored)
+
+    def _on_durable(self, taken: Sequence[Submission]) -> None:
+        """Count what was written, and seal a batch that is full."""
+        groups: dict[tuple[str, int], list[Submission]] = {}
+        for one in taken:
+            groups.setdefault((one.task, one.phase), []).append(one)
+        for (name, phase), those in groups.items():
+            for one in those:
+                if one.rows is not None:
+                    self.results.add(name, phase, StoredRows(one.rows, one.chance))
+            if self.store.n_open(name, phase) >= self.tasks[name].settings.batch_size:
+                self.store.seal(name, phase)
+
+    # run by the writing thread
+
+    def close_task(self, name: str) -> None:
+        """Take no more reports; what is open is sealed, and all is shown."""
+        task = self.tasks[name]
+        self.store.close_phase(name)
+        self.store.seal(name, task.phase)
+        self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
+        self.results.finish(name)
+
+    def open_second_phase(self, name: str) -> None:
+        """Close the first phase, make the questions of the second by its answers, and serve its plan, signed."""
+        task = self.tasks[name]
+        if task.settings.second is None:
+            raise DataError("The task has no second phase.")
+        if task.phase != 1:
+            raise DataError("The second phase of the task is open already, or over.")
+        first = self.reports(name, 1)
+        if first.n_records < task.settings.min_batch:
+            raise DataError(f"A second phase needs the answers of at least {task.settings.min_batch} people.")
+        second = refined_plan(first, task.settings.second)
+        self.store.seal(name, 1)
+        self.store.add_phase(name, second.json)
+        self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
+        self.results.open(task.settings, self.tasks[name].plans, is_closed=False)
+
+    def subtract(self, name: str, batch: str) -> int | None:
+        """Take a sealed batch away for good; how many reports it had, None where there is none."""
+        found = self.store.subtract(name, batch)
+        if found is None:
+            return None
+        phase, stored = found
+        self.results.take_away(name, phase, stored)
+        return len(stored.rows)
+
+    # read
+
+    def batches(self, name: str) -> list[SealedBatch]:
+        return self.store.batches(name)
+
+    def reports(self, name: str, phase: int) -> Reports:
+        """All reports of a phase, shuffled as a whole."""
+        parts = list(self.store.stored(name, phase))
+        together = reports_of(self.tasks[name].plans[phase - 1], parts)
+        payload = together.plan.channel.payload
+        rows = shuffled(payload.to_rows(together.batch))
+        return Reports(together.plan, payload.from_rows(rows), randomness=together.randomness)
+
+    def stop(self) -> None:
+        """Write what waits, seal what is large enough, and let go of the store."""
+        self.writer.stop()
+        for name, task in self.tasks.items():
+            if self.store.n_open(name, task.phase) >= task.settings.min_batch:
+                self.store.seal(name, task.phase)
+        self.results.stop()
+        self.store.close()

@@ -1,0 +1,187 @@
+"""What an administrator does: close a task or its phase, list and subtract batches, issue and revoke tokens."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from bosket.errors import BosketError
+from bosket.service.access import MOST_AT_ONCE
+from bosket.service.asking import TaskId, check_token, collector_of, task_of
+from bosket.service.problems import Refusal, documented
+from bosket.service.store import StoreFullError, StoreLostError
+
+router = APIRouter(tags=["admin"])
+_ADMIN: dict[str, Any] = {"security": [{"admin": []}]}
+
+
+class TaskState(BaseModel):
+    """Where a task is."""
+
+    task: str
+    phase: int
+    is_open: bool
+
+
+class BatchEntry(BaseModel):
+    batch: str
+    phase: int
+    day: str
+    n_reports: int
+
+
+class BatchList(BaseModel):
+    batches: list[BatchEntry]
+
+
+class Subtracted(BaseModel):
+    subtracted: int
+
+
+class TokenRequest(BaseModel):
+    """``one-time`` tokens may be many at once; the others come one by one."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    scope: Literal["submit", "analyse", "admin", "one-time"]
+    number: int = Field(default=1, ge=1, le=MOST_AT_ONCE)
+
+
+class TokenList(BaseModel):
+    """Tokens in the clear: they are told once."""
+
+    tokens: list[str]
+
+
+def _state(request: Request, task_id: str) -> TaskState:
+    task = collector_of(request).tasks[task_id]
+    return TaskState(task=task_id, phase=task.phase, is_open=task.is_open())
+
+
+async def _done(request: Request, job: Any) -> Any:
+    """Run a job in the writing thread; what it refuses, and what the store says, is told."""
+    try:
+        return await collector_of(request).writer.run(job)
+    except BosketError as error:
+        raise Refusal(409, "state", str(error)) from None
+    except StoreFullError:
+        raise Refusal(507, "full", "There is no room on the disk.") from None
+    except StoreLostError:
+        raise Refusal(503, "store", "The store does not answer.", headers={"Retry-After": "5"}) from None
+
+
+@router.post(
+    "/v1/tasks/{task_id}/close",
+    summary="Take no more reports",
+    operation_id="close_task",
+    response_model=TaskState,
+    responses=documented(401, 403, 404, 409, 422, 503, 507),
+    openapi_extra=_ADMIN,
+)
+async def close(task_id: TaskId, request: Request) -> TaskState:
+    check_token(request, "admin", task_id)
+    collector = collector_of(request)
+    task_of(collector, task_id)
+    await _done(request, lambda: collector.close_task(task_id))
+    return _state(request, task_id)
+
+
+@router.post(
+    "/v1/tasks/{task_id}/phase",
+    summary="Close the first phase and open the second",
+    operation_id="open_second_phase",
+    response_model=TaskState,
+    responses=documented(401, 403, 404, 409, 422, 503, 507),
+    openapi_extra=_ADMIN,
+)
+async def second_phase(task_id: TaskId, request: Request) -> TaskState:
+    check_token(request, "admin", task_id)
+    collector = collector_of(request)
+    task_of(collector, task_id)
+    await _done(request, lambda: collector.open_second_phase(task_id))
+    return _state(request, task_id)
+
+
+@router.get(
+    "/v1/tasks/{task_id}/batches",
+    summary="The sealed batches",
+    operation_id="list_batches",
+    response_model=BatchList,
+    responses=documented(401, 403, 404, 409, 422, 503, 507),
+    openapi_extra=_ADMIN,
+)
+async def batches(task_id: TaskId, request: Request) -> BatchList:
+    check_token(request, "admin", task_id)
+    collector = collector_of(request)
+    task_of(collector, task_id)
+    found = await _done(request, lambda: collector.batches(task_id))
+    return BatchList(
+        batches=[BatchEntry(batch=one.id, phase=one.phase, day=one.day or "", n_reports=one.n_reports) for one in found]
+    )
+
+
+@router.delete(
+    "/v1/tasks/{task_id}/batches/{batch}",
+    summary="Take a sealed batch away for good",
+    operation_id="subtract_batch",
+    response_model=Subtracted,
+    responses=documented(401, 403, 404, 409, 422, 503, 507),
+    openapi_extra=_ADMIN,
+)
+async def subtract(task_id: TaskId, batch: str, request: Request) -> Subtracted:
+    check_token(request, "admin", task_id)
+    collector = collector_of(request)
+    task_of(collector, task_id)
+    if not batch.isalnum() or len(batch) != 32 or not batch.isascii():
+        raise Refusal(404, "no-batch", "There is no such batch.")
+    found = await _done(request, lambda: collector.subtract(task_id, batch))
+    if found is None:
+        raise Refusal(404, "no-batch", "There is no such batch.")
+    return Subtracted(subtracted=found)
+
+
+@router.post(
+    "/v1/tasks/{task_id}/tokens",
+    status_code=201,
+    summary="Issue tokens",
+    operation_id="issue_tokens",
+    response_model=TokenList,
+    responses=documented(400, 401, 403, 404, 409, 413, 415, 422, 503, 507),
+    openapi_extra=_ADMIN,
+)
+async def issue(task_id: TaskId, wanted: TokenRequest, request: Request) -> Response:
+    check_token(request, "admin", task_id)
+    collector = collector_of(request)
+    task_of(collector, task_id)
+    access = collector.access
+
+    def job() -> list[str]:
+        if wanted.scope == "one-time":
+            return access.issue_one_time(task_id, wanted.number)
+        return [access.issue(wanted.scope, task=task_id)]
+
+    if wanted.scope != "one-time" and wanted.number != 1:
+        raise Refusal(422, "number", "Only one-time tokens are issued several at once.")
+    tokens = await _done(request, job)
+    return Response(json.dumps({"tokens": tokens}), 201, media_type="application/json")
+
+
+@router.delete(
+    "/v1/tokens/{name}",
+    status_code=204,
+    summary="Revoke a token by the part before its point",
+    operation_id="revoke_token",
+    response_class=Response,
+    responses=documented(401, 403, 404, 409, 422, 503, 507),
+    openapi_extra=_ADMIN,
+)
+async def revoke(name: str, request: Request) -> Response:
+    check_token(request, "admin", None)
+    access = collector_of(request).access
+    if not (name.isascii() and name.isalnum()) or not await _done(request, lambda: access.revoke(name)):
+        raise Refusal(404, "no-token", "There is no such token.")
+    return Response(status_code=204)

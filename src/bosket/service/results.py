@@ -1,0 +1,210 @@
+"""Results as reports arrive: a thread adds what came, mines again when enough is new, and keeps the picture.
+
+Nothing is shown of fewer than ``min_batch`` reports, and two pictures differ by at least as many, but for the last one
+of a task that closed: who watches the results learns of a few reports no more than their own privacy allows, and of the
+order of many nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bosket.collection import Collection
+from bosket.errors import BosketError, BosketWarning
+from bosket.plan import Plan
+from bosket.progress import LevelProgress
+from bosket.reports import Reports
+from bosket.service.pictures import picture_of
+from bosket.service.settings import TaskSettings
+from bosket.service.store import StoredRows
+
+logger = logging.getLogger(__name__)
+GROWTH = 0.02
+"""The least share of new reports for which all is mined again."""
+_PATIENCE = 10.0  # seconds
+REST = 9.0
+"""After a picture the thread rests for so many times as long as it took: it takes a tenth of a core at most."""
+
+
+def reports_of(plan: Plan, stored: Sequence[StoredRows]) -> Reports:
+    """Reports as they are kept, under their plan."""
+    payload = plan.channel.payload
+    rows = np.concatenate([np.zeros((0, payload.width), np.uint8), *(part.rows for part in stored)])
+    notes = [part.chance for part in stored if part.chance != "secure"]
+    return Reports(plan, payload.from_rows(rows), randomness=notes[0] if notes else "secure")
+
+
+class _StoppedError(Exception):
+    """The collector ends: no picture is needed any more."""
+
+
+@dataclass
+class _Change:
+    phase: int
+    stored: StoredRows
+    is_taken_away: bool = False
+
+
+@dataclass
+class _Running:
+    """What is known of one task."""
+
+    settings: TaskSettings
+    plans: tuple[Plan, ...]
+    changes: deque[_Change] = field(default_factory=deque)
+    collections: list[Collection] = field(default_factory=list)
+    n_reports: int = 0
+    n_shown: int = 0
+    is_final: bool = False
+    is_changed: bool = False
+    picture: bytes | None = None
+    rests_until: float = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a new picture is to be made, as soon as the thread has rested."""
+        if self.n_reports < self.settings.min_batch:
+            return self.picture is not None and self.is_changed  # a batch was taken away: nothing may be shown
+        new = abs(self.n_reports - self.n_shown)
+        if self.is_final and self.is_changed:
+            return True
+        return new >= self.settings.min_batch and new >= GROWTH * self.n_shown
+
+
+class RunningResults:
+    """Pictures of all tasks, each made in one thread and then only read."""
+
+    def __init__(self, *, rest: float = REST) -> None:
+        self._rest = rest
+        self._tasks: dict[str, _Running] = {}
+        self._wake = threading.Condition()
+        self._is_stopped = False
+        self._is_working = False
+        self._thread = threading.Thread(target=self._work, name="bosket-results", daemon=True)
+        self._thread.start()
+
+    def open(self, settings: TaskSettings, plans: tuple[Plan, ...], *, is_closed: bool) -> None:
+        """Begin with a task, or go on with its next phase."""
+        with self._wake:
+            running = self._tasks.setdefault(settings.id, _Running(settings, plans))
+            running.plans, running.is_final = plans, is_closed
+            self._wake.notify_all()
+
+    def add(self, task: str, phase: int, stored: StoredRows) -> None:
+        self._change(task, _Change(phase, stored))
+
+    def take_away(self, task: str, phase: int, stored: StoredRows) -> None:
+        self._change(task, _Change(phase, stored, is_taken_away=True))
+
+    def _change(self, task: str, change: _Change) -> None:
+        with self._wake:
+            running = self._tasks[task]
+            running.changes.append(change)
+            running.n_reports += -len(change.stored.rows) if change.is_taken_away else len(change.stored.rows)
+            running.is_changed = True
+            if running.is_due:
+                self._wake.notify_all()
+
+    def finish(self, task: str) -> None:
+        """Show all that there is: no more will come in this phase."""
+        with self._wake:
+            self._tasks[task].is_final = True
+            self._wake.notify_all()
+
+    def n_reports(self, task: str) -> int:
+        """Reports of all phases."""
+        return self._tasks[task].n_reports
+
+    def picture(self, task: str) -> bytes | None:
+        """The JSON of the present results; None where there are too few reports."""
+        return self._tasks[task].picture
+
+    def settle(self, timeout: float = 60.0) -> None:
+        """Wait until nothing is due."""
+        with self._wake:
+            self._wake.wait_for(
+                lambda: not self._is_working and not any(one.is_due for one in self._tasks.values()), timeout
+            )
+
+    def stop(self) -> None:
+        with self._wake:
+            self._is_stopped = True
+            self._wake.notify_all()
+        self._thread.join(_PATIENCE)  # what it makes is lost with it, and made again at the next start
+
+    def _go_on(self, progress: LevelProgress) -> None:
+        if self._is_stopped:
+            raise _StoppedError
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                self._is_working = False
+                self._wake.notify_all()
+                running = self._next()
+                if running is None:
+                    return
+                self._is_working = True
+                changes, plans, is_final = list(running.changes), running.plans, running.is_final
+                running.changes.clear()
+                running.is_changed = False
+                running.n_shown = running.n_reports
+                is_enough = running.n_reports >= running.settings.min_batch
+            picture = None
+            started = time.monotonic()
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", BosketWarning)
+                    _apply(running, plans, changes)
+                    if is_enough:
+                        picture = picture_of(
+                            running.settings, running.collections, is_final=is_final, on_progress=self._go_on
+                        )
+            except _StoppedError:
+                return
+            except Exception as error:  # noqa: BLE001 - the thread must live; the old picture would be of other reports
+                logger.warning("results could not be made: %s", type(error).__name__)
+                picture = {
+                    "problem": str(error) if isinstance(error, BosketError) else "The results could not be made."
+                }
+            text = None if picture is None else json.dumps(picture, ensure_ascii=False, allow_nan=False).encode()
+            with self._wake:
+                running.picture = text
+                ended = time.monotonic()
+                running.rests_until = ended + self._rest * (ended - started)
+
+    def _next(self) -> _Running | None:
+        """Wait for a task whose picture is due and that has rested, or is over; None at the end."""
+        while not self._is_stopped:
+            now = time.monotonic()
+            due = [one for one in self._tasks.values() if one.is_due]
+            for one in due:
+                if one.is_final or one.rests_until <= now:
+                    return one
+            self._wake.wait(min((one.rests_until - now for one in due), default=None))
+        return None
+
+
+def _apply(running: _Running, plans: tuple[Plan, ...], changes: Sequence[_Change]) -> None:
+    """Bring the collections up to date: what came together in one batch, then what was taken away."""
+    while len(running.collections) < len(plans):
+        running.collections.append(Collection(plans[len(running.collections)]))
+    for phase, collection in enumerate(running.collections, 1):
+        for is_taken_away in (False, True):
+            those = [one.stored for one in changes if one.phase == phase and one.is_taken_away == is_taken_away]
+            if not those:
+                continue
+            reports = reports_of(collection.plan, those)
+            if is_taken_away:
+                collection.subtract(reports)
+            else:
+                collection.append(reports, allow_duplicates=True)

@@ -1,0 +1,166 @@
+"""``POST /v1/tasks/{id}/reports``: reports come in, and are acknowledged once they are on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from bosket.errors import BosketError, PlanMismatchError
+from bosket.reports import Reports
+from bosket.service.access import digest_of
+from bosket.service.asking import TaskId, check_token, collector_of, task_of
+from bosket.service.collector import Collector
+from bosket.service.limits import body_of
+from bosket.service.problems import Refusal, documented
+from bosket.service.store import Outcome, StoreFullError, StoreLostError, Submission, Verdict
+from bosket.service.tasks import ServedTask
+from bosket.service.writer import BusyError
+
+MEDIA_TYPE = "application/vnd.bosket.reports"
+_KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
+_LARGE = 1 << 16  # bytes from which on a body is read in another thread
+router = APIRouter(tags=["report"])
+
+
+class Accepted(BaseModel):
+    """How many reports are on disk."""
+
+    accepted: int
+
+
+def _header(name: str, pattern: str, text: str, *, required: bool = False) -> dict[str, Any]:
+    schema = {"type": "string", "pattern": pattern}
+    return {"name": name, "in": "header", "required": required, "description": text, "schema": schema}
+
+
+_DOCUMENT = {
+    "requestBody": {
+        "required": True,
+        "description": "Reports in their wire form, one after the other",
+        "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+    },
+    "parameters": [
+        _header("Idempotency-Key", "^[0-9a-f]{32}$", "128 random bits that the client chose", required=True),
+        _header("Bosket-Token", "^[A-Za-z0-9_-]{1,128}$", "A one-time token, where the task asks for one"),
+    ],
+    "security": [{}, {"submit": []}],
+}
+
+
+@router.post(
+    "/v1/tasks/{task_id}/reports",
+    status_code=201,
+    summary="Submit reports",
+    operation_id="submit_reports",
+    response_model=Accepted,
+    responses={
+        200: {"model": Accepted, "description": "Accepted before, under the same key"},
+        **documented(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 503, 507),
+    },
+    openapi_extra=_DOCUMENT,
+)
+async def submit(task_id: TaskId, request: Request) -> Response:
+    collector = collector_of(request)
+    task = task_of(collector, task_id)
+    headers = request.headers
+    if headers.get("content-type") != MEDIA_TYPE or "content-encoding" in headers:
+        raise Refusal(415, "content-type", f"The body must be {MEDIA_TYPE}, without an encoding.")
+    key = headers.get("idempotency-key", "")
+    if not _KEY.fullmatch(key):
+        raise Refusal(400, "key", "The Idempotency-Key header must have 32 digits of hexadecimal, in small letters.")
+    if task.settings.submit_token:
+        check_token(request, "submit", task_id)
+    limit = request.app.state.rates.get(task_id)
+    if limit is not None:
+        limit.take()
+    body = await body_of(request, task.settings.max_body)
+    token = _token_of(headers.get("bosket-token"), task)
+    submission, refusal = await _read(task, bytes.fromhex(key), body, token)
+    outcome = await _written(collector, submission)
+    if outcome.verdict is Verdict.REFUSED and refusal is not None:
+        raise refusal
+    return _answer(outcome)
+
+
+def _token_of(value: str | None, task: ServedTask) -> bytes | None:
+    """The digest of a one-time token, where the task asks for one; else none is looked at."""
+    if task.settings.tokens != "one-time":
+        return None
+    if value is None:
+        raise Refusal(
+            401, "one-time-token", "This task needs a one-time token.", headers={"WWW-Authenticate": "Bosket-Token"}
+        )
+    if not _TOKEN.fullmatch(value):
+        raise Refusal(403, "one-time-token", "This is no one-time token of the task.")
+    return digest_of(value)
+
+
+async def _read(task: ServedTask, key: bytes, body: bytes, token: bytes | None) -> tuple[Submission, Refusal | None]:
+    """What to write; or only to look for, with what is wrong with it: it may have been accepted before."""
+    name, phase = task.settings.id, task.phase
+    if not task.is_open():
+        closed = Refusal(410, "closed", "The task takes no more reports.")
+        return Submission(name, phase, key, body, token=token), closed
+    try:
+        reports = await asyncio.to_thread(_decoded, task, body) if len(body) > _LARGE else _decoded(task, body)
+    except Refusal as refusal:
+        return Submission(name, phase, key, body, token=token), refusal
+    rows = reports.plan.channel.payload.to_rows(reports.batch)
+    return Submission(name, phase, key, body, rows, reports.randomness, token), None
+
+
+def _decoded(task: ServedTask, body: bytes) -> Reports:
+    """The reports of a body under the task's plan, as few as a submission may bring."""
+    try:
+        reports = Reports.from_bytes(task.plan, body)
+    except PlanMismatchError:
+        raise Refusal(422, "plan", "The reports were made under another plan than the task's present one.") from None
+    except BosketError:
+        raise Refusal(422, "reports", "The body is not the bytes of reports of the task's plan.") from None
+    if reports.tokens is not None:
+        raise Refusal(422, "named", "The reports name their respondents, which this collector does not keep.")
+    most = task.settings.max_reports
+    if task.settings.tokens == "one-time":
+        most = min(most, task.plan.unit.reports)
+        if reports.n_records > most:
+            raise Refusal(422, "too-many", f"A token is for at most {most} reports, those of one person.")
+    if not 1 <= reports.n_records <= most:
+        kind, status = ("empty", 422) if not reports.n_records else ("too-large", 413)
+        raise Refusal(status, kind, f"A submission must bring 1 to {most} reports.")
+    return reports
+
+
+async def _written(collector: Collector, submission: Submission) -> Outcome:
+    try:
+        return await collector.writer.submit(submission)
+    except StoreFullError:
+        raise Refusal(
+            507, "full", "There is no room to keep reports: nothing was taken. Send them again later."
+        ) from None
+    except StoreLostError:
+        again = {"Retry-After": "5"}
+        raise Refusal(
+            503, "store", "The store does not answer: send them again, with the same key.", headers=again
+        ) from None
+    except BusyError:
+        raise Refusal(429, "busy", "Too much is waiting to be written.", headers={"Retry-After": "1"}) from None
+
+
+def _answer(outcome: Outcome) -> Response:
+    verdict = outcome.verdict
+    if verdict in (Verdict.ACCEPTED, Verdict.REPEATED):
+        status = 201 if verdict is Verdict.ACCEPTED else 200
+        return Response(b'{"accepted":%d}' % outcome.n_reports, status, media_type="application/json")
+    if verdict is Verdict.CONFLICT:
+        raise Refusal(409, "conflict", "Another body was accepted under this key.")
+    if verdict is Verdict.SPENT:
+        raise Refusal(403, "spent", "The one-time token is spent.")
+    if verdict is Verdict.UNKNOWN_TOKEN:
+        raise Refusal(403, "one-time-token", "This is no one-time token of the task.")
+    raise Refusal(410, "closed", "The task takes no more reports, or is in another phase.")

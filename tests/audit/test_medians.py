@@ -1,0 +1,99 @@
+"""Medians of means: what a hundredth of dishonest people can do to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.audit.medians import _rank, report_weights
+from bosket.mechanisms.payload import Batch
+
+SURE = 1 - 1e-9
+N = 20_000
+
+
+def honest(plan: bk.Plan, n: int, *, seed: int) -> bk.Reports:
+    """A third has a, b and c."""
+    records = [["a", "b", "c"] if at % 3 == 0 else ["d"] for at in range(n)]
+    return plan.randomize(bk.Baskets(records, items=list("abcdefgh")), rng=bk.Seeded(seed))
+
+
+def poisoned(reports: bk.Reports, forged: bk.Reports) -> bk.Reports:
+    """The same number of reports, the last of them forged."""
+    both = Batch.concat([reports[: len(reports) - len(forged)].batch, forged.batch])
+    return bk.Reports(reports.plan, both, randomness="simulation: forged")
+
+
+@pytest.mark.parametrize(
+    "mechanism", [bk.Flip(keep=0.8), bk.CutAndPaste(cutoff=3, insert=0.2), bk.Flip(keep=0.6, keep_absent=0.9)]
+)
+def test_weights_add_up_to_the_estimate(mechanism: bk.Mechanism) -> None:
+    plan = bk.Plan(bk.Domain(list("abcdefgh")), mechanism, bk.PrivacyUnit(max_size=5))
+    reports = honest(plan, 600, seed=1)
+    for itemset in ("a", "abc", "ad"):
+        ids = plan.domain.itemset(set(itemset))
+        expected = bk.estimate(reports, [set(itemset)], model=None).value[0]
+        assert report_weights(reports, ids).mean() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("bits", [0b11111111, 0b00000111, 0b00000000])
+@pytest.mark.parametrize("itemset, truth", [("ab", 1 / 3), ("abc", 1 / 3), ("e", 0.0)])
+def test_the_interval_holds_whatever_a_hundredth_sends(bits: int, itemset: str, truth: float) -> None:
+    """All ones, the best response for abc, and nothing; at a level of 1 - 1e-9 the truth is inside, seed by seed."""
+    plan = bk.Plan(bk.Domain(list("abcdefgh")), bk.Flip(keep=0.8))
+    forged = bk.Reports(plan, np.full((N // 100, 1), bits, np.uint64), randomness="secure")
+    frame = bk.audit.robust(poisoned(honest(plan, N, seed=3), forged), [set(itemset)], level=SURE, rng=bk.Seeded(4))
+    assert frame.low[0] <= truth <= frame.high[0]
+    assert frame.low[0] <= frame.robust[0] <= frame.high[0]
+    assert abs(frame.support[0] - truth) < frame["shift"][0] + 0.08, "the plain one moves as stated, and by its noise"
+
+
+def test_it_resists_where_a_few_reports_weigh_much() -> None:
+    """Stated sizes: reports of 40 claimed items weigh so much that the plain support of a pair is far off."""
+    items = [*"abcdefgh", *range(52)]
+    unit = bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=40)
+    plan = bk.Plan(bk.Domain(items), bk.Flip(keep=0.9), unit)
+    records = [["a", "b"] if at % 3 == 0 else ["d"] for at in range(N)]
+    reports = plan.randomize(bk.Baskets(records, items=items), rng=bk.Seeded(1))
+    strata = reports.strata
+    assert strata is not None
+    claims = plan.randomize(bk.Baskets([items[:40]] * 20, items=items), rng=bk.Seeded(2)).batch
+    bits = claims["report"].copy()
+    bits[:] = 0b11
+    forged = bk.Reports(plan, Batch({"report": bits, "stratum": claims["stratum"]}), randomness="secure")
+    both = poisoned(reports, forged)
+    frame = bk.audit.robust(both, [{"a", "b"}], dishonest=0.001, level=SURE, rng=bk.Seeded(4))
+    assert abs(frame.support[0] - 1 / 3) > 0.5
+    assert frame.low[0] <= 1 / 3 <= frame.high[0]
+    assert abs(frame.robust[0] - 1 / 3) < 0.05
+
+
+def test_without_dishonest_people_it_is_near_the_plain_one() -> None:
+    plan = bk.Plan(bk.Domain(list("abcdefgh")), bk.Flip(keep=0.9))
+    frame = bk.audit.robust(honest(plan, N, seed=5), [{"a"}], dishonest=0, level=SURE, rng=bk.Seeded(6))
+    assert frame.low[0] <= frame.support[0] <= frame.high[0]
+    assert (frame.groups[0], frame["shift"][0]) == (40, 0.0)
+
+
+def test_ranks_by_enumeration() -> None:
+    """Of 3 honest groups all lie above the median with probability 1/8: that is the least that can be asked."""
+    assert _rank(3, 0, 0.75) == 1
+    assert _rank(3, 0, 0.76) == 0
+    assert _rank(5, 2, 0.75) == 1
+    honest_signs = np.array(np.meshgrid(*[[0, 1]] * 7)).reshape(7, -1).sum(axis=0)  # how many lie below, all ways
+    for level in (0.5, 0.8, 0.9, 0.95):
+        rank = _rank(9, 2, level)
+        assert (honest_signs < rank).mean() <= (1 - level) / 2 < (honest_signs < rank + 1).mean()
+
+
+def test_what_is_refused() -> None:
+    plan = bk.Plan(bk.Domain(list("abcdefgh")), bk.Flip(keep=0.9))
+    with pytest.raises(bk.ParameterError):
+        bk.audit.robust(honest(plan, 100, seed=1), [{"a"}], dishonest=0.2)
+    with pytest.raises(bk.DataError):
+        bk.audit.robust("reports", [{"a"}])  # type: ignore[arg-type]  # on purpose
+    domain = bk.Domain(list("abcdefgh"))
+    asked = bk.Plan(domain, bk.Ask.baskets(domain, epsilon=3, expected_size=2))
+    with pytest.raises(bk.DataError):
+        bk.audit.robust(honest(asked, 100, seed=1), [{"a"}])

@@ -1,0 +1,288 @@
+"""Results from memory, as reports arrive; batches taken away; the second phase; pages, metrics and headers."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bosket as bk
+from bosket.service import pages
+from bosket.service.settings import SecondPhase
+from tests.service.studies import ITEMS, people, reports, rows_of, small_plan, study
+
+
+def test_nothing_is_shown_of_few_reports(tmp_path: Path) -> None:
+    with study(tmp_path, min_batch=40) as s:
+        s.send(reports(s.plan, 39))
+        for path in ("results", "reports"):
+            few = s.client.get(f"/v1/tasks/shop/{path}", headers=s.bearer())
+            assert (few.status_code, few.json()["type"]) == (409, "urn:bosket:problem:batch-size")
+            assert "39" not in few.text
+            assert s.client.get(f"/v1/tasks/shop/{path}").status_code == 401
+
+
+def test_results_are_those_of_mining_all_reports(tmp_path: Path) -> None:
+    with study(tmp_path, min_batch=40, min_support=0.2, min_confidence=0.6) as s:
+        sent = reports(s.plan, 400)
+        for start in range(0, 400, 100):
+            assert s.send(sent[start : start + 100]).status_code == 201
+        s.settle()
+        picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        found = bk.mine(s.stored(), 0.2)
+        frame = found.to_frame().set_index("itemsets")
+        assert picture["n_reports"] == 400
+        assert len(picture["itemsets"]) == len(frame) > 2
+        for row in picture["itemsets"]:
+            expected = frame.loc[[frozenset(row["items"])]].iloc[0]
+            for name in ("support", "stderr", "low", "high"):
+                assert row[name] == pytest.approx(expected[name], rel=1e-12)
+        rules = found.rules(metric="confidence", min_threshold=0.6)
+        assert len(picture["rules"]) == len(rules) > 0
+        assert {"confidence", "confidence_low", "confidence_high"} <= set(picture["rules"][0])
+        assert picture["deepest_size"] >= 1
+        assert picture["flags"] == [{"phase": 1, "implausible": 0, "level": 1e-6, "of": 400}]
+        for row in picture["itemsets"]:
+            assert row["robust_low"] <= row["robust"] <= row["robust_high"]
+        assert picture["robust"]["dishonest"] == 0.01
+        assert "simulation" in picture["randomness"], "simulated reports are said to be so"
+
+
+def test_two_pictures_differ_by_a_batch(tmp_path: Path) -> None:
+    """One more report changes nothing that is shown; so many that a batch is full do; and so does the end."""
+    with study(tmp_path, min_batch=40) as s:
+
+        def shown() -> int:
+            s.settle()
+            return int(s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()["n_reports"])
+
+        s.send(reports(s.plan, 100))
+        assert shown() == 100
+        s.send(reports(s.plan, 1, seed=2))
+        assert shown() == 100
+        s.send(reports(s.plan, 38, seed=3))
+        assert shown() == 100
+        s.send(reports(s.plan, 1, seed=4))
+        assert shown() == 140
+        s.send(reports(s.plan, 1, seed=5))
+        s.client.post("/v1/tasks/shop/close", headers=s.bearer())
+        assert shown() == 141
+
+
+def test_results_are_there_after_a_restart(tmp_path: Path) -> None:
+    with study(tmp_path, min_batch=40) as s:
+        s.send(reports(s.plan, 100))
+    with study(tmp_path, min_batch=40) as s:
+        s.settle()
+        assert s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()["n_reports"] == 100
+
+
+def test_a_batch_is_subtracted_from_store_and_results(tmp_path: Path) -> None:
+    with study(tmp_path, min_batch=40, batch_size=100) as s:
+        first, second = reports(s.plan, 100), reports(s.plan, 150, seed=2)
+        s.send(first)
+        s.send(second)
+        s.settle()
+        listed = s.client.get("/v1/tasks/shop/batches", headers=s.bearer()).json()["batches"]
+        assert sorted(batch["n_reports"] for batch in listed) == [100, 150]
+        bad = next(batch["batch"] for batch in listed if batch["n_reports"] == 150)
+        address = f"/v1/tasks/shop/batches/{bad}"
+        assert s.client.delete(address, headers=s.bearer()).json() == {"subtracted": 150}
+        assert s.client.delete(address, headers=s.bearer()).status_code == 404
+        s.settle()
+        assert rows_of(s.stored()) == rows_of(first)
+        picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        assert picture["n_reports"] == 100
+        expected = bk.mine(s.stored(), 0.05).to_frame()
+        assert {tuple(row["items"]): row["support"] for row in picture["itemsets"]} == pytest.approx(
+            {tuple(sorted(row.itemsets)): row.support for row in expected.itertuples()}
+        )
+
+
+def test_reports_are_exported_as_parquet(tmp_path: Path) -> None:
+    with study(tmp_path, min_batch=10) as s:
+        sent = reports(s.plan, 60)
+        s.send(sent)
+        answer = s.client.get("/v1/tasks/shop/reports", headers=s.bearer())
+        assert answer.headers["content-type"] == "application/vnd.apache.parquet"
+        (tmp_path / "export.parquet").write_bytes(io.BytesIO(answer.content).read())
+        exported = bk.Reports.read(tmp_path / "export.parquet", plan=s.plan)
+        assert rows_of(exported) == rows_of(sent)
+        assert s.client.get("/v1/tasks/shop/reports?phase=2", headers=s.bearer()).status_code == 404
+        assert s.client.get("/v1/tasks/shop/reports?phase=x", headers=s.bearer()).status_code == 422
+
+
+def test_forged_reports_are_flagged(tmp_path: Path) -> None:
+    """One in a hundred sends all ones; an honest report with as many of 40 items at keep 0.9 is beyond 1e-6."""
+    plan = bk.Plan(bk.Domain(range(40)), bk.Flip(keep=0.9)).with_unit(max_size=4)
+    with study(tmp_path, plan=plan, min_batch=40, min_support=0.2) as s:
+        honest = plan.randomize(bk.Baskets([[1, 2]] * 594, items=range(40)), rng=bk.Seeded(1))
+        forged = bk.Reports(plan, plan.channel.payload.from_bytes(b"\xff\xff\xff\xff\xff" * 6), randomness="secure")
+        s.send(honest)
+        s.send(forged)
+        s.client.post("/v1/tasks/shop/close", headers=s.bearer())
+        s.settle()
+        picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        assert picture["flags"] == [{"phase": 1, "implausible": 6, "level": 1e-6, "of": 600}]
+        assert [row["size"] for row in picture["influence"]] == [1, 2, 3, 4, 5]
+
+
+def test_a_second_phase_follows_the_answers_of_the_first(tmp_path: Path, store_url: str) -> None:
+    """Its plan is another, signed; who answered in the first cannot answer again; results are of both."""
+    domain = bk.Domain(ITEMS)
+    plan = bk.Plan(domain, bk.Ask.baskets(domain, epsilon=3, expected_size=2))
+    settings = {"tokens": "one-time", "second": SecondPhase(top=3), "min_batch": 20, "min_support": 0.2}
+    with study(tmp_path, store=store_url, plan=plan, **settings) as s:
+        tokens = s.issue("one-time", 120)
+        early = s.client.post("/v1/tasks/shop/phase", headers=s.bearer())
+        assert early.status_code == 409
+        answers = plan.randomize(people(60), rng=bk.Seeded(1))
+        for at in range(60):
+            assert s.send(answers[at : at + 1], Bosket_Token=tokens[at]).status_code == 201
+        assert s.client.post("/v1/tasks/shop/phase").status_code == 401
+        opened = s.client.post("/v1/tasks/shop/phase", headers=s.bearer())
+        assert opened.json() == {"task": "shop", "phase": 2, "is_open": True}
+        signed = json.loads(s.client.get("/v1/tasks/shop").json()["signed"])
+        second = bk.Plan.from_json(signed["plan_text"])
+        assert (signed["phase"], signed["digest"]) == (2, second.digest)
+        assert second.digest != plan.digest
+        assert s.send(answers[:1], Bosket_Token=tokens[60]).json()["type"] == "urn:bosket:problem:plan"
+        more = second.randomize(people(60), rng=bk.Seeded(2))
+        assert s.send(more[:1], Bosket_Token=tokens[0]).json()["type"] == "urn:bosket:problem:spent"
+        for at in range(60):
+            assert s.send(more[at : at + 1], Bosket_Token=tokens[60 + at]).status_code == 201
+        assert s.client.post("/v1/tasks/shop/phase", headers=s.bearer()).status_code == 409
+        s.client.post("/v1/tasks/shop/close", headers=s.bearer())
+        s.settle()
+        picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        assert (picture["n_reports"], picture["phase"], len(picture["plans"])) == (120, 2, 2)
+        expected = bk.mine(bk.pool(s.stored(1), s.stored(2)), 0.2).to_frame()
+        assert len(picture["itemsets"]) == len(expected)
+    with study(tmp_path, store=store_url, plan=plan, **settings) as s:
+        assert json.loads(s.client.get("/v1/tasks/shop").json()["signed"])["digest"] == second.digest
+
+
+def test_a_second_phase_needs_tokens(tmp_path: Path) -> None:
+    with pytest.raises(bk.ParameterError, match="one-time"), study(tmp_path, second=SecondPhase()):
+        pass
+
+
+def test_a_task_without_a_second_phase_says_so(tmp_path: Path) -> None:
+    with study(tmp_path) as s:
+        assert s.client.post("/v1/tasks/shop/phase", headers=s.bearer()).status_code == 409
+
+
+def test_pages_are_served_by_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "static"
+    folder.mkdir()
+    for name in pages.MEDIA_TYPES:
+        (folder / name).write_text(f"content of {name}")
+    (folder / "secret.txt").write_text("no")
+    monkeypatch.setattr(pages, "STATIC", folder)
+    with study(tmp_path) as s:
+        for path, name in (
+            ("/t/shop", "page.html"),
+            ("/d/shop", "dashboard.html"),
+            ("/static/bosket.mjs", "bosket.mjs"),
+        ):
+            answer = s.client.get(path)
+            assert (answer.status_code, answer.text) == (200, f"content of {name}")
+            assert answer.headers["content-type"] == pages.MEDIA_TYPES[name]
+            assert "default-src 'self'" in answer.headers["content-security-policy"]
+            assert "unsafe" not in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["referrer-policy"] == "no-referrer"
+            assert "access-control-allow-origin" not in answer.headers
+        for path in (
+            "/static/secret.txt",
+            "/static/..%2fsecret.txt",
+            "/static/../app.py",
+            "/t/nowhere",
+            "/d/nowhere",
+            "/",
+        ):
+            answer = s.client.get(path)
+            assert answer.status_code == 404, path
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert "default-src" in answer.headers["content-security-policy"]
+
+
+def test_the_dashboard_is_of_the_package_and_asks_nobody_else() -> None:
+    """No inline script or style, no address of another server, and every id that the script looks for."""
+    html, script, style = ((pages.STATIC / f"dashboard.{end}").read_text() for end in ("html", "mjs", "css"))
+    assert not re.findall(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", html)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) == {"/static/dashboard.css", "/static/dashboard.mjs"}
+    for text in (html, script, style):
+        assert set(re.findall(r"https?://[^\s\"')]*", text)) <= {"http://www.w3.org/2000/svg"}
+    ids = set(re.findall(r'id="([^"]*)"', html))
+    assert set(re.findall(r'at\("([^"]*)"\)', script)) <= ids
+    assert "innerHTML" not in script
+
+
+def test_a_collector_ends_while_results_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is mined is told to end: no thread holds up the process."""
+    asked = threading.Event()
+
+    def slow(*of: object, on_progress: Callable[[object], None], **how: object) -> dict[str, object]:
+        asked.set()
+        for _ in range(600):
+            on_progress(None)
+            time.sleep(0.1)
+        return {}
+
+    monkeypatch.setattr("bosket.service.results.picture_of", slow)
+    with study(tmp_path, min_batch=10) as s:
+        s.send(reports(s.plan, 40))
+        assert asked.wait(600)
+    s.collector.results._thread.join()
+    assert s.collector.results.picture("shop") is None, "it ended before all was done"
+
+
+def test_other_methods_are_problems_too(tmp_path: Path) -> None:
+    with study(tmp_path) as s:
+        for method, path in (("PUT", "/v1/tasks/shop/reports"), ("OPTIONS", "/v1/tasks/shop"), ("DELETE", "/health")):
+            answer = s.client.request(method, path, headers={"Origin": "https://elsewhere.example"})
+            assert answer.status_code == 405
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert "access-control-allow-origin" not in answer.headers
+
+
+def test_health_readiness_and_metrics(tmp_path: Path) -> None:
+    with study(tmp_path) as s:
+        s.send(reports(s.plan, 30))
+        assert s.client.get("/health").status_code == 200
+        assert s.client.get("/ready").json() == {"status": "ready"}
+        assert s.client.get("/metrics").status_code == 401
+        token = s.collector.access.issue("analyse")
+        text = s.client.get("/metrics", headers=s.bearer(token)).text
+        assert 'bosket_reports{task="shop"} 30' in text
+        assert 'bosket_answers_total{method="POST",status="201"} 1' in text
+        names = {label for line in text.splitlines() for label in line.partition("{")[2].partition("}")[0].split(",")}
+        assert {name.partition("=")[0] for name in names if name} == {"task", "method", "status", "le"}
+
+
+def test_many_at_once_are_each_acknowledged_once(tmp_path: Path, store_url: str) -> None:
+    plan = small_plan(128)
+    with study(tmp_path, store=store_url, plan=plan) as s:
+        from tests.service.studies import MEDIA_TYPE, random_reports
+
+        sent = [random_reports(plan, 2) for _ in range(40)]
+        keys = [secrets.token_hex(16) for _ in sent]
+        requests = [
+            (
+                "POST",
+                "/v1/tasks/shop/reports",
+                {"content": one.to_bytes(), "headers": {"Content-Type": MEDIA_TYPE, "Idempotency-Key": key}},
+            )
+            for one, key in zip(sent, keys, strict=True)
+        ]
+        statuses = [answer.status_code for answer in s.client.together([*requests, *requests])]
+        assert sorted(statuses) == [200] * 40 + [201] * 40
+        assert rows_of(s.stored()) == sorted(row for one in sent for row in rows_of(one))

@@ -1,0 +1,124 @@
+"""``bosket serve``, and ``bosket mine`` of what a collector holds, over real sockets on the loopback."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import bosket as bk
+from bosket.cli import main
+from bosket.service.app import make_app
+from bosket.service.collector import Collector
+from bosket.service.demo import ITEMS, TASK, MadeUpPeople, demo_settings, made_up
+from bosket.service.server import address_of, listening, server_of
+from tests.service.servers import ServerProcess, write_study
+from tests.service.studies import Study, reports, study
+
+
+@contextmanager
+def on_a_socket(collector: Collector) -> Iterator[str]:
+    """The collector at an address of the loopback, served by a thread."""
+    server = server_of(make_app(collector, ends_it=False))
+    at = listening("127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [at]}, daemon=True)
+    thread.start()
+    try:
+        yield address_of(at)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        at.close()
+
+
+def token_of(s: Study) -> str:
+    return s.issue("analyse")[0]
+
+
+def test_mining_what_a_collector_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with study(tmp_path, min_batch=10) as s:
+        s.send(reports(s.plan, 400))
+        token = token_of(s)
+        with on_a_socket(s.collector) as address:
+            expected = bk.mine(s.stored(), 0.2).to_frame()
+            for path in ("/v1/tasks/shop/reports", "/v1/tasks/shop", "/d/shop"):
+                command = ["mine", f"{address}{path}", "--token", token, "--min-support", "0.2", "--format", "csv"]
+                assert main(command) == 0
+                assert len(capsys.readouterr().out.splitlines()) == len(expected) + 1
+            assert main(["mine", f"{address}/d/shop", "--token", "wrong.token", "--min-support", "0.2"]) == 1
+            assert "(401)" in capsys.readouterr().err
+            assert main(["mine", f"{address}/d/none", "--token", token, "--min-support", "0.2"]) == 1
+
+
+@pytest.mark.parametrize(
+    "address, says",
+    [
+        ("http://collector.example/d/shop", "https://"),
+        ("https://collector.example/somewhere", "not that of a collector's task"),
+        ("https://someone@collector.example/d/shop", "not that of a collector's task"),
+        ("http://127.0.0.1:1/d/shop", "cannot be reached"),
+    ],
+)
+def test_other_addresses_are_refused(address: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mine", address, "--token", "a.b", "--min-support", "0.2"]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_a_token_is_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("BOSKET_TOKEN", raising=False)
+    assert main(["mine", "https://collector.example/d/shop", "--min-support", "0.2"]) == 1
+    assert "BOSKET_TOKEN" in capsys.readouterr().err
+
+
+def test_serve_says_what_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve"]) == 2
+    assert main(["serve", "study.toml", "--demo"]) == 2
+    assert main(["serve", str(tmp_path / "none.toml")]) == 1
+    assert "Cannot read" in capsys.readouterr().err
+
+
+def test_a_backup_from_the_command_line(tmp_path: Path) -> None:
+    with study(tmp_path) as s:
+        s.send(reports(s.plan, 40))
+        path = write_study(tmp_path, s.plan, f"sqlite:///{tmp_path / 'study.db'}")
+        assert main(["serve", str(path), "--backup", str(tmp_path / "copy.db")]) == 0
+        assert main(["serve", str(path), "--backup", str(tmp_path / "copy.db")]) == 1
+    assert (tmp_path / "copy.db").stat().st_size > 0
+
+
+def test_made_up_people_answer(tmp_path: Path) -> None:
+    """They ask for the plan, randomize, and send, as anybody would."""
+    collector = Collector(demo_settings(tmp_path))
+    try:
+        with on_a_socket(collector) as address:
+            crowd = MadeUpPeople(address, 100, pause=0.0)
+            crowd.start()
+            until = time.monotonic() + 60
+            while collector.store.n_reports(TASK, 1) < 100 and time.monotonic() < until:
+                time.sleep(0.02)
+            crowd.stop()
+            crowd.join()
+        assert collector.store.n_reports(TASK, 1) == 100
+        assert not collector.reports(TASK, 1).is_simulation, "their coins are those of real clients"
+        assert set(made_up(50).domain.labels) == set(ITEMS)
+    finally:
+        collector.stop()
+
+
+@pytest.mark.slow
+def test_a_server_of_a_study(tmp_path: Path) -> None:
+    path = write_study(
+        tmp_path, bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9)), f"sqlite:///{tmp_path / 'study.db'}"
+    )
+    server = ServerProcess(path)
+    connection = server.connect()
+    connection.request("GET", "/v1/tasks/shop")
+    assert connection.getresponse().status == 200
+    connection.close()
+    assert server.stop() == 0
+    assert "admin token" in "".join(server.log)
+    assert (tmp_path / "admin.token").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,91 @@
+"""The file of a study: read strictly, with the environment before it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import bosket as bk
+from bosket.service.settings import read_settings
+from tests.service.studies import small_plan
+
+GOOD = """
+store = "sqlite:///a.db"
+port = 9000
+[[tasks]]
+id = "shop"
+title = "Shop"
+plan = "plan.json"
+min_batch = 200
+closes = 2030-01-31T18:00:00Z
+tokens = "one-time"
+[tasks.second]
+people = 500
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "plan.json").write_text(small_plan().json)
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_study_is_read(tmp_path: Path) -> None:
+    settings = read_settings(written(tmp_path, GOOD))
+    (task,) = settings.tasks
+    assert (settings.store, settings.port, settings.host, settings.folder) == (
+        "sqlite:///a.db",
+        9000,
+        "127.0.0.1",
+        tmp_path,
+    )
+    assert (task.id, task.plan.digest, task.min_batch, task.batch_size) == ("shop", small_plan().digest, 200, 1000)
+    assert task.closes == datetime(2030, 1, 31, 18, tzinfo=UTC)
+    assert task.second is not None
+    assert task.second.people == 500
+
+
+def test_the_environment_goes_before(tmp_path: Path) -> None:
+    environment = {"BOSKET_STORE": "sqlite:///b.db", "BOSKET_PORT": "81", "BOSKET_FOLDER": "keys"}
+    settings = read_settings(written(tmp_path, GOOD), environment=environment)
+    assert (settings.store, settings.port, settings.folder) == ("sqlite:///b.db", 81, tmp_path / "keys")
+
+
+@pytest.mark.parametrize(
+    "line, by",
+    [
+        ('id = "shop"', 'id = "Shop!"'),
+        ('id = "shop"', 'id = "shop"\nretention = 3'),
+        ("min_batch = 200", "min_batch = 0"),
+        ("min_batch = 200", "min_batch = true"),
+        ("port = 9000", "port = 90000"),
+        ("port = 9000", "ports = 9000"),
+        ('plan = "plan.json"', 'plan = "none.json"'),
+        ('plan = "plan.json"', "plan = 3"),
+        ('tokens = "one-time"', 'tokens = "many"'),
+        ('tokens = "one-time"', 'tokens = "none"'),
+        ("closes = 2030-01-31T18:00:00Z", 'closes = "soon"'),
+        ("people = 500", "person = 500"),
+        ('store = "sqlite:///a.db"', "store = 3"),
+        ("[[tasks]]", "[tasks]"),
+        ('title = "Shop"', "title = "),
+        ('title = "Shop"', 'title = "Shop"\nrate = -1'),
+        ('title = "Shop"', 'title = "Shop"\nmin_support = 2'),
+        ('title = "Shop"', 'title = "Shop"\nsubmit_token = "no"'),
+    ],
+)
+def test_other_files_are_refused_with_a_sentence(tmp_path: Path, line: str, by: str) -> None:
+    assert line in GOOD
+    with pytest.raises(bk.DataError):
+        read_settings(written(tmp_path, GOOD.replace(line, by)))
+
+
+def test_plans_that_mix_people_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    mixed = bk.Plan(bk.Domain(range(8)), bk.Mixing(others=2, keep=0.5))
+    (tmp_path / "plan.json").write_text(mixed.json)
+    with pytest.raises(bk.DataError, match="stand alone"):
+        read_settings(path)
