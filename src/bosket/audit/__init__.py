@@ -5,7 +5,9 @@ from bosket.audit.breaches.table import Breaches
 from bosket.audit.clients.attack import Attack
 from bosket.audit.clients.audit import attacked, client, worst_pairs
 from bosket.audit.clients.paths import Command
+from bosket.audit.collected import collected
 from bosket.audit.divergences import RhoBound, rho_by
+from bosket.audit.estimators import estimator
 from bosket.audit.lower_bounds import LowerBound, distinguish, distinguish_by
 from bosket.audit.poisons import implausible, poisoning
 from bosket.audit.posteriors import posterior
@@ -22,8 +24,10 @@ __all__ = [
     "attacked",
     "breaches",
     "client",
+    "collected",
     "distinguish",
     "distinguish_by",
+    "estimator",
     "implausible",
     "poisoning",
     "posterior",

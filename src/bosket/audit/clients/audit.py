@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.audit.clients.attack import Attack, attack
 from bosket.audit.clients.comparing import Difference, against_law, against_other, following, repetition
 from bosket.audit.clients.estimating import estimates_of
-from bosket.audit.clients.features import Features, expected_alone, frequencies
+from bosket.audit.clients.features import Features, expected_alone
 from bosket.audit.clients.pairs import Pair, candidate_pairs, sizes_of
 from bosket.audit.clients.paths import Client, Command, Record, Sent, by_client, by_library
 from bosket.audit.clients.showing import wire_bits
@@ -27,6 +28,7 @@ _PILOT = 2000  # reports of each record of a pair, to choose pairs by
 _MOST_PAIRS = 12
 _TIMES = 8  # reports of our own client for one of the client's
 _LEAST_TRIALS = 100
+_MOST_SIZES = 5  # of records beside the worst
 
 
 def client(
@@ -41,7 +43,7 @@ def client(
 
     client   a function of one record (a list of items; of a table a mapping from attribute to value) that returns the
              bytes of its report, a :class:`Command`, or None: this library's own
-    trials   reports of each of two to four records, those that are told apart the best
+    trials   reports of each of a few records: those that are told apart the best, and some of other sizes
     failure  the probability, at most, with which an honest client is convicted
     rng      the chance of our own client; secure unless ``Seeded``
 
@@ -63,18 +65,27 @@ def client(
     each = check_between("failure", failure, 0, 1) / 6
     chance = Secure() if rng is None else check_randomness(rng)
     pairs = worst_pairs(plan, chance)
-    records = list(dict.fromkeys(r for pair in pairs for r in (pair.one, pair.other))) or _some(plan)
+    records = list(dict.fromkeys([*(r for pair in pairs for r in (pair.one, pair.other)), *_others(plan)]))
     pilot = by_library(plan, records, _PILOT, chance).batch
     features = Features.settled(plan.channel, records, pilot)
     sent = by_library(plan, records, n, chance) if client is None else by_client(plan, client, records, n)
     whole = _whole(sent, n * len(records), plan)
     findings = [whole]
     if sent.wrong < n * len(records):
-        own = by_library(plan, records, n * _TIMES, chance)
-        findings += _findings(plan, features, pairs, sent, own, each)
+        findings += _findings(plan, features, pairs, sent, _own_counts(plan, features, n, chance), each)
     subject = f"this library's client of {plan.mechanism}" if client is None else f"the client of {plan.mechanism}"
     about = {"plan": plan.digest, "trials": n, "records": len(records)}
     return Verdict(subject, tuple(findings), about)
+
+
+def _own_counts(plan: Plan, features: Features, n: int, rng: Randomness) -> npt.NDArray[np.int64]:
+    """How often claims are true of reports of our own client, ``_TIMES`` as many, made piece by piece."""
+    total = np.zeros((len(features.records), 0), np.int64)
+    for _ in range(_TIMES):
+        batch = by_library(plan, features.records, n, rng).batch
+        found = features.counts(batch, features.shown(batch))
+        total = found if not total.size else total + found
+    return total
 
 
 def _check(plan: Plan, client: object) -> None:
@@ -127,14 +138,15 @@ def worst_pairs(plan: Plan, rng: Randomness | None = None) -> list[Pair]:
     return [pair for _, pair in best.values()]
 
 
-def _some(plan: Plan) -> list[Record]:
-    """Two records, where there is no pair to tell apart."""
+def _others(plan: Plan) -> list[Record]:
+    """Records beside those of the worst pairs: of other sizes, or with values in turn."""
     if isinstance(plan.domain, TableDomain):
-        first = tuple(int(at) for at in plan.domain.offsets[: len(plan.domain.attributes)])
-        last = tuple(int(at) - 1 for at in plan.domain.offsets[1 : len(plan.domain.attributes) + 1])
-        return [first, last]
+        offsets, sizes = plan.domain.offsets.tolist(), plan.domain.sizes.tolist()
+        return [tuple(first + (at + step) % size for at, (first, size) in enumerate(zip(offsets, sizes, strict=False)))
+                for step in (0, 1)]  # fmt: skip
     sizes = sizes_of(plan)
-    return [tuple(range(sizes[-1])), tuple(range(len(plan.domain) - sizes[len(sizes) // 2], len(plan.domain)))]
+    chosen = sorted({sizes[round(at)] for at in np.linspace(0, len(sizes) - 1, _MOST_SIZES)})
+    return [tuple(range(size)) for size in chosen]
 
 
 def _attacked(
@@ -163,14 +175,18 @@ def _whole(sent: Sent, n: int, plan: Plan) -> Finding:
 
 
 def _findings(
-    plan: Plan, features: Features, pairs: Sequence[Pair], sent: Sent, own: Sent, failure: float
+    plan: Plan,
+    features: Features,
+    pairs: Sequence[Pair],
+    sent: Sent,
+    others: npt.NDArray[np.int64],
+    failure: float,
 ) -> list[Finding]:
     n_records = len(features.records)
     shown = features.shown(sent.batch)
-    claims = features.of(sent.batch, shown)
-    counts, n = frequencies(claims, n_records)
-    others, m = frequencies(features.of(own.batch, features.shown(own.batch)), n_records)
-    found = [_said(features, against_other(counts, n, others, m, failure), failure)]
+    n = len(sent.batch) // n_records
+    counts = features.counts(sent.batch, shown)
+    found = [_said(features, against_other(counts, n, others, n * _TIMES, failure), failure)]
     found.append(_by_law(features, shown, failure))
     found.append(estimates_of(plan, features.records, sent.batch, failure))
     bits = wire_bits(plan.channel, sent.batch)
@@ -197,8 +213,8 @@ def _by_law(features: Features, shown: object, failure: float) -> Finding:
     laws = [expected_alone(channel, record, features.keys) for record in features.records]
     if any(law is None for law in laws):
         return Finding(check, NOT_LOOKED, "The mechanism states no law of single items.")
-    counts, n = frequencies(truths, len(laws))
-    found = against_law(counts, n, np.array(laws), failure)
+    counts = np.stack([truths[at :: len(laws)].sum(axis=0) for at in range(len(laws))])
+    found = against_law(counts, len(truths) // len(laws), np.array(laws), failure)
     figures = {"seen": found.seen, "expected": found.expected}
     if not found.is_found:
         words = f"{found.tests:,} frequencies of items are as stated."

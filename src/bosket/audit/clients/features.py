@@ -65,16 +65,26 @@ class Features:
         return shown_keys(self.channel, batch, self.keys)
 
     def of(self, batch: Batch, shown: Truths) -> Truths:
-        """All claims about each report: shape (n, claims)."""
+        """The claims about each report but for which one it is: shape (n, claims)."""
         wire = wire_bits(self.channel, batch)
         number = wire.sum(axis=1)[:, None] >= np.array(self.limits)
         own = [_at_least(shown[:, list(places)]) for places in self.places]
         pairs = [(shown[:, i] & shown[:, j])[:, None] for i, j in combinations(self.paired.tolist(), 2)]
-        names = names_of(self.channel, batch)
+        return np.hstack([wire[:, self.bits], shown, number, *own, *pairs])
+
+    def counts(self, batch: Batch, shown: Truths) -> npt.NDArray[np.int64]:
+        """How often each claim is true of reports of each record, which come in turn: shape (records, claims)."""
+        n_records = len(self.records)
+        claims, names = self.of(batch, shown), names_of(self.channel, batch)
         place = np.minimum(np.searchsorted(self.known, names), len(self.known) - 1)
-        which = np.zeros((len(batch), len(self.known) + 1), bool)
-        which[np.arange(len(batch)), np.where(self.known[place] == names, place, len(self.known))] = True
-        return np.hstack([wire[:, self.bits], shown, number, *own, *pairs, which])
+        which = np.where(self.known[place] == names, place, len(self.known))
+        rows = [
+            np.concatenate(
+                [claims[at::n_records].sum(axis=0), np.bincount(which[at::n_records], minlength=len(self.known) + 1)]
+            )
+            for at in range(n_records)
+        ]
+        return np.array(rows, np.int64)
 
     def name(self, claim: int) -> str:
         """A claim in words."""
@@ -126,13 +136,6 @@ def _keys(channel: Channel, records: Sequence[Record]) -> Items:
     for key in np.linspace(0, n - 1, min(n, 8)).astype(int).tolist():
         found[key] = None
     return np.array(list(found), np.int64)
-
-
-def frequencies(claims: Truths, n_records: int) -> tuple[npt.NDArray[np.int64], int]:
-    """How often each claim is true of reports of each record, which come in turn: shape (records, claims)."""
-    n = len(claims) // n_records
-    counts = np.stack([claims[at::n_records].sum(axis=0) for at in range(n_records)])
-    return counts.astype(np.int64), n
 
 
 def expected_alone(channel: Channel, record: Record, keys: Items) -> Floats | None:

@@ -191,6 +191,7 @@ def _baskets(plan: Plan) -> Iterator[tuple[Record, Record]]:
         if rest and size:
             yield _sorted(one), _sorted(rest[:size] if len(rest) >= size else [*rest, *one[: size - len(rest)]])
             yield _sorted(one), _sorted([*one[1:], rest[0]])
+            yield _sorted(one), _sorted(rest[: max(part for part in sizes if part <= max(len(rest), sizes[0]))])
         if size and size - 1 in sizes:
             yield _sorted(one), _sorted(one[1:])
     yield _sorted(order[: sizes[-1]]), _sorted(order[: sizes[0]])
