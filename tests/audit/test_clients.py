@@ -146,7 +146,9 @@ class TestPairs:
         plan = bk.Plan(table, bk.Ask(bk.Design.pairs(table), gamma=8))
         found = bk.audit.attacked(plan, rng=bk.Seeded(1), trials=20_000)
         assert 0.85 * found.claim < found.bound.epsilon < found.claim < math.log(8) + 1e-12
-        baskets = bk.Plan(range(100), bk.AskBaskets(epsilon=2.0, length=4, size=64), bk.PrivacyUnit(max_size=4))
+        baskets = bk.Plan(
+            bk.Domain(range(100)), bk.AskBaskets(epsilon=2.0, length=4, size=64), bk.PrivacyUnit(max_size=4)
+        )
         found = bk.audit.attacked(baskets, rng=bk.Seeded(1), trials=20_000)
         assert 0.75 * found.claim < found.bound.epsilon < found.claim
 
@@ -155,7 +157,9 @@ class TestPaths:
     def test_records_are_given_as_people_state_them(self) -> None:
         assert person_of(bad.FLIP, (0, 4)) == ["a", "e"]
         assert person_of(bad.ASK, (0, 3, 4, 7)) == {"p": "no", "q": "yes", "r": "no", "s": "yes"}
-        assert records_of(bad.ASK, [(0, 3, 4, 7)]).to_frame().iloc[0].to_dict() == person_of(bad.ASK, (0, 3, 4, 7))
+        table = records_of(bad.ASK, [(0, 3, 4, 7)])
+        assert isinstance(table, bk.Table)
+        assert table.to_frame().iloc[0].to_dict() == person_of(bad.ASK, (0, 3, 4, 7))
 
     def test_bytes_with_a_head_are_reports_too(self) -> None:
         reports = bad.FLIP.randomize(bk.Baskets([["a"]], items=bad.ITEMS.labels))
@@ -231,6 +235,6 @@ def test_a_verdict_is_text_and_json() -> None:
     value = json.loads(verdict.json)
     assert value["convicted"] is True
     assert value["failure"] <= 1e-6
-    assert [one["check"] for one in value["findings"]][0] == WHOLE
+    assert value["findings"][0]["check"] == WHOLE
     assert str(verdict).count("\n") == len(verdict.findings)
     assert "CONVICTED" in repr(verdict) or "checks convict" in repr(verdict)

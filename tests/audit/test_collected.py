@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.audit.collected import CHANCE as SECURE
-from bosket.audit.collected import COPIES, NUMBERS, PLAUSIBLE, QUESTIONS, WHOLE, _repeated, at_least
 from bosket.audit.possible import chances_of, log_largest
+from bosket.audit.received import CHANCE as SECURE
+from bosket.audit.received import COPIES, NUMBERS, PLAUSIBLE, QUESTIONS, WHOLE, _repeated, at_least
 from bosket.mechanisms import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from tests.contracts.cases import CASES, Case

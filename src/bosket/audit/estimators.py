@@ -21,6 +21,7 @@ from scipy import stats
 
 from bosket.audit.clients.pairs import sizes_of
 from bosket.audit.clients.paths import records_of
+from bosket.audit.possible import question_shares
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
 from bosket.checks import check_between, check_integer
 from bosket.counting.bitmaps import Bitmaps
@@ -32,8 +33,8 @@ from bosket.randomness import Randomness, Seeded, check_randomness
 from bosket.reports import Reports
 from bosket.statistics.estimates import Estimates, Floats
 
-Randomizer = Callable[[Baskets | Table], Reports]
-Estimator = Callable[[Reports, list[tuple[Hashable, ...]]], Estimates]
+Respond = Callable[[Baskets | Table], Reports]
+ReportReader = Callable[[Reports, list[tuple[Hashable, ...]]], Estimates]
 
 LEVEL = 0.95
 _SLACK = 0.005  # of coverage: intervals are normal, estimates nearly so
@@ -41,22 +42,24 @@ _LARGEST = 3  # items of itemsets
 _EACH = 8  # itemsets of each size
 _KINDS = 40  # different records of people who are made up
 _LEAST_STUDIES = 20
+_PEOPLE, _PEOPLE_A_QUESTION = 4000, 50
 _DOUBTED = 0.02  # share of studies with a caution up to which an itemset is looked at
 
 
 def estimator(
     plan: Plan,
-    people: int | Baskets | Table = 4000,
+    people: int | Baskets | Table | None = None,
     *,
     studies: int = 200,
     failure: float = 1e-6,
     rng: Randomness | None = None,
-    randomize: Randomizer | None = None,
-    by: Estimator | None = None,
+    randomize: Respond | None = None,
+    by: ReportReader | None = None,
 ) -> Verdict:
     """Are estimates under a plan right on average, as far from the truth as they say, and within their intervals?
 
-    people     raw records of others, which must be public or of people who agreed; or a number of people to make up
+    people     raw records of others, which must be public or of people who agreed; or a number of people to make up,
+               by default 4000, or 50 for each question of a design
     studies    how often they are asked again
     rng        the chance of the studies: it protects nobody here, and is ``Seeded(1)`` unless given
     randomize  a client of all records at once, in the place of the plan's own
@@ -68,6 +71,9 @@ def estimator(
     n = check_integer("studies", studies, least=_LEAST_STUDIES)
     each = check_between("failure", failure, 0, 1) / 3
     chance = Seeded(1) if rng is None else check_randomness(rng)
+    if people is None:
+        shares = question_shares(plan.channel)
+        people = _PEOPLE if shares is None else max(_PEOPLE, _PEOPLE_A_QUESTION * len(shares))
     records = people if isinstance(people, Baskets | Table) else made_up(plan, people, chance)
     wanted, truth = _wanted(plan, records)
     subject = f"the estimator of {plan.mechanism}"

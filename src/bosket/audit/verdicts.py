@@ -72,10 +72,12 @@ class Verdict:
         convicted = [one for one in self.findings if one.is_convicted]
         rate = f"An honest study would be convicted with probability {self.failure:.1g} at most."
         if convicted:
-            return f"CONVICTED: {self.subject} breaks its plan. {convicted[0].words} {rate}"
+            return f"CONVICTED: the plan is broken by {self.subject}. {convicted[0].words} {rate}"
         looked = sum(one.verdict == ACQUITTED for one in self.findings)
         checks = "1 check" if looked == 1 else f"{looked} checks"
-        return f"Nothing found: {self.subject} passes {checks}. {rate} That is no proof of privacy; the plan's card is."
+        return (
+            f"Nothing found: {checks} of {self.subject} passed. {rate} It is no proof of privacy; the plan's card is."
+        )
 
     def __getitem__(self, check: str) -> Finding:
         """The finding of a check."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bosket.audit.clients.features import Features
+from bosket.audit.clients.features import Claims
 from bosket.audit.clients.pairs import Pair
 from bosket.audit.clients.showing import Truths, keys_of, names_of
 from bosket.audit.lower_bounds import LowerBound, losses
@@ -38,8 +38,8 @@ class Attack:
         return self.bound.epsilon > self.claim
 
 
-def attack(
-    features: Features, pair: Pair, claim: float, one: Batch, other: Batch, shown: tuple[Truths, Truths], failure: float
+def told_apart(
+    features: Claims, pair: Pair, claim: float, one: Batch, other: Batch, shown: tuple[Truths, Truths], failure: float
 ) -> Attack:
     """The bound from as many reports of the one record as of the other; ``shown`` is what these show."""
     n = min(len(one), len(other))
@@ -62,7 +62,7 @@ def attack(
 
 
 def _scores(
-    features: Features, pair: Pair, batches: tuple[Batch, Batch], shown: tuple[Truths, Truths], n: int
+    features: Claims, pair: Pair, batches: tuple[Batch, Batch], shown: tuple[Truths, Truths], n: int
 ) -> list[tuple[Floats, Floats]]:
     """Each score of the reports of the one and of the other, learned on the first ``n`` reports."""
     keys = features.keys.tolist()
@@ -80,4 +80,4 @@ def _scores(
     for part in names:
         place = np.minimum(np.searchsorted(known, part), len(known) - 1)
         by_report.append(np.where(known[place] == part, ratio[place], 0.0))
-    return [own, bayes, (by_report[0], by_report[1])]  # type: ignore[list-item]  # two each
+    return [own, bayes, (by_report[0], by_report[1])]

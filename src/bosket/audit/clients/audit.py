@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from bosket.audit.clients.attack import Attack, attack
+from bosket.audit.clients.attack import Attack, told_apart
 from bosket.audit.clients.comparing import Difference, against_law, against_other, following, repetition
 from bosket.audit.clients.estimating import estimates_of
-from bosket.audit.clients.features import Features, expected_alone
+from bosket.audit.clients.features import Claims, expected_alone
 from bosket.audit.clients.pairs import Pair, candidate_pairs, sizes_of
 from bosket.audit.clients.paths import Client, Command, Record, Sent, by_client, by_library
 from bosket.audit.clients.showing import wire_bits
@@ -67,7 +67,7 @@ def client(
     pairs = worst_pairs(plan, chance)
     records = list(dict.fromkeys([*(r for pair in pairs for r in (pair.one, pair.other)), *_others(plan)]))
     pilot = by_library(plan, records, _PILOT, chance).batch
-    features = Features.settled(plan.channel, records, pilot)
+    features = Claims.settled(plan.channel, records, pilot)
     sent = by_library(plan, records, n, chance) if client is None else by_client(plan, client, records, n)
     whole = _whole(sent, n * len(records), plan)
     findings = [whole]
@@ -78,7 +78,7 @@ def client(
     return Verdict(subject, tuple(findings), about)
 
 
-def _own_counts(plan: Plan, features: Features, n: int, rng: Randomness) -> npt.NDArray[np.int64]:
+def _own_counts(plan: Plan, features: Claims, n: int, rng: Randomness) -> npt.NDArray[np.int64]:
     """How often claims are true of reports of our own client, ``_TIMES`` as many, made piece by piece."""
     total = np.zeros((len(features.records), 0), np.int64)
     for _ in range(_TIMES):
@@ -131,7 +131,7 @@ def worst_pairs(plan: Plan, rng: Randomness | None = None) -> list[Pair]:
         score = 0.0
         if len(found) > 2:
             batch = by_library(plan, (pair.one, pair.other), _PILOT, chance).batch
-            features = Features.settled(plan.channel, (pair.one, pair.other), batch)
+            features = Claims.settled(plan.channel, (pair.one, pair.other), batch)
             score = _attacked(plan, features, pair, (pair.one, pair.other), batch, 0.1).bound.epsilon
         if pair.unit not in best or score > best[pair.unit][0]:
             best[pair.unit] = (score, pair)
@@ -150,14 +150,14 @@ def _others(plan: Plan) -> list[Record]:
 
 
 def _attacked(
-    plan: Plan, features: Features, pair: Pair, records: Sequence[Record], batch: object, failure: float
+    plan: Plan, features: Claims, pair: Pair, records: Sequence[Record], batch: object, failure: float
 ) -> Attack:
     from bosket.mechanisms.payload import Batch
 
     assert isinstance(batch, Batch)
     one, other = (batch.take(np.arange(records.index(r), len(batch), len(records))) for r in (pair.one, pair.other))
     shown = features.shown(one), features.shown(other)
-    return attack(features, pair, claim_of(plan, pair.unit), one, other, shown, failure)
+    return told_apart(features, pair, claim_of(plan, pair.unit), one, other, shown, failure)
 
 
 def _whole(sent: Sent, n: int, plan: Plan) -> Finding:
@@ -176,7 +176,7 @@ def _whole(sent: Sent, n: int, plan: Plan) -> Finding:
 
 def _findings(
     plan: Plan,
-    features: Features,
+    features: Claims,
     pairs: Sequence[Pair],
     sent: Sent,
     others: npt.NDArray[np.int64],
@@ -196,7 +196,7 @@ def _findings(
     return found
 
 
-def _said(features: Features, found: Difference, failure: float) -> Finding:
+def _said(features: Claims, found: Difference, failure: float) -> Finding:
     check = "reports are as frequent as those of this library's client"
     if not found.is_found:
         words = f"{found.tests:,} claims about reports are true about as often."
@@ -207,7 +207,7 @@ def _said(features: Features, found: Difference, failure: float) -> Finding:
     return Finding(check, CONVICTED, words, found.tests, failure, figures)
 
 
-def _by_law(features: Features, shown: object, failure: float) -> Finding:
+def _by_law(features: Claims, shown: object, failure: float) -> Finding:
     check = "items are shown as often as the mechanism's law says"
     channel, truths = features.channel, np.asarray(shown)
     laws = [expected_alone(channel, record, features.keys) for record in features.records]
@@ -224,7 +224,7 @@ def _by_law(features: Features, shown: object, failure: float) -> Finding:
     return Finding(check, CONVICTED, words, found.tests, failure, figures | {"claim": label})
 
 
-def _in_a_row(bits: object, features: Features, n_records: int, failure: float) -> Finding:
+def _in_a_row(bits: object, features: Claims, n_records: int, failure: float) -> Finding:
     """Reports of different records come in turn: each must be drawn anew."""
     check = "reports do not depend on those before"
     truths = np.asarray(bits)[:, features.bits]
@@ -256,7 +256,7 @@ def _again(bits: object, n_records: int, failure: float) -> Finding:
     return Finding(check, CONVICTED, words, total, failure, {"distance": lag})
 
 
-def _promise(plan: Plan, features: Features, pairs: Sequence[Pair], sent: Sent, failure: float) -> Finding:
+def _promise(plan: Plan, features: Claims, pairs: Sequence[Pair], sent: Sent, failure: float) -> Finding:
     """The distinguishing attack against the card."""
     check = "two records cannot be told apart better than promised"
     promised = [pair for pair in pairs if math.isfinite(claim_of(plan, pair.unit))]
@@ -294,6 +294,6 @@ def attacked(
             value=unit,
         )
     records = (pair.one, pair.other)
-    features = Features.settled(plan.channel, records, by_library(plan, records, _PILOT, chance).batch)
+    features = Claims.settled(plan.channel, records, by_library(plan, records, _PILOT, chance).batch)
     batch = by_library(plan, records, check_integer("trials", trials, least=_LEAST_TRIALS), chance).batch
     return replace(_attacked(plan, features, pair, records, batch, failure), pair=pair)

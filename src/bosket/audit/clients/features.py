@@ -14,13 +14,11 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from bosket.audit.clients.showing import Items, Names, Truths, keys_of, names_of, shown_keys, wire_bits
+from bosket.audit.clients.showing import Items, Record, ReportNames, Truths, keys_of, names_of, shown_keys, wire_bits
 from bosket.mechanisms import Channel
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.statistics.estimates import Floats
-
-Record = tuple[int, ...]
 
 _MOST_BITS = 256  # of a report
 _MOST_KEYS = 48  # items that are looked at one by one
@@ -30,7 +28,7 @@ _SHARES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # at which numbers of items a
 
 
 @dataclass(frozen=True)
-class Features:
+class Claims:
     """What is looked at in reports of a plan that were made of these records."""
 
     channel: Channel
@@ -40,13 +38,13 @@ class Features:
     places: tuple[tuple[int, ...], ...]
     """By record, where its own keys stand in ``keys``."""
     paired: Items
-    known: Names
+    known: ReportNames
     """Reports that are counted one by one."""
     limits: tuple[int, ...]
     """Numbers of items in all, at least so many."""
 
     @classmethod
-    def settled(cls, channel: Channel, records: Sequence[Record], pilot: Batch) -> Features:
+    def settled(cls, channel: Channel, records: Sequence[Record], pilot: Batch) -> Claims:
         """By a trial that is not looked at again."""
         wire = wire_bits(channel, pilot)
         bits = np.unique(np.linspace(0, wire.shape[1] - 1, min(_MOST_BITS, wire.shape[1])).astype(np.int64))
@@ -131,8 +129,8 @@ def _keys(channel: Channel, records: Sequence[Record]) -> Items:
         for keys in own:
             if place < len(keys) and len(found) < _MOST_KEYS:
                 found[keys[place]] = None
-    is_of_sets = isinstance(channel, BasketChannel) and channel.candidates is not None
-    n = len(channel.candidates) if is_of_sets else len(channel.domain)  # type: ignore[union-attr]  # there are some
+    sets = channel.candidates if isinstance(channel, BasketChannel) else None
+    n = len(channel.domain) if sets is None else len(sets)
     for key in np.linspace(0, n - 1, min(n, 8)).astype(int).tolist():
         found[key] = None
     return np.array(list(found), np.int64)

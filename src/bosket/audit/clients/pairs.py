@@ -8,20 +8,19 @@ with the items that are hidden least), and a short trial with this library's own
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from bosket.audit.clients.showing import Record as Record
 from bosket.data import TableDomain
 from bosket.mechanisms import Channel, RecordChannel
 from bosket.mechanisms.cut import StatingChannel
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.plan import Plan
 from bosket.statistics.estimates import Floats
-
-Record = tuple[int, ...]
 
 _FEW_ITEMS = 9  # of a domain whose pairs of records are all gone through
 _FEW_RECORDS = 300
@@ -182,8 +181,8 @@ def _baskets(plan: Plan) -> Iterator[tuple[Record, Record]]:
     order = _by_odds(plan.channel, n)
     candidates = plan.channel.candidates if isinstance(plan.channel, BasketChannel) else None
     if candidates is not None:
-        for one, other in ((candidates[0], candidates[-1]), (candidates[0], ())):
-            yield tuple(sorted(one)), tuple(sorted(other))
+        yield _sorted(candidates[0]), _sorted(candidates[-1])
+        yield _sorted(candidates[0]), ()
         return
     chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1], *sizes[1:3]})
     for size in chosen:
@@ -197,5 +196,5 @@ def _baskets(plan: Plan) -> Iterator[tuple[Record, Record]]:
     yield _sorted(order[: sizes[-1]]), _sorted(order[: sizes[0]])
 
 
-def _sorted(items: list[int]) -> Record:
+def _sorted(items: Iterable[int]) -> Record:
     return tuple(sorted(items))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bosket import report_bytes
+from bosket.audit.clients.showing import Record as Record
 from bosket.checks import check_positive
 from bosket.collected import checked_batch
 from bosket.data import Baskets, Table, TableDomain
@@ -26,8 +27,6 @@ from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.randomness import Randomness
 
-Record = tuple[int, ...]
-"""The ids of its items."""
 Person = Sequence[Hashable] | Mapping[str, Hashable]
 """A record as a person states it."""
 Client = Callable[[Any], bytes]

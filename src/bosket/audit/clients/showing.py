@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.compiling import compiled
+from bosket.evidence.kept import Truths as Truths
 from bosket.mechanisms import Channel
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.mechanisms.questions.basket_channel import BasketChannel
@@ -15,9 +16,10 @@ from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.hash_kernels import bucket_of
 from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
 
-Truths = npt.NDArray[np.bool_]
 Items = npt.NDArray[np.int64]
-Names = npt.NDArray[np.uint64]
+Record = tuple[int, ...]
+"""The ids of its items."""
+ReportNames = npt.NDArray[np.uint64]
 """A number for each report, alike for those that are alike."""
 
 _MOST_APART = 4096  # different reports of a payload from outside that are looked at one by one
@@ -30,7 +32,7 @@ def wire_bits(channel: Channel, batch: Batch) -> Truths:
     return np.unpackbits(np.ascontiguousarray(rows), axis=1, bitorder="little").astype(bool)
 
 
-def names_of(channel: Channel, batch: Batch) -> Names:
+def names_of(channel: Channel, batch: Batch) -> ReportNames:
     """The bytes of each report as one number; two reports that differ share it with 2^-64, as far as anybody knows."""
     rows = channel.payload.to_rows(batch)
     name = np.full(len(rows), 0x243F6A8885A308D3, np.uint64)
@@ -40,7 +42,7 @@ def names_of(channel: Channel, batch: Batch) -> Names:
     return name
 
 
-def keys_of(channel: Channel, record: tuple[int, ...]) -> list[int]:
+def keys_of(channel: Channel, record: Record) -> list[int]:
     """What of a record reports may show: its items, or the itemsets that are asked about and that it holds."""
     if isinstance(channel, BasketChannel) and channel.candidates is not None:
         held = set(record)

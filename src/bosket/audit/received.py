@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
-from bosket.audit.clients.showing import Names, names_of, shown_keys
+from bosket.audit.clients.showing import ReportNames, names_of, shown_keys
 from bosket.audit.poisons import implausible
 from bosket.audit.possible import Chances, chances_of, log_largest, question_shares, seeds_of
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
@@ -63,12 +63,14 @@ def collected(reports: Reports | str | Path, *, plan: Plan | None = None, failur
     each = check_between("failure", failure, 0, 1) / 4
     if not isinstance(reports, Reports | str | Path):
         raise DataError(f"Reports, or a file of them, can be audited, a {type(reports).__name__} cannot.")
-    name = "the reports" if isinstance(reports, Reports) else f"the reports in {Path(reports).name}"
+    name = "the reports"
     if not isinstance(reports, Reports):
+        path = Path(reports)
+        name = f"the reports in {path.name}"
         try:
-            reports = Reports.read(reports, plan=plan)
+            reports = Reports.read(path, plan=plan)
         except BosketError as error:
-            if isinstance(error, DataError) and not Path(reports).exists():
+            if not path.exists():
                 raise
             words = f"The file cannot be read as reports of its plan: {error}"
             return Verdict(name, (Finding(WHOLE, CONVICTED, words),))
@@ -151,12 +153,10 @@ def _of_items(
 ) -> list[tuple[float, int, int, Chances, str]]:
     """The probability of each number, or of one further out, at the nearest chance that is possible."""
     n, labels = len(shown), reports.domain.labels
-    sets = [(at,) for at in range(len(items))]
+    sets: list[tuple[int, ...]] = [(at,) for at in range(len(items))]
     first = range(min(_MOST_PAIRED, len(items)))
     groups = reports.domain.groups
-    sets += [  # type: ignore[misc]  # of two
-        (i, j) for i, j in combinations(first, 2) if groups is None or groups[items[i]] != groups[items[j]]
-    ]
+    sets += [(i, j) for i, j in combinations(first, 2) if groups is None or groups[items[i]] != groups[items[j]]]
     found = []
     for places in sets:
         possible = chances_of(reports.channel, tuple(int(items[at]) for at in places), stratum)
@@ -219,7 +219,7 @@ def _copies(reports: Reports, failure: float) -> Finding:
     return Finding(COPIES, ACQUITTED, words, 2, failure, {"length": length, "most_alike": most})
 
 
-def _repeated(names: Names, length: int) -> int:
+def _repeated(names: ReportNames, length: int) -> int:
     """How many blocks of so many reports in a row stand at two places or more."""
     total = np.zeros(len(names) - length + 1, np.uint64)
     for step in range(length):
