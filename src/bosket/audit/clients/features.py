@@ -14,7 +14,16 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from bosket.audit.clients.showing import Items, Record, ReportNames, Truths, keys_of, names_of, shown_keys, wire_bits
+from bosket.audit.clients.showing import (
+    KeyNumbers,
+    Record,
+    ReportNames,
+    Truths,
+    keys_of,
+    names_of,
+    shown_keys,
+    wire_bits,
+)
 from bosket.mechanisms import Channel
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
@@ -33,11 +42,11 @@ class Claims:
 
     channel: Channel
     records: tuple[Record, ...]
-    bits: Items
-    keys: Items
+    bits: KeyNumbers
+    keys: KeyNumbers
     places: tuple[tuple[int, ...], ...]
     """By record, where its own keys stand in ``keys``."""
-    paired: Items
+    paired: KeyNumbers
     known: ReportNames
     """Reports that are counted one by one."""
     limits: tuple[int, ...]
@@ -121,7 +130,7 @@ def _at_least(shown: Truths) -> Truths:
     return result
 
 
-def _keys(channel: Channel, records: Sequence[Record]) -> Items:
+def _keys(channel: Channel, records: Sequence[Record]) -> KeyNumbers:
     """Those of the records, as many of each, and a few others."""
     own = [keys_of(channel, record) for record in records]
     found: dict[int, None] = {}
@@ -136,7 +145,7 @@ def _keys(channel: Channel, records: Sequence[Record]) -> Items:
     return np.array(list(found), np.int64)
 
 
-def expected_alone(channel: Channel, record: Record, keys: Items) -> Floats | None:
+def expected_alone(channel: Channel, record: Record, keys: KeyNumbers) -> Floats | None:
     """By the law that a channel states, how often each item is shown of a record; None where it states none."""
     from bosket.mechanisms import RecordChannel
     from bosket.mechanisms.cut import StatingChannel

@@ -141,7 +141,7 @@ def _log_ratio(one: Floats, other: Floats) -> float:
 
 
 def _by_odds(channel: Channel, n: int) -> list[int]:
-    """Items, those that are hidden least first; in the domain's order where nothing is known of that."""
+    """KeyNumbers, those that are hidden least first; in the domain's order where nothing is known of that."""
     try:
         found = channel.moves(np.arange(n, dtype=np.int32))
     except (KeyError, ValueError, IndexError):  # by stratum

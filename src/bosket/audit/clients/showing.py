@@ -14,9 +14,9 @@ from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.hash_kernels import bucket_of
+from bosket.mechanisms.questions.hashing import KeyNumbers as KeyNumbers
 from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
 
-Items = npt.NDArray[np.int64]
 Record = tuple[int, ...]
 """The ids of its items."""
 ReportNames = npt.NDArray[np.uint64]
@@ -50,7 +50,7 @@ def keys_of(channel: Channel, record: Record) -> list[int]:
     return list(record)
 
 
-def shown_keys(channel: Channel, batch: Batch, items: Items) -> Truths:
+def shown_keys(channel: Channel, batch: Batch, items: KeyNumbers) -> Truths:
     """Which of these keys, items as a rule, each report shows: shape (n, keys)."""
     if isinstance(channel.payload, PackedBits):
         bits = batch["report"]
@@ -63,7 +63,7 @@ def shown_keys(channel: Channel, batch: Batch, items: Items) -> Truths:
     return _one_by_one(channel, batch, items)
 
 
-def _answered(channel: AskChannel, batch: Batch, items: Items) -> Truths:
+def _answered(channel: AskChannel, batch: Batch, items: KeyNumbers) -> Truths:
     """An answer shows the values that it stands for, a bucket the answers that fall into it."""
     groups, offsets = channel.domain.groups, channel.domain.offsets
     found = np.zeros((len(batch), len(items)), bool)
@@ -86,7 +86,7 @@ def _answered(channel: AskChannel, batch: Batch, items: Items) -> Truths:
     return found
 
 
-def _told(channel: BasketChannel, batch: Batch, items: Items) -> Truths:
+def _told(channel: BasketChannel, batch: Batch, items: KeyNumbers) -> Truths:
     told = channel.response
     if isinstance(told, LocalHashing):
         values = batch["value"].astype(np.int64)
@@ -99,7 +99,7 @@ def _told(channel: BasketChannel, batch: Batch, items: Items) -> Truths:
     return answered
 
 
-def _one_by_one(channel: Channel, batch: Batch, items: Items) -> Truths:
+def _one_by_one(channel: Channel, batch: Batch, items: KeyNumbers) -> Truths:
     """By a counter for each report that is not like another; none are shown where too many differ."""
     _, first, which = np.unique(names_of(channel, batch), return_index=True, return_inverse=True)
     found = np.zeros((len(batch), len(items)), bool)
@@ -117,7 +117,7 @@ def _buckets(seeds: Any, values: Any, keys: Any, buckets: int, found: Any) -> No
             found[report, at] = bucket_of(seeds[report], keys[at], buckets) == values[report]
 
 
-def _in_buckets(seeds: npt.NDArray[np.uint64], values: Items, keys: Items, buckets: int) -> Truths:
+def _in_buckets(seeds: npt.NDArray[np.uint64], values: KeyNumbers, keys: KeyNumbers, buckets: int) -> Truths:
     """Whether each key falls into the bucket that a report tells."""
     found = np.zeros((len(seeds), len(keys)), bool)
     _buckets(seeds, values, keys, buckets, found)
