@@ -172,12 +172,17 @@ def laplace_ratio(output: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLik
     return float(np.sum((np.abs(x - b) - np.abs(x - a)) / np.asarray(scale, np.float64)))
 
 
-def clopper_pearson(successes: npt.ArrayLike, trials: int, failure: float) -> tuple[Floats, Floats]:
+def clopper_pearson(successes: npt.ArrayLike, trials: npt.ArrayLike, failure: float) -> tuple[Floats, Floats]:
     """Bounds on a probability from below and from above, each of which fails with probability at most ``failure``."""
-    k = np.asarray(successes, np.float64)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), trials - k + 1, failure), 0.0)
-    high = np.where(k < trials, betainccinv(k + 1, np.maximum(trials - k, 1), failure), 1.0)
+    k, n = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(trials, np.float64))
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, failure), 0.0)
+    high = np.where(k < n, betainccinv(k + 1, np.maximum(n - k, 1), failure), 1.0)
     return low, high
+
+
+def losses(one: npt.NDArray[Any], other: npt.NDArray[Any], trials: int, failure: float, delta: float = 0.0) -> Floats:
+    """The bound on epsilon for each event, from how often it happened in ``trials`` runs on each data set."""
+    return _losses(one, other, trials, failure, delta)
 
 
 def _losses(one: npt.NDArray[Any], other: npt.NDArray[Any], trials: int, failure: float, delta: float) -> Floats:

@@ -9,7 +9,7 @@ COMMANDS = {
     "submit": "Randomize raw records here, and send their reports to a collector.",
     "mine": "Find the frequent itemsets of reports, or of raw records exactly.",
     "rules": "Find association rules in reports, or in raw records exactly.",
-    "audit": "Count how surely reports give away items of the raw records they were made from.",
+    "audit": "Test whether a client follows its plan, whether reports can be honest, and what they give away.",
     "budget": "Make budgets of epsilon for private releases, and show what is left.",
     "curate": "Publish frequent itemsets of raw baskets under differential privacy, from a budget.",
     "serve": "Collect reports over HTTP, and show what they say as they arrive.",

@@ -108,6 +108,19 @@ def _imported(text: str) -> type[Mechanism]:
     return found
 
 
+def imported(text: str, what: str) -> Any:
+    """The function that ``module:function`` names, after an import."""
+    module, _, name = text.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), name)):
+        fault = f"The '--{what}' option must be written module:function, got {text!r}."
+        raise ParameterError(fault, parameter=what, value=text)
+    found = getattr(_module(module, text), name, None)
+    if not callable(found):
+        fault = f"The '--{what}' option must name a function, and {module!r} has none called {name!r}."
+        raise ParameterError(fault, parameter=what, value=text)
+    return found
+
+
 def _module(module: str, text: str) -> Any:
     try:
         return importlib.import_module(module)

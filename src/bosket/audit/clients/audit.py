@@ -1,0 +1,299 @@
+"""The audit of a client: does what leaves a person follow the plan?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.audit.clients.attack import Attack, told_apart
+from bosket.audit.clients.comparing import Difference, against_law, against_other, following, repetition
+from bosket.audit.clients.estimating import estimates_of
+from bosket.audit.clients.features import Claims, expected_alone
+from bosket.audit.clients.pairs import Pair, candidate_pairs, sizes_of
+from bosket.audit.clients.paths import Client, Command, Record, Sent, by_client, by_library
+from bosket.audit.clients.showing import wire_bits
+from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
+from bosket.checks import check_between, check_integer
+from bosket.data import TableDomain
+from bosket.errors import ParameterError
+from bosket.mechanisms.base import Mechanism
+from bosket.plan import Plan
+from bosket.randomness import Randomness, Secure, check_randomness
+
+_PILOT = 2000  # reports of each record of a pair, to choose pairs by
+_MOST_PAIRS = 12
+_TIMES = 8  # reports of our own client for one of the client's
+_LEAST_TRIALS = 100
+_MOST_SIZES = 5  # of records beside the worst
+
+
+def client(
+    plan: Plan,
+    client: Client | Command | None = None,
+    *,
+    trials: int = 40_000,
+    failure: float = 1e-6,
+    rng: Randomness | None = None,
+) -> Verdict:
+    """Does a client draw its reports as the plan says, and keep the promise of the plan's card?
+
+    client   a function of one record (a list of items; of a table a mapping from attribute to value) that returns the
+             bytes of its report, a :class:`Command`, or None: this library's own
+    trials   reports of each of a few records: those that are told apart the best, and some of other sizes
+    failure  the probability, at most, with which an honest client is convicted
+    rng      the chance of our own client; secure unless ``Seeded``
+
+    Looked at is whether every report is one of the plan's; whether claims about reports are true as often as in
+    reports of our own client, and as by the law that the mechanism states; whether estimates from them are right;
+    whether reports depend on those before, or come back; and how well the two records can be told apart
+    (:mod:`bosket.audit.clients.attack`), against what the card promises.
+
+    >>> import bosket as bk
+    >>> plan = bk.Plan(bk.Domain("abc"), bk.Flip(keep=0.8))
+    >>> bk.audit.client(plan, rng=bk.Seeded(1), trials=4000).is_convicted
+    False
+    >>> def of_ones(record): return bytes([7])
+    >>> bk.audit.client(plan, of_ones, rng=bk.Seeded(1), trials=2000).is_convicted
+    True
+    """
+    _check(plan, client)
+    n = check_integer("trials", trials, least=_LEAST_TRIALS)
+    each = check_between("failure", failure, 0, 1) / 6
+    chance = Secure() if rng is None else check_randomness(rng)
+    pairs = worst_pairs(plan, chance)
+    records = list(dict.fromkeys([*(r for pair in pairs for r in (pair.one, pair.other)), *_others(plan)]))
+    pilot = by_library(plan, records, _PILOT, chance).batch
+    features = Claims.settled(plan.channel, records, pilot)
+    sent = by_library(plan, records, n, chance) if client is None else by_client(plan, client, records, n)
+    whole = _whole(sent, n * len(records), plan)
+    findings = [whole]
+    if sent.wrong < n * len(records):
+        findings += _findings(plan, features, pairs, sent, _own_counts(plan, features, n, chance), each)
+    subject = f"this library's client of {plan.mechanism}" if client is None else f"the client of {plan.mechanism}"
+    about = {"plan": plan.digest, "trials": n, "records": len(records)}
+    return Verdict(subject, tuple(findings), about)
+
+
+def _own_counts(plan: Plan, features: Claims, n: int, rng: Randomness) -> npt.NDArray[np.int64]:
+    """How often claims are true of reports of our own client, ``_TIMES`` as many, made piece by piece."""
+    total = np.zeros((len(features.records), 0), np.int64)
+    for _ in range(_TIMES):
+        batch = by_library(plan, features.records, n, rng).batch
+        found = features.counts(batch, features.shown(batch))
+        total = found if not total.size else total + found
+    return total
+
+
+def _check(plan: Plan, client: object) -> None:
+    if not isinstance(plan, Plan):
+        raise ParameterError(
+            f"The 'plan' parameter must be a Plan, got a {type(plan).__name__}.",
+            parameter="plan",
+            value=plan,
+            hint="Plan(domain, mechanism) makes one." if isinstance(plan, Mechanism) else None,
+        )
+    if client is not None and plan.mechanism.needs_curator:
+        raise ParameterError(
+            f"The 'client' parameter must not be given: {plan.mechanism} takes the records of several people.",
+            parameter="client",
+            value=client,
+        )
+    if not (client is None or callable(client) or isinstance(client, Command)):
+        raise ParameterError(
+            "The 'client' parameter must be a function of a record that returns bytes, or a Command.",
+            parameter="client",
+            value=client,
+        )
+
+
+def claim_of(plan: Plan, unit: str) -> float:
+    """The epsilon that the card has for a pair of records: one report of it, whatever a person sends in all."""
+    card = plan.guarantee
+    return card.item.epsilon if unit == "item" else card.record.epsilon
+
+
+def worst_pairs(plan: Plan, rng: Randomness | None = None) -> list[Pair]:
+    """For an item and for the whole record, the two records that our own client's reports tell apart the best.
+
+    By the law, where the records of the domain can be gone through; by a trial elsewhere.  None where nobody is
+    promised anything, or where a report takes the records of several people.
+    """
+    if plan.mechanism.needs_curator:
+        return []
+    chance = Secure() if rng is None else rng
+    best: dict[str, tuple[float, Pair]] = {}
+    found = candidate_pairs(plan)
+    for pair in found[: 2 * _MOST_PAIRS]:
+        score = 0.0
+        if len(found) > 2:
+            batch = by_library(plan, (pair.one, pair.other), _PILOT, chance).batch
+            features = Claims.settled(plan.channel, (pair.one, pair.other), batch)
+            score = _attacked(plan, features, pair, (pair.one, pair.other), batch, 0.1).bound.epsilon
+        if pair.unit not in best or score > best[pair.unit][0]:
+            best[pair.unit] = (score, pair)
+    return [pair for _, pair in best.values()]
+
+
+def _others(plan: Plan) -> list[Record]:
+    """Records beside those of the worst pairs: of other sizes, or with values in turn."""
+    if isinstance(plan.domain, TableDomain):
+        offsets, sizes = plan.domain.offsets.tolist(), plan.domain.sizes.tolist()
+        return [tuple(first + (at + step) % size for at, (first, size) in enumerate(zip(offsets, sizes, strict=False)))
+                for step in (0, 1)]  # fmt: skip
+    sizes = sizes_of(plan)
+    chosen = sorted({sizes[round(at)] for at in np.linspace(0, len(sizes) - 1, _MOST_SIZES)})
+    return [tuple(range(size)) for size in chosen]
+
+
+def _attacked(
+    plan: Plan, features: Claims, pair: Pair, records: Sequence[Record], batch: object, failure: float
+) -> Attack:
+    from bosket.mechanisms.payload import Batch
+
+    assert isinstance(batch, Batch)
+    one, other = (batch.take(np.arange(records.index(r), len(batch), len(records))) for r in (pair.one, pair.other))
+    shown = features.shown(one), features.shown(other)
+    return told_apart(features, pair, claim_of(plan, pair.unit), one, other, shown, failure)
+
+
+def _whole(sent: Sent, n: int, plan: Plan) -> Finding:
+    """Whether each record gave one report of the plan."""
+    check = "every report is one of the plan's"
+    figures = {"wrong": sent.wrong, "reports": n}
+    if sent.wrong:
+        words = f"{sent.wrong:,} of {n:,} records did not give one report of the plan: {sent.why}"
+        return Finding(check, CONVICTED, words, n, 0.0, figures)
+    said = sorted(note for note in sent.notes if note not in ("", "secure"))
+    if said:
+        words = f"Reports say that their chance is '{said[0][:60]}', which protects nobody."
+        return Finding(check, CONVICTED, words, n, 0.0, figures | {"note": said[0][:60]})
+    return Finding(check, ACQUITTED, f"{n:,} records gave a report each.", n, 0.0, figures)
+
+
+def _findings(
+    plan: Plan,
+    features: Claims,
+    pairs: Sequence[Pair],
+    sent: Sent,
+    others: npt.NDArray[np.int64],
+    failure: float,
+) -> list[Finding]:
+    n_records = len(features.records)
+    shown = features.shown(sent.batch)
+    n = len(sent.batch) // n_records
+    counts = features.counts(sent.batch, shown)
+    found = [_said(features, against_other(counts, n, others, n * _TIMES, failure), failure)]
+    found.append(_by_law(features, shown, failure))
+    found.append(estimates_of(plan, features.records, sent.batch, failure))
+    bits = wire_bits(plan.channel, sent.batch)
+    found.append(_in_a_row(bits, features, n_records, failure))
+    found.append(_again(bits, n_records, failure))
+    found.append(_promise(plan, features, pairs, sent, failure))
+    return found
+
+
+def _said(features: Claims, found: Difference, failure: float) -> Finding:
+    check = "reports are as frequent as those of this library's client"
+    if not found.is_found:
+        words = f"{found.tests:,} claims about reports are true about as often."
+        return Finding(check, ACQUITTED, words, found.tests, failure)
+    what = features.name(found.place[1])
+    words = f"Of one record, {what} in {found.seen:.2%} of its reports, and in {found.expected:.2%} by the plan."
+    figures = {"claim": what, "seen": found.seen, "expected": found.expected}
+    return Finding(check, CONVICTED, words, found.tests, failure, figures)
+
+
+def _by_law(features: Claims, shown: object, failure: float) -> Finding:
+    check = "items are shown as often as the mechanism's law says"
+    channel, truths = features.channel, np.asarray(shown)
+    laws = [expected_alone(channel, record, features.keys) for record in features.records]
+    if any(law is None for law in laws):
+        return Finding(check, NOT_LOOKED, "The mechanism states no law of single items.")
+    counts = np.stack([truths[at :: len(laws)].sum(axis=0) for at in range(len(laws))])
+    found = against_law(counts, len(truths) // len(laws), np.array(laws), failure)
+    figures = {"seen": found.seen, "expected": found.expected}
+    if not found.is_found:
+        words = f"{found.tests:,} frequencies of items are as stated."
+        return Finding(check, ACQUITTED, words, found.tests, failure)
+    label = features.name(len(features.bits) + found.place[1])
+    words = f"Of one record, {label} in {found.seen:.2%} of its reports, and in {found.expected:.2%} by the law."
+    return Finding(check, CONVICTED, words, found.tests, failure, figures | {"claim": label})
+
+
+def _in_a_row(bits: object, features: Claims, n_records: int, failure: float) -> Finding:
+    """Reports of different records come in turn: each must be drawn anew."""
+    check = "reports do not depend on those before"
+    truths = np.asarray(bits)[:, features.bits]
+    n = len(truths) // n_records - 1
+    tests = []
+    for at in range(n_records):
+        first = np.arange(n) * n_records + at
+        tests.append(following(truths[first], truths[first + 1], failure / n_records))
+    worst = max(tests, key=lambda one: one.is_found)
+    total = sum(one.tests for one in tests)
+    if not worst.is_found:
+        return Finding(check, ACQUITTED, "No bit of a report foretells that of the next.", total, failure)
+    words = (
+        f"A bit of a report is set with {worst.seen:.1%} where it was set in the report before, and with "
+        f"{worst.expected:.1%} where it was not: coins were used twice."
+    )
+    return Finding(check, CONVICTED, words, total, failure, {"after": worst.seen, "otherwise": worst.expected})
+
+
+def _again(bits: object, n_records: int, failure: float) -> Finding:
+    check = "reports do not come back"
+    truths = np.asarray(bits)
+    found = [repetition(truths[at::n_records], failure / n_records) for at in range(n_records)]
+    worst, lag = max(found, key=lambda one: one[0].is_found)
+    total = sum(one.tests for one, _ in found)
+    if not worst.is_found:
+        return Finding(check, ACQUITTED, "No report foretells a later one of the same record.", total, failure)
+    words = f"Reports of a record depend on those {lag:,} before: coins come back."
+    return Finding(check, CONVICTED, words, total, failure, {"distance": lag})
+
+
+def _promise(plan: Plan, features: Claims, pairs: Sequence[Pair], sent: Sent, failure: float) -> Finding:
+    """The distinguishing attack against the card."""
+    check = "two records cannot be told apart better than promised"
+    promised = [pair for pair in pairs if math.isfinite(claim_of(plan, pair.unit))]
+    if not promised:
+        return Finding(check, NOT_LOOKED, "The card promises nothing between any two records.")
+    each = failure / len(promised)
+    found = [_attacked(plan, features, pair, features.records, sent.batch, each) for pair in promised]
+    figures = {
+        one.pair.unit: {"at_least": one.bound.epsilon, "promised": one.claim, "trials": one.bound.trials}
+        for one in found
+    }
+    told = "; ".join(f"epsilon of {o.pair.unit} at least {o.bound.epsilon:.3f}, promised {o.claim:.3f}" for o in found)
+    refuted = any(one.is_refuted for one in found)
+    words = f"Measured: {told}." if not refuted else f"The promise is broken: {told}."
+    return Finding(check, CONVICTED if refuted else ACQUITTED, words, len(found), failure, figures)
+
+
+def attacked(
+    plan: Plan, *, trials: int = 40_000, failure: float = 1e-6, rng: Randomness | None = None, unit: str = "record"
+) -> Attack:
+    """A lower bound on the epsilon of this library's client, on the pair of records that it tells apart the best.
+
+    >>> import bosket as bk
+    >>> plan = bk.Plan(bk.Domain("abc"), bk.Flip(keep=0.8), bk.PrivacyUnit(max_size=1))
+    >>> found = bk.audit.attacked(plan, unit="item", rng=bk.Seeded(1))
+    >>> 1.2 < found.bound.epsilon < found.claim == plan.guarantee.item.epsilon
+    True
+    """
+    chance = Secure() if rng is None else check_randomness(rng)
+    pair = next((one for one in worst_pairs(plan, chance) if one.unit == unit), None)
+    if pair is None:
+        raise ParameterError(
+            f"The 'unit' parameter must be one that the plan promises something for, got '{unit}'.",
+            parameter="unit",
+            value=unit,
+        )
+    records = (pair.one, pair.other)
+    features = Claims.settled(plan.channel, records, by_library(plan, records, _PILOT, chance).batch)
+    batch = by_library(plan, records, check_integer("trials", trials, least=_LEAST_TRIALS), chance).batch
+    return replace(_attacked(plan, features, pair, records, batch, failure), pair=pair)
