@@ -10,8 +10,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-ENGINES = {"pyspark": "bosket.spark.engine"}
-"""From the first name of a library's modules to the module that answers for its frames."""
+ENGINES = {"pyspark": "bosket.spark.engine", "bosket.spark": "bosket.spark.engine"}
+"""From the package that a frame's type is of to the module that answers for it; those that an engine made have its
+own."""
 
 
 class Engine(Protocol):
@@ -23,14 +24,14 @@ class Engine(Protocol):
     def randomize(self, plan: Any, frame: Any, **options: Any) -> Any:
         """A frame of reports, one for each record."""
 
-    def collected_reports(self, frame: Any, plan: Any) -> Any:
+    def collected_reports(self, frame: Any, plan: Any, max_bytes: int | None) -> Any:
         """Reports of a frame, all in memory."""
 
 
 def engine_of(data: object) -> Engine | None:
     """The engine that the data live in; None for data that are here."""
     for kind in type(data).__mro__:
-        name = ENGINES.get(kind.__module__.partition(".")[0])
-        if name is not None:
-            return cast(Engine, import_module(name))
+        for package, engine in ENGINES.items():
+            if f"{kind.__module__}.".startswith(f"{package}."):
+                return cast(Engine, import_module(engine))
     return None

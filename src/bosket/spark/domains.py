@@ -75,7 +75,8 @@ def domain_of_table(
 
 def _without_row(text: str) -> str:
     """A message of the reader, which saw each different cell once: its row is none of the frame."""
-    return text.partition(" in row ")[0].partition(" (row ")[0]
+    found, at, _ = text.partition("; row ")
+    return f"{found}." if at else found
 
 
 def _refuse_missing(names: tuple[str, ...], cells: list[list[Met]]) -> None:

@@ -6,20 +6,100 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from bosket.collected import Collected
-from bosket.data import Domain
-from bosket.errors import DataError
+from bosket.data import Domain, TableDomain
+from bosket.errors import DataError, PlanMismatchError
 from bosket.evidence.raw import RawRecords
+from bosket.plan import Plan
+from bosket.report_files import MAX_BYTES
+from bosket.report_notes import check_plan
+from bosket.reports import Reports
 from bosket.spark.domains import domain_of_columns, domain_of_lists, domain_of_table, over_domain
-from bosket.spark.encoding import encode
+from bosket.spark.encoding import encode, refuse_unknown
 from bosket.spark.jobs import Frame
+from bosket.spark.randomizing import check_options, randomized
 from bosket.spark.records import SparkRecords
+from bosket.spark.report_rows import noted_plan
+from bosket.spark.reports import SparkReports
 from bosket.spark.shapes import Shaped, SparkLayout, shaped
 
 
-def source(frame: Frame) -> Collected | RawRecords:
+def source(frame: Frame | SparkRecords) -> Collected | RawRecords:
     """Reports, where the frame has the plan of some, or else raw records as its schema says."""
+    if isinstance(frame, SparkRecords | SparkReports):
+        return frame
     check_frame(frame)
-    return read(shaped(frame), {})
+    return read(shaped(frame), {}) if noted_plan(frame) is None else open_reports(frame)
+
+
+def open_reports(frame: Frame, plan: Plan | None = None) -> SparkReports:
+    """Reports of a frame that ``plan.randomize`` made, or that was read from files of it; with ``plan``, those alone.
+
+    A frame that says nothing of a plan, such as one of files that ``Reports.write`` wrote, is of the ``plan`` given;
+    how its chance came about is not known then.
+    """
+    check_frame(frame)
+    if plan is not None:
+        check_plan(plan)
+    noted = noted_plan(frame)
+    if noted is None:
+        if plan is None:
+            raise DataError("The frame does not say of which plan its reports are.", hint="Give it: plan=...")
+        noted = plan, "unknown"
+    if plan is not None and plan.digest != noted[0].digest:
+        raise PlanMismatchError(
+            f"The reports of the frame were made under plan {noted[0].digest[:12]}, not under {plan.digest[:12]}."
+        )
+    return SparkReports(frame, noted[0], randomness=noted[1])
+
+
+def collected_reports(frame: Frame, plan: Plan | None, max_bytes: int | None = MAX_BYTES) -> Reports:
+    """All reports of a frame in the memory of this process."""
+    with open_reports(frame, plan) as reports:
+        return Reports(reports.plan, reports.fetched(max_bytes), randomness=reports.randomness)
+
+
+def randomize(
+    plan: Plan,
+    frame: Frame | SparkRecords,
+    *,
+    rng: object = None,
+    people: int | None = None,
+    respondents: object = None,
+    folder: str | None = None,
+) -> Frame:
+    """A frame of reports, one of each record, drawn on the workers with secure coins and written once.
+
+    ``folder`` is a new one that all workers can write to, for Parquet files; without it reports are held by the
+    workers, and are lost with them.
+    """
+    check_options(plan, rng, respondents)
+    if isinstance(frame, SparkRecords):
+        return randomized(plan, _over(frame, plan), people=people, folder=folder)
+    check_frame(frame)
+    if isinstance(plan.domain, TableDomain):
+        found = shaped(frame, "table", columns=plan.domain.names)
+    else:
+        found = shaped(frame)
+        if found.shape == "table":
+            raise DataError(
+                "A table is randomized under a plan for its attributes, and baskets under one for items.",
+                hint="Make the plan with the table's own domain.",
+            )
+    with read(found, {}, plan.domain) as records:
+        return randomized(plan, records, people=people, folder=folder)
+
+
+def _over(records: SparkRecords, plan: Plan) -> SparkRecords:
+    """Records that were read before, over the plan's domain."""
+    if (records.domain.groups is None) != (plan.domain.groups is None):
+        raise DataError("A table is randomized under a plan for its attributes, and baskets under one for items.")
+    if records.domain == plan.domain:
+        return records
+    names, index = records.domain.labels, plan.domain.index
+    met = records.encoded.met
+    refuse_unknown((met[key] for key, item in records.places.items() if names[item] not in index), "the plan's domain")
+    places = {key: index[names[item]] for key, item in records.places.items()}
+    return SparkRecords(records.encoded, plan.domain, places)
 
 
 def check_frame(frame: object) -> None:

@@ -88,7 +88,9 @@ def _written(part: int, row: int, rows: Any, shape: Shape) -> Any:
         try:
             made = _segment(rows, shape)
         except BosketError as problem:
-            fault = {"text": str(problem), "hint": problem.hint, "count": 1, "row": 0}
+            text, _, rest = str(problem).partition("; row ")
+            number = rest.partition(" ")[0]
+            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
     if fault is not None:
         fault |= {"row": row + fault["row"]}
     counts = np.bincount(made.items, minlength=len(made.labels)).astype(np.int64)
