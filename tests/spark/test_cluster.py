@@ -26,7 +26,8 @@ builder = settings(SparkSession.builder.master(url)).config("spark.executor.memo
 session = builder.config("spark.task.maxFailures", "8").getOrCreate()
 data = bk.quest(records=4000, mean_size=6, mean_pattern=3, items=40, seed=7)
 lists = [list(data[at]) for at in range(len(data))]
-frame = session.createDataFrame(pa.table({"items": pa.array(lists, pa.list_(pa.int64()))})).repartition(6).localCheckpoint()
+table = pa.table({"items": pa.array(lists, pa.list_(pa.int64()))})
+frame = session.createDataFrame(table).repartition(6).localCheckpoint()
 said = {}
 
 def same(found, expected):
@@ -86,7 +87,8 @@ def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
             str(cluster.workers[0].pid),
             str(tmp_path),
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=Path(__file__).parents[2], check=False)  # fmt: skip
+        here = Path(__file__).parents[2]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=here, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     said = json.loads(done.stdout.strip().splitlines()[-1])
     assert "went away" in said.pop("gone")

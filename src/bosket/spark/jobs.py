@@ -6,6 +6,7 @@ Errors of Spark may quote cells of the data, and tracebacks of its workers are l
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,9 +34,13 @@ def spark_session(master: str) -> Any:
     except ImportError:
         raise BosketError("PySpark is not installed.", hint="pip install 'bosket[spark]'") from None
     builder: Any = SparkSession.builder.appName("bosket")
-    return started(
-        lambda: (builder.remote(master) if master.startswith("sc://") else builder.master(master)).getOrCreate()
-    )
+    if master.startswith("sc://"):
+        return started(lambda: builder.remote(master).getOrCreate())
+    if master.startswith("local"):  # workers are processes of this machine, and their log is nobody's
+        quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+        for name, value in {**quiet, "spark.pyspark.python": sys.executable}.items():
+            builder = builder.config(name, value)
+    return started(lambda: builder.master(master).getOrCreate())
 
 
 def collected(frame: Callable[[], Frame]) -> Any:
