@@ -25,7 +25,6 @@ def settings(builder: Any) -> Any:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
-        .config("spark.pyspark.python", sys.executable)
     )
 
 

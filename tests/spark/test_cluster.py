@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +89,8 @@ def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
             str(tmp_path),
         ]
         here = Path(__file__).parents[2]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=here, check=False)
+        around = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=here, env=around, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     said = json.loads(done.stdout.strip().splitlines()[-1])
     assert "went away" in said.pop("gone")

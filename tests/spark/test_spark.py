@@ -86,7 +86,7 @@ def test_reports_are_written_once_and_mined_where_they_are(tmp_path: Path) -> No
     assert_same(bk.mine(frame, 0.1), bk.mine(local, 0.1))
     again = session().read.parquet(str(tmp_path / "reports"))
     assert_same(bk.mine(again, 0.1), bk.mine(local, 0.1))
-    with pytest.raises(DataError, match="could not finish"):
+    with pytest.raises(DataError, match="exists already"):
         PLAN.randomize(lists(), folder=str(tmp_path / "reports"))  # nothing is added to what is there
 
 

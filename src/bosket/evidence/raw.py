@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bosket.counting.base import Counter
 from bosket.data.domain import Domain, ItemIds
 
-FoundItemsets = list[tuple[ItemIds, npt.NDArray[np.int64]]]
+ExactLevels = list[tuple[ItemIds, npt.NDArray[np.int64]]]
 """Itemsets and their counts for each size, 1 first, up to the last that was found."""
 
 
@@ -34,7 +34,7 @@ class RawRecords(ABC):
         max_itemsets: int,
         items: ItemIds | None = None,
         on_done: Callable[[float], None] | None = None,
-    ) -> FoundItemsets:
+    ) -> ExactLevels:
         """The itemsets (of ``items``) in at least ``min_count`` records, as
         :func:`bosket.mining.exact.exact_itemsets` gives them, in its order.
 

@@ -14,7 +14,7 @@ from bosket.counting.bitmaps import Bitmaps
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.mining.record_kernels import pack_chunk
-from bosket.spark.segments import Job, Places, read
+from bosket.spark.segments import Job, PlaceOf, read
 from bosket.threads import at_most_threads, slices
 
 SUMS = "n_records long, counts binary"
@@ -40,7 +40,7 @@ def in_chunks(sizes: Sequence[int], tasks: int) -> Iterator[list[tuple[int, int,
         yield chunk
 
 
-def counting_job(places: Places, n_items: int, wanted: Sequence[ItemsetRows]) -> tuple[Job, str]:
+def counting_job(places: PlaceOf, n_items: int, wanted: Sequence[ItemsetRows]) -> tuple[Job, str]:
     """Counts itemsets, of one size in each array, in the records of a task."""
     used = np.unique(np.concatenate([rows.ravel() for rows in wanted])).astype(np.int32)
     rank_of = np.full(n_items, len(used), np.uint32)

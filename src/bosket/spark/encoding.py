@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bosket.errors import DataError
 from bosket.spark.jobs import Frame, collected, started
-from bosket.spark.segments import LAYOUT, SUMMARY, Job, Label, Shape, encoded, key_of
+from bosket.spark.segments import LAYOUT, SUMMARY, Job, Label, RowShape, encoded, key_of
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Encoded:
         return collected(lambda: frame.mapInArrow(job, layout))
 
 
-def encode(frame: Frame, shape: Shape) -> Encoded:
+def encode(frame: Frame, shape: RowShape) -> Encoded:
     """One pass over a frame: its segments, kept on the workers, and what occurs in them."""
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:

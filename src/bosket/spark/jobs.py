@@ -5,6 +5,7 @@ Errors of Spark may quote cells of the data, and tracebacks of its workers are l
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -38,7 +39,8 @@ def spark_session(master: str) -> Any:
         return started(lambda: builder.remote(master).getOrCreate())
     if master.startswith("local"):  # workers are processes of this machine, and their log is nobody's
         quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-        for name, value in {**quiet, "spark.pyspark.python": sys.executable}.items():
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        for name, value in quiet.items():
             builder = builder.config(name, value)
     return started(lambda: builder.master(master).getOrCreate())
 
@@ -84,6 +86,8 @@ def _told(problem: Exception) -> tuple[str, str]:
             f"The workers of Spark have no module '{missing[1]}'.",
             "Install bosket[spark] where they run, and name their Python: spark.pyspark.python, or PYSPARK_PYTHON.",
         )
+    if "PATH_ALREADY_EXISTS" in text:
+        return "The folder for reports exists already.", "Give a new one: reports are never added to others."
     if _GONE.search(text) or isinstance(problem, ConnectionError | EOFError) or name == "Py4JNetworkError":
         return f"The Spark session went away ({name}).", "Start another one, and ask again: nothing was kept."
     return f"Spark could not finish a job ({name}).", "Its log says why; this message quotes no data."

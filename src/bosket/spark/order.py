@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.data.domain import ItemIds
-from bosket.evidence.raw import FoundItemsets
+from bosket.evidence.raw import ExactLevels
 
 _Itemset = tuple[int, ...]
 
 
-def in_search_order(levels: FoundItemsets, item_counts: npt.NDArray[np.int64]) -> FoundItemsets:
+def in_search_order(levels: ExactLevels, item_counts: npt.NDArray[np.int64]) -> ExactLevels:
     """The same levels with their rows in order; ``item_counts`` of all items of the domain."""
     if not levels:
         return levels
@@ -27,7 +27,7 @@ def in_search_order(levels: FoundItemsets, item_counts: npt.NDArray[np.int64]) -
     by_rank = [np.sort(rank_of[rows], axis=1) for rows, _ in levels]
     if _has_perfect(by_rank, [counts for _, counts in levels]):
         return _walked(by_rank, levels, ranked)
-    result: FoundItemsets = []
+    result: ExactLevels = []
     for ranks, (rows, counts) in zip(by_rank, levels, strict=True):
         order = np.lexsort(ranks.T[::-1])
         result.append((np.ascontiguousarray(rows[order]), counts[order]))
@@ -46,7 +46,7 @@ def _has_perfect(by_rank: list[npt.NDArray[np.int64]], counts: list[npt.NDArray[
     return False
 
 
-def _walked(by_rank: list[npt.NDArray[np.int64]], levels: FoundItemsets, ranked: ItemIds) -> FoundItemsets:
+def _walked(by_rank: list[npt.NDArray[np.int64]], levels: ExactLevels, ranked: ItemIds) -> ExactLevels:
     """The search walked once more, over itemsets that are known."""
     known: dict[_Itemset, int] = {}
     for ranks, (_, counts) in zip(by_rank, levels, strict=True):
@@ -81,7 +81,7 @@ def _walked(by_rank: list[npt.NDArray[np.int64]], levels: FoundItemsets, ranked:
         write(path, own)
         stack += [((*path, rank), ahead[at + 1 :], own) for at, rank in reversed(list(enumerate(ahead)))]
     place = [dict(zip(map(tuple, ranks.tolist()), range(len(ranks)), strict=True)) for ranks in by_rank]
-    result: FoundItemsets = []
+    result: ExactLevels = []
     for at, (rows, counts) in enumerate(levels):
         order = np.array([place[at][itemset] for itemset in found[at]], np.int64)
         assert len(order) == len(rows), "every itemset is met once"

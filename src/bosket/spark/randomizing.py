@@ -24,7 +24,7 @@ from bosket.spark.encoding import place, times
 from bosket.spark.jobs import Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
-from bosket.spark.segments import Job, Places, read
+from bosket.spark.segments import Job, PlaceOf, read
 from bosket.threads import at_most_threads, slices
 
 _AT_ONCE = 1 << 16  # records
@@ -73,7 +73,7 @@ def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder:
     return result
 
 
-def _drawing(plan: Plan, places: Places) -> Job:
+def _drawing(plan: Plan, places: PlaceOf) -> Job:
     domain = plan.domain
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:

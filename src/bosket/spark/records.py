@@ -23,7 +23,7 @@ from bosket.counting.table import ItemsetIndex
 from bosket.data import Domain
 from bosket.data.domain import ItemIds
 from bosket.errors import DataError
-from bosket.evidence.raw import FoundItemsets, RawRecords
+from bosket.evidence.raw import ExactLevels, RawRecords
 from bosket.mining.candidates import next_candidates
 from bosket.mining.exact import too_many_itemsets
 from bosket.spark.counted import added_counts, counting_job, in_chunks
@@ -34,6 +34,8 @@ from bosket.spark.searched import FOUND, Found, merged, searching_job
 _LEAST_LOCAL = 24
 """The fewest records that a task looks for: below that, chance makes too much frequent."""
 _MOST_TASKS = 256
+_MOST_ENTRIES = 1 << 27
+"""Most items of records that one task holds where all must be in one: a gigabyte with what is made of them."""
 
 
 class SparkRecords(RawRecords):
@@ -91,7 +93,7 @@ class SparkRecords(RawRecords):
         max_itemsets: int,
         items: ItemIds | None = None,
         on_done: Callable[[float], None] | None = None,
-    ) -> FoundItemsets:
+    ) -> ExactLevels:
         tell = on_done or (lambda _: None)
         counts = self.counts
         if items is not None:
@@ -100,7 +102,7 @@ class SparkRecords(RawRecords):
         single = np.flatnonzero(keep).astype(np.int32)
         if len(single) > max_itemsets:
             raise too_many_itemsets(1, len(single), max_itemsets)
-        levels: FoundItemsets = [(single[:, None], counts[single])] if len(single) else []
+        levels: ExactLevels = [(single[:, None], counts[single])] if len(single) else []
         tell(0.2)
         if len(single) > 1 and max_size != 1:
             found = self._searched(keep, min_count, max_size, max_itemsets)
@@ -118,8 +120,10 @@ class SparkRecords(RawRecords):
         self, keep: npt.NDArray[np.bool_], min_count: int, max_size: int | None, max_itemsets: int
     ) -> Found | None:
         """What tasks find in their own records; None where that would be too much."""
-        tasks = min(self.encoded.n_partitions, min_count // _LEAST_LOCAL, _MOST_TASKS)
+        tasks = max(1, min(self.encoded.n_partitions, min_count // _LEAST_LOCAL, _MOST_TASKS))
         if tasks < min(self.encoded.n_partitions, 2):
+            if int(self.counts[keep].sum()) > _MOST_ENTRIES:
+                return None
             tasks = 1  # what few records make frequent is looked for where all are
         job = searching_job(self.places, keep, self.n_records, min_count, max_size, max_itemsets)
         rows = self.encoded.map(job, FOUND, most_tasks=tasks)
@@ -128,14 +132,14 @@ class SparkRecords(RawRecords):
             self._check(found.n_records)
         return found
 
-    def _counted(self, found: Found, min_count: int, max_itemsets: int) -> FoundItemsets:
+    def _counted(self, found: Found, min_count: int, max_itemsets: int) -> ExactLevels:
         """The levels, with what was not found everywhere counted in all records."""
         doubtful = [level.doubtful for level in found.levels]
         if any(mask.any() for mask in doubtful):
             rows = [np.ascontiguousarray(level.rows[mask]) for level, mask in zip(found.levels, doubtful, strict=True)]
             for level, mask, counts in zip(found.levels, doubtful, self.count(rows), strict=True):
                 level.counts[mask] = counts
-        levels: FoundItemsets = []
+        levels: ExactLevels = []
         for level in found.levels:
             is_frequent = level.counts >= min_count
             number = int(is_frequent.sum())
@@ -146,9 +150,9 @@ class SparkRecords(RawRecords):
             levels.append((np.ascontiguousarray(level.rows[is_frequent]), level.counts[is_frequent]))
         return levels
 
-    def _by_size(self, single: ItemIds, min_count: int, max_size: int | None, max_itemsets: int) -> FoundItemsets:
+    def _by_size(self, single: ItemIds, min_count: int, max_size: int | None, max_itemsets: int) -> ExactLevels:
         """Apriori, a job for each size."""
-        levels: FoundItemsets = []
+        levels: ExactLevels = []
         index = ItemsetIndex(single[:, None])
         for _ in range(2, len(single) + 1 if max_size is None else max_size + 1):
             rows = next_candidates(index, max_candidates=max_itemsets, groups=self.domain.groups)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from bosket.counting.base import ItemsetRows
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets
-from bosket.spark.segments import Job, Places, chosen, read
+from bosket.spark.segments import Job, PlaceOf, chosen, read
 from bosket.threads import at_most_threads
 
 FOUND = "n_records long, size int, items binary, counts binary"
@@ -32,7 +32,7 @@ def local_limit(min_count: int, n_here: int, n_records: int) -> int:
 
 
 def searching_job(
-    places: Places,
+    places: PlaceOf,
     keep: npt.NDArray[np.bool_],
     n_records: int,
     min_count: int,

@@ -24,7 +24,7 @@ from bosket.data.formats.frames import FRAME
 from bosket.errors import BosketError
 from bosket.threads import at_most_threads
 
-Shape = Literal["list", "one-hot", "table"]
+RowShape = Literal["list", "one-hot", "table"]
 Label = Any
 """What stands in a cell, or for a table [number of the column, what stands in its cell]; a value of JSON."""
 
@@ -42,7 +42,7 @@ _ENTRIES = 1 << 23
 
 
 @dataclass(frozen=True)
-class Segment:
+class RecordRows:
     """Records as compressed rows of numbers of labels."""
 
     indptr: Offsets
@@ -54,7 +54,7 @@ class Segment:
         return len(self.indptr) - 1
 
 
-def encoded(batches: Iterable[Any], shape: Shape) -> Iterator[Any]:
+def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
     """On a worker: the rows of a partition as segments."""
     from pyspark import TaskContext
 
@@ -81,9 +81,9 @@ def _pieces(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(held)
 
 
-def _written(part: int, row: int, rows: Any, shape: Shape) -> Any:
+def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
     fault = _fault(rows, shape)
-    made = Segment(np.zeros(1, np.int64), np.empty(0, np.int32), [])
+    made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
     if fault is None:
         try:
             made = _segment(rows, shape)
@@ -114,7 +114,7 @@ def _written(part: int, row: int, rows: Any, shape: Shape) -> Any:
     return pa.record_batch(values)
 
 
-def _fault(rows: Any, shape: Shape) -> dict[str, Any] | None:
+def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
     """What is missing where nothing may be: how often, and in which row first."""
     if LOST in rows.column_names:
         lost = np.flatnonzero(rows[LOST].to_numpy(zero_copy_only=False))
@@ -132,14 +132,14 @@ def _fault(rows: Any, shape: Shape) -> dict[str, Any] | None:
     return {"text": text, "count": len(missing), "row": int(at[missing[0]])}
 
 
-def _segment(rows: Any, shape: Shape) -> Segment:
+def _segment(rows: Any, shape: RowShape) -> RecordRows:
     if shape == "table":
         return _cells(rows)
     baskets = Baskets.from_frame(rows.select(["items"]) if shape == "list" else rows, layout=shape)
-    return Segment(baskets.indptr, baskets.indices, list(baskets.domain.labels))
+    return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
 
 
-def _cells(rows: Any) -> Segment:
+def _cells(rows: Any) -> RecordRows:
     """The different cells of each column as labels; what is missing is the label of None."""
     n, width = rows.num_rows, rows.num_columns
     items = np.empty((n, width), np.int32)
@@ -150,7 +150,7 @@ def _cells(rows: Any) -> Segment:
         codes = np.where(codes < 0, len(cells), codes)
         items[:, at] = codes + len(labels)
         labels += [[at, cell] for cell in cells] + ([[at, None]] if has_missing else [])
-    return Segment(np.arange(n + 1, dtype=np.int64) * width, items.ravel(), labels)
+    return RecordRows(np.arange(n + 1, dtype=np.int64) * width, items.ravel(), labels)
 
 
 def key_of(label: Label) -> Any:
@@ -158,11 +158,11 @@ def key_of(label: Label) -> Any:
     return tuple(label) if isinstance(label, list) else label
 
 
-Places = Mapping[Any, int]
+PlaceOf = Mapping[Any, int]
 """From labels, as :func:`key_of` makes them, to item ids."""
 
 
-def read(batches: Iterable[Any], places: Places) -> Iterator[tuple[Offsets, ItemIds]]:
+def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, ItemIds]]:
     """On a worker: the records of each segment over the domain, items increasing."""
     for batch in batches:
         sizes, items, labels = (

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from bosket.errors import DataError, ParameterError
 from bosket.spark.jobs import Frame, started
-from bosket.spark.segments import LOST, Shape
+from bosket.spark.segments import LOST, RowShape
 
 SparkLayout = Literal["list", "long", "one-hot", "table"]
 
@@ -25,7 +25,7 @@ class Shaped:
     """A frame of just the columns that are read, and how they are."""
 
     frame: Frame
-    shape: Shape
+    shape: RowShape
     names: tuple[str, ...]
 
 
