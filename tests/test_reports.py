@@ -239,7 +239,7 @@ def test_wrong_types_are_told_in_words(tmp_path: Path, reports: bk.Reports) -> N
     with pytest.raises(bk.ParameterError):
         bk.Plan(bk.Domain(["a"]), 0.9)  # type: ignore[arg-type]
     with pytest.raises(bk.DataError):
-        reports.plan.randomize([["a"]])  # type: ignore[arg-type]
+        reports.plan.randomize([["a"]])
     with pytest.raises(bk.ParameterError):
         bk.Reports.read(tmp_path / "r.parquet", plan="plan.json")  # type: ignore[arg-type]
     with pytest.raises(bk.DataError, match="parquet"):

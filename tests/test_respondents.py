@@ -41,7 +41,7 @@ plans = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def randomized(plan: bk.Plan, people: Any, *, seed: int = 1) -> bk.Reports:
     n = len(people)
     if isinstance(plan.domain, bk.TableDomain):
-        data: Any = bk.Table.from_codes(np.arange(3 * n).reshape(n, 3) % 2, plan.domain)
+        data: bk.Table | bk.Baskets = bk.Table.from_codes(np.arange(3 * n).reshape(n, 3) % 2, plan.domain)
     else:
         data = bk.Baskets([["a", "b"], ["c"]] * n, items=["a", "b", "c"])[:n]
     return plan.randomize(data, rng=bk.Seeded(seed), people=1, respondents=people)

@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from bosket import strict_json
 from bosket.checks import check_integer, shown
 from bosket.data import Domain, Table
+from bosket.engines import engine_of
 from bosket.errors import DataError, HopelessPlanWarning, ParameterError, warn
 from bosket.mechanisms.base import Channel, Mechanism, Records, as_domain, check_records
 from bosket.mechanisms.cut import StatingChannel, stating_sizes
@@ -253,6 +254,7 @@ class Plan:
         """How large errors of single items will be."""
         return self.channel.accuracy(1, self.unit.max_size)
 
+    @overload
     def randomize(
         self,
         data: Records,
@@ -260,7 +262,29 @@ class Plan:
         rng: Randomness | None = None,
         people: int | None = None,
         respondents: Iterable[str | int] | None = None,
-    ) -> Reports:
+        folder: None = None,
+    ) -> Reports: ...
+
+    @overload
+    def randomize(
+        self,
+        data: Any,
+        *,
+        rng: Randomness | None = None,
+        people: int | None = None,
+        respondents: Iterable[str | int] | None = None,
+        folder: str | None = None,
+    ) -> Any: ...
+
+    def randomize(
+        self,
+        data: Any,
+        *,
+        rng: Randomness | None = None,
+        people: int | None = None,
+        respondents: Iterable[str | int] | None = None,
+        folder: str | None = None,
+    ) -> Any:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
 
         A :class:`HopelessPlanWarning` says where nothing can be seen in the reports of ``people``, all that there will
@@ -272,19 +296,31 @@ class Plan:
         ``respondents`` are tokens of the people whose records these are, one each.  They travel beside the reports, in
         the clear, and let a person be refused who sends more than ``unit.reports``: here, and wherever reports are put
         together.  See :mod:`bosket.respondents`.
+
+        Of a Spark frame the result is a frame of reports, drawn on the workers: written to Parquet files in ``folder``,
+        a new one that all workers can write to, or else held by the workers (:mod:`bosket.spark.randomizing`).
         """
         from bosket.reports import Reports
 
+        engine = engine_of(data)
+        if engine is not None:
+            return engine.randomize(self, data, rng=rng, people=people, respondents=respondents, folder=folder)
+        if folder is not None:
+            raise ParameterError(
+                "The 'folder' parameter is for records of a Spark session; write reports with reports.write(path).",
+                parameter="folder",
+                value=folder,
+            )
         check_records(data)
         rng = Secure() if rng is None else check_randomness(rng)
-        self._warn_of_hopeless(data.n_records if people is None else check_integer("people", people, least=1))
+        self.warn_of_hopeless(data.n_records if people is None else check_integer("people", people, least=1))
         if isinstance(data, Table) != (self.domain.groups is not None):
             raise DataError(
                 "A table is randomized under a plan for its attributes, and baskets under one for items.",
                 hint="Make the plan with the table's own domain, plan = Plan(table.domain, ...).",
             )
         if data.domain != self.domain:
-            data = data.with_domain(self.domain)  # type: ignore[arg-type]  # of the same kind, as just seen
+            data = data.with_domain(self.domain)
         tokens = None if respondents is None else tokens_of(respondents, data.n_records)
         if tokens is not None:
             refuse_repeated([(tokens, self.unit.reports)])  # before anything is drawn
@@ -302,7 +338,7 @@ class Plan:
         randomized = self.channel.randomize(bits, rng)
         return Reports(self, randomized, randomness=rng.describe(), respondents=tokens)
 
-    def _warn_of_hopeless(self, people: int) -> None:
+    def warn_of_hopeless(self, people: int) -> None:
         """Warn whoever called the library where nothing can be seen in so many reports."""
         single = self._single
         if people <= 1 or single is None or not single.is_hopeless(people):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from bosket import report_bytes, report_files
 from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter, Words
 from bosket.counting.duplicates import first_given_twice
+from bosket.engines import engine_of
 from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError, RepeatedRespondentError
 from bosket.mechanisms.base import Strata
 from bosket.mechanisms.columns import ColumnValues
@@ -25,7 +27,7 @@ from bosket.mechanisms.payload import Batch, Chosen, PackedBits, Payload
 from bosket.plan import Plan
 from bosket.privacy import LocalGuarantee
 from bosket.report_files import MAX_BYTES
-from bosket.report_notes import check_plan
+from bosket.report_notes import check_options, check_plan
 from bosket.respondents import COLUMN, naming, refuse_repeated, tokens_of
 
 _NAMED = report_files.FileLayout((COLUMN,))
@@ -211,6 +213,20 @@ class Reports(Collected):
             raise
         except DataError as problem:
             raise file.refused(problem) from None
+
+    @classmethod
+    def from_spark(cls, frame: Any, *, plan: Plan | None = None, max_bytes: int | None = MAX_BYTES) -> Reports:
+        """All reports of a Spark frame, in no certain order; with ``plan``, those of any other are refused.
+
+        They may take at most ``max_bytes`` of memory (8 GiB; None for no cap).  :func:`bosket.mine` takes the frame
+        itself, which need not fit.
+        """
+        check_options(plan, max_bytes)
+        engine = engine_of(frame)
+        if engine is None:
+            raise DataError(f"A Spark frame is needed, got {type(frame).__name__}.")
+        reports: Reports = engine.collected_reports(frame, plan, max_bytes)
+        return reports
 
     def to_bytes(self) -> bytes:
         """The reports for sending, a frame each, in one canonical form (:mod:`bosket.report_bytes`).

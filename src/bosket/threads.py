@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar, cast
@@ -22,8 +23,26 @@ PATIENCE = 0.5
 """Seconds that running parts are waited for on Ctrl-C."""
 
 
+_MOST: ContextVar[int | None] = ContextVar("bosket_threads", default=None)
+
+
+@contextmanager
+def at_most_threads(number: int) -> Iterator[None]:
+    """Use at most this many cores: where several processes share a machine, as the workers of a cluster do."""
+    token = _MOST.set(number)
+    try:
+        yield
+    finally:
+        _MOST.reset(token)
+
+
 def n_threads() -> int:
     """The cores this process may use."""
+    most = _MOST.get()
+    return _cores() if most is None else min(most, _cores())
+
+
+def _cores() -> int:
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS or Windows

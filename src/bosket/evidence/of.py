@@ -14,18 +14,20 @@ from bosket.collected import Collected
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.frames import is_frame
+from bosket.engines import engine_of
 from bosket.errors import DataError, ParameterError
 from bosket.evidence.base import Evidence
 from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
+from bosket.evidence.raw import RawRecords
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.models.loglinear import LogLinear
 
 EvidenceSource = Any
 """What supports can be estimated from: Reports, a Tally or a Collection of them, Baskets, a Table, a frame of
-baskets, or Evidence."""
+baskets, a Spark frame of records or reports, or Evidence."""
 
 Model = str | LogLinear | None
 """What is fitted to reports: "auto", "log-linear", a LogLinear, or None."""
@@ -36,13 +38,16 @@ _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(pat
 _DONE = {"mine": "mined", "estimate from": "estimated from", "test": "tested"}
 
 
-def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | Evidence:
+def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | RawRecords | Evidence:
     """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested."""
-    if isinstance(data, Table):
+    engine = engine_of(data)
+    if engine is not None:
+        data = engine.source(data)
+    elif isinstance(data, Table):
         data = data.to_baskets()
     elif is_frame(data):
         data = Baskets.from_frame(data)
-    if not isinstance(data, Collected | Baskets | Evidence):
+    if not isinstance(data, Collected | Baskets | RawRecords | Evidence):
         raise DataError(
             f"Reports, a Tally, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",
             hint=_HOW_TO_MAKE,
@@ -85,6 +90,8 @@ def evidence_of(
         )
     if isinstance(found, Evidence):
         return found
+    if isinstance(found, RawRecords):
+        return LinearEvidence(IdentityChannel(found.domain), found.counter(items))
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)
     return LinearEvidence(IdentityChannel(found.domain), counter)
 

@@ -18,6 +18,7 @@ from bosket.evidence.cautions import FEW_REPORTS
 from bosket.evidence.hopeless import refuse_hopeless, warn_of_hopeless
 from bosket.evidence.kept import Truths
 from bosket.evidence.of import exact_without_reports
+from bosket.evidence.raw import RawRecords
 from bosket.limits import least_count
 from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
@@ -44,7 +45,8 @@ def mine(
 ) -> FrequentItemsets:
     """Frequent itemsets of randomized reports, or of raw records exactly, the most frequent first.
 
-    data            reports; baskets, a table, or a frame of baskets (pandas, polars or Arrow); evidence of any kind
+    data            reports; baskets, a table, or a frame of baskets (pandas, polars or Arrow); a frame of a Spark
+                    session, of raw records or of reports; evidence of any kind
     min_support     report itemsets whose estimated support, a fraction, is at least this, and their subsets
     max_size        look no further than itemsets of this size
     slack           extend itemsets down to min_support - slack standard errors
@@ -93,6 +95,8 @@ def mine(
     )
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
+    if isinstance(data, RawRecords):
+        return _mine_elsewhere(data, search)
     try:
         found = _mine_reports(data, search, model)
     except NoLawError:  # of a block that only a later size asked for
@@ -159,6 +163,20 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
     )
     kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
     return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
+
+
+def _mine_elsewhere(records: RawRecords, search: Search) -> FrequentItemsets:
+    """The same where an engine of its own holds the records."""
+    tell, n = search.on_progress, records.n_records
+    levels = records.frequent_itemsets(
+        min_count=least_count(search.min_support, n),
+        max_size=search.max_size,
+        max_itemsets=search.max_candidates,
+        items=None if search.items is None else np.array(search.items, np.int32),
+        on_done=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
+    )
+    kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
+    return FrequentItemsets(exact_without_reports(records.domain, n), kept, search)
 
 
 def estimate(

@@ -221,6 +221,11 @@ def add_search(command: argparse.ArgumentParser, *, needs_support: bool = True) 
     command.add_argument(
         "--top", type=whole("top", 1), metavar="N", help="only the N best (default 20 for a table, else all)"
     )
+    command.add_argument(
+        "--spark",
+        metavar="URL",
+        help="have a Spark session read and count Parquet or CSV files: local[2], spark://HOST:PORT, sc://HOST",
+    )
     add_report(command)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosket.cli.inputs.attributes import check_table
 from bosket.cli.inputs.files import STANDARD_INPUT, check_output, domain_text, say_reports
 from bosket.cli.inputs.options import clash
 from bosket.cli.inputs.raw import follows, read_data
 from bosket.cli.inputs.remote import fetched
+from bosket.cli.inputs.spark_data import read_spark
 from bosket.cli.views.console import Work, say
 from bosket.cli.views.results import check_result, is_table, parameters_of, write_result
 from bosket.reporting.export import ResultKind
@@ -43,11 +44,11 @@ def check_options(options: argparse.Namespace, kind: ResultKind) -> None:
         check_output(options.report, suffixes=(".html", ".htm"), inputs=[*inputs, options.output])
 
 
-def read(options: argparse.Namespace, work: Work) -> ReportsOfPhases | Records:
+def read(options: argparse.Namespace, work: Work) -> Any:
     """The reports or raw records that the options name; what they are is said."""
     shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
     with work.step(f"reading {shown}"), fetched(options.data, options) as paths:
-        data = read_data(paths, options)
+        data = read_data(paths, options) if getattr(options, "spark", None) is None else read_spark(options)
     if isinstance(data, tuple):
         for number, phase in enumerate(data, 1):
             say_reports(phase, shown if len(data) == 1 else f"phase {number} of {len(data)}")

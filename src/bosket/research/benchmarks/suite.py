@@ -24,6 +24,7 @@ from bosket.research.benchmarks.of_reports import counting, cutting, flipping, m
 from bosket.research.benchmarks.of_rules import rules
 from bosket.research.benchmarks.of_service import service
 from bosket.research.benchmarks.of_sieve import sieving
+from bosket.research.benchmarks.of_spark import on_spark
 from bosket.research.benchmarks.of_streams import streams
 from bosket.research.benchmarks.of_tables import tables
 from bosket.threads import n_threads
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Callable[[str | Path | None], list[Bar]]] = {
     "mine": lambda data: mining(),
     "streams": lambda data: streams(),
     "disk": lambda data: on_disk(),
+    "spark": on_spark,
     "table": lambda data: tables(),
     "questions": lambda data: questions(),
     "attributes": attributes,

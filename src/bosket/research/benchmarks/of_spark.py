@@ -1,0 +1,162 @@
+"""Mining and randomizing on a Spark session of this machine: against Spark's FPGrowth, and against one process.
+
+Frames are Parquet files that the session holds in its memory, as the records of the local engine are held by this
+process.  All times are of second runs; the first one starts the workers and compiles.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bosket.data import Baskets, Domain, quest
+from bosket.errors import BosketError, DataError
+from bosket.mechanisms import Flip
+from bosket.mining import FrequentItemsets, mine
+from bosket.plan import Plan
+from bosket.research.benchmarks.bars import Bar
+from bosket.research.reproduce.datasets import find
+from bosket.spark.jobs import started
+from bosket.threads import n_threads
+
+SIZES = {1_000_000: 10.0, 10_000_000: 3.0}
+"""Records of Quest, and the most times as long as one process that Spark may take for them."""
+MIN_SUPPORT = 0.005
+TIMES_RETAIL = 20
+_FILES = 4
+_RECORDS = 1 << 20  # of a row group
+
+
+def on_spark(
+    data: str | Path | None = None,
+    *,
+    sizes: dict[int, float] | None = None,
+    times_retail: int = TIMES_RETAIL,
+    with_fpgrowth: bool = True,
+) -> list[Bar]:
+    """The bars; results are compared in the same run."""
+    if shutil.which("java") is None:
+        raise DataError("Spark needs Java, and there is none.", hint="Install a Java of version 17 or later.")
+    session = _session()
+    bars: list[Bar] = []
+    with tempfile.TemporaryDirectory() as folder:
+        retail = Baskets.read(find("retail.dat.gz", data)).repeat(times_retail)
+        bars += _against_fpgrowth(session, retail, Path(folder) / "retail", with_fpgrowth)
+        for n_records, target in (SIZES if sizes is None else sizes).items():
+            baskets = quest(records=n_records, mean_size=10, mean_pattern=4, items=1000, seed=7)
+            bars += _against_one_process(session, baskets, Path(folder) / str(n_records), target)
+    session.stop()
+    return bars
+
+
+def _session() -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BosketError("PySpark is not installed.", hint="pip install 'bosket[spark]'") from None
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder: Any = SparkSession.builder.master(f"local[{n_threads()}]").appName("bosket bench")
+    for name, value in {
+        "spark.driver.memory": "6g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }.items():
+        builder = builder.config(name, value)
+    return started(builder.getOrCreate)
+
+
+def _frame(session: Any, baskets: Baskets, folder: Path) -> Any:
+    """The records as lists of numbers in a few files, read, and held in memory."""
+    folder.mkdir()
+    share = -(-baskets.n_records // _FILES)
+    for number in range(_FILES):
+        part = baskets[number * share : (number + 1) * share]
+        lists = pa.ListArray.from_arrays(part.indptr.astype("int32"), pa.array(part.indices))
+        pq.write_table(pa.table({"items": lists}), folder / f"{number}.parquet", row_group_size=_RECORDS)
+    frame = session.read.parquet(str(folder)).persist()
+    frame.count()
+    return frame
+
+
+def _timed(function: Callable[[], Any]) -> tuple[Any, float]:
+    begun = time.perf_counter()
+    result = function()
+    return result, time.perf_counter() - begun
+
+
+def _second(function: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What a call gives, and how long its first and its second run took."""
+    _, first = _timed(function)
+    result, second = _timed(function)
+    return result, second, first
+
+
+def _against_fpgrowth(session: Any, baskets: Baskets, folder: Path, with_fpgrowth: bool) -> list[Bar]:
+    numbered = Baskets.from_csr(baskets.indptr, baskets.indices, Domain(range(baskets.n_items)))
+    frame = _frame(session, numbered, folder)
+    found, ours, first = _second(lambda: mine(frame, MIN_SUPPORT))
+    expected, local, _ = _second(lambda: mine(numbered, MIN_SUPPORT))
+    name = f"retail x {baskets.n_records // 88162} at {100 * MIN_SUPPORT:g}%"
+    took = {"spark": ours, "first run": first, "one process": local}
+    bars = [Bar(f"Spark, {name}, results alike", float(_alike(found, expected)), 1.0, True)]
+    if with_fpgrowth:
+        n_theirs, theirs, _ = _second(lambda: _fpgrowth(frame))
+        took["FPGrowth"] = theirs
+        bars.append(Bar(f"Spark, {name}, of FPGrowth's time", ours / theirs, 0.1, False, {"seconds": took}))
+        bars.append(Bar(f"Spark, {name}, as many itemsets as FPGrowth", float(n_theirs == len(found)), 1.0, True))
+    frame.unpersist()
+    return bars
+
+
+def _fpgrowth(frame: Any) -> int:
+    """How many itemsets Spark's own search finds."""
+    from pyspark.ml.fpm import FPGrowth
+
+    model = FPGrowth(itemsCol="items", minSupport=MIN_SUPPORT, minConfidence=1.0).fit(frame)
+    n: int = model.freqItemsets.count()
+    return n
+
+
+def _against_one_process(session: Any, baskets: Baskets, folder: Path, target: float) -> list[Bar]:
+    name = f"{baskets.n_records:,} Quest records"
+    frame = _frame(session, baskets, folder)
+    found, ours, first = _second(lambda: mine(frame, MIN_SUPPORT))
+    expected, local, _ = _second(lambda: mine(baskets, MIN_SUPPORT))
+    took = {"spark": ours, "first run": first, "one process": local}
+    bars = [
+        Bar(
+            f"Spark, {name} at {100 * MIN_SUPPORT:g}%, of one process's time",
+            ours / local,
+            target,
+            False,
+            {"seconds": took, "itemsets": len(found)},
+        ),
+        Bar(f"Spark, {name}, results alike", float(_alike(found, expected)), 1.0, True),
+    ]
+    plan = Plan(Domain(baskets.domain.labels), Flip(keep=0.9))
+    turn = iter(range(9))
+    _, there, _ = _second(lambda: plan.randomize(frame, folder=str(folder / f"reports{next(turn)}")))
+    _, here, _ = _second(lambda: plan.randomize(baskets).write(folder / f"reports{next(turn)}.parquet"))
+    seconds = {"spark": there, "one process": here}
+    bars.append(
+        Bar(f"Spark, randomize and write {name}, of one process's time", there / here, 3.0, False, {"seconds": seconds})
+    )
+    frame.unpersist()
+    return bars
+
+
+def _alike(found: FrequentItemsets, expected: FrequentItemsets) -> bool:
+    """Whether two results have the same itemsets with the same supports, in the same order."""
+    return found.to_frame().equals(expected.to_frame())

@@ -1,0 +1,93 @@
+"""Jobs of a Spark session: started from here, with what goes wrong told in our words.
+
+Errors of Spark may quote cells of the data, and tracebacks of its workers are long: neither is passed on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from bosket.errors import BosketError, DataError
+
+Frame = Any
+"""A DataFrame of PySpark, of a session here or of Spark Connect."""
+
+T = TypeVar("T")
+
+_LIBRARIES = ("pyspark", "py4j", "grpc")
+_MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_GONE = re.compile(
+    r"SparkContext was shut down|stopped SparkContext|Connection refused|Answer from Java side is empty|"
+    r"All masters are unresponsive|UNAVAILABLE|Master removed our application|cancelled because",
+)
+
+
+def spark_session(master: str) -> Any:
+    """A session of the cluster at this address, such as ``local[2]``, ``spark://host:7077`` or ``sc://host``."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BosketError("PySpark is not installed.", hint="pip install 'bosket[spark]'") from None
+    builder: Any = SparkSession.builder.appName("bosket")
+    if master.startswith("sc://"):
+        return started(lambda: builder.remote(master).getOrCreate())
+    if master.startswith("local"):  # workers are processes of this machine, and their log is nobody's
+        quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        for name, value in quiet.items():
+            builder = builder.config(name, value)
+    return started(lambda: builder.master(master).getOrCreate())
+
+
+def collected(frame: Callable[[], Frame]) -> Any:
+    """Run the job of a frame, which is made inside, and give its rows as an Arrow table."""
+    return started(lambda: frame().toArrow())
+
+
+def started(job: Callable[[], T]) -> T:
+    """What a job gives; where Spark fails, a ``DataError`` that quotes nothing."""
+    fault = hint = None
+    try:
+        with _without_advice():
+            return job()
+    except BosketError:
+        raise
+    except Exception as problem:
+        if not _is_foreign(problem):
+            raise
+        fault, hint = _told(problem)
+    raise DataError(fault, hint=hint)
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Without PySpark's warning that it does not know this pandas: frames travel as Arrow here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+def _is_foreign(problem: BaseException) -> bool:
+    roots = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
+    return bool(roots & set(_LIBRARIES)) or isinstance(problem, ConnectionError | EOFError)
+
+
+def _told(problem: Exception) -> tuple[str, str]:
+    text, name = str(problem), type(problem).__name__
+    missing = _MISSING.search(text)
+    if missing is not None:
+        return (
+            f"The workers of Spark have no module '{missing[1]}'.",
+            "Install bosket[spark] where they run, and name their Python: spark.pyspark.python, or PYSPARK_PYTHON.",
+        )
+    if "PATH_ALREADY_EXISTS" in text:
+        return "The folder for reports exists already.", "Give a new one: reports are never added to others."
+    if _GONE.search(text) or isinstance(problem, ConnectionError | EOFError) or name == "Py4JNetworkError":
+        return f"The Spark session went away ({name}).", "Start another one, and ask again: nothing was kept."
+    return f"Spark could not finish a job ({name}).", "Its log says why; this message quotes no data."

@@ -1,0 +1,186 @@
+"""Raw records in a Spark session, mined exactly: in three jobs, whatever the number of sizes.
+
+1. One pass over the frame makes segments, which the workers keep, and tells which items occur, and how often.
+2. Every task mines its own records (Savasere, Omiecinski and Navathe, "An efficient algorithm for mining association
+   rules in large databases", VLDB 1995).  An itemset in c of all N records is in at least c n / N of the n records of
+   some task, so that nothing frequent is missed where a task looks for ceil(c n / N).
+3. What some tasks have not found is counted in all of them, unless what they may have hidden, less than their own
+   limit each, cannot make it frequent.
+
+Where a task would find too many, sizes are counted one by one instead, in a job each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import Counts, ItemsetRows
+from bosket.counting.table import ItemsetIndex
+from bosket.data import Domain
+from bosket.data.domain import ItemIds
+from bosket.errors import DataError
+from bosket.evidence.raw import ExactLevels, RawRecords
+from bosket.mining.candidates import next_candidates
+from bosket.mining.exact import too_many_itemsets
+from bosket.spark.counted import added_counts, counting_job, in_chunks
+from bosket.spark.encoding import Encoded, item_counts
+from bosket.spark.order import in_search_order
+from bosket.spark.searched import FOUND, Found, merged, searching_job
+
+_LEAST_LOCAL = 24
+"""The fewest records that a task looks for: below that, chance makes too much frequent."""
+_MOST_TASKS = 256
+_MOST_ENTRIES = 1 << 27
+"""Most items of records that one task holds where all must be in one: a gigabyte with what is made of them."""
+
+
+class SparkRecords(RawRecords):
+    """A :class:`~bosket.evidence.raw.RawRecords` of a Spark session; :meth:`close` gives its memory back."""
+
+    def __init__(self, encoded: Encoded, domain: Domain, places: dict[Any, int]) -> None:
+        self.encoded, self.domain, self.places = encoded, domain, places
+        self.n_records = encoded.n_records
+        self.counts = item_counts(encoded.met, places, len(domain))
+
+    def close(self) -> None:
+        """Have the workers forget the records."""
+        self.encoded.close()
+
+    def __enter__(self) -> SparkRecords:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"SparkRecords({self.n_records} records, {len(self.domain)} items)"
+
+    def counter(self, items: ItemIds | None = None) -> SparkRecordCounter:
+        return SparkRecordCounter(self)
+
+    def count(self, itemsets: Sequence[ItemsetRows]) -> list[npt.NDArray[np.int64]]:
+        """Supports of itemsets, all of them in as few jobs as there is room for."""
+        results = [np.zeros(len(rows), np.int64) for rows in itemsets]
+        tasks = min(self.encoded.n_partitions, _MOST_TASKS)
+        for chunk in in_chunks([len(rows) for rows in itemsets], tasks):
+            wanted = [itemsets[at][start:stop] for at, start, stop in chunk]
+            job, layout = counting_job(self.places, len(self.domain), wanted)
+            total, n = added_counts(self.encoded.map(job, layout, most_tasks=tasks), sum(map(len, wanted)))
+            self._check(n)
+            begin = 0
+            for at, start, stop in chunk:
+                results[at][start:stop] = total[begin : begin + stop - start]
+                begin += stop - start
+        return results
+
+    def _check(self, n_records: int) -> None:
+        if n_records != self.n_records:
+            raise DataError(
+                f"The frame had {self.n_records} records at first and {n_records} later: it is not the same each time "
+                "it is computed.",
+                hint="Write it to a table or checkpoint it before it is mined.",
+            )
+
+    def frequent_itemsets(
+        self,
+        *,
+        min_count: int,
+        max_size: int | None,
+        max_itemsets: int,
+        items: ItemIds | None = None,
+        on_done: Callable[[float], None] | None = None,
+    ) -> ExactLevels:
+        tell = on_done or (lambda _: None)
+        counts = self.counts
+        if items is not None:
+            counts = np.where(np.isin(np.arange(len(counts)), items), counts, 0)
+        keep = counts >= min_count
+        single = np.flatnonzero(keep).astype(np.int32)
+        if len(single) > max_itemsets:
+            raise too_many_itemsets(1, len(single), max_itemsets)
+        levels: ExactLevels = [(single[:, None], counts[single])] if len(single) else []
+        tell(0.2)
+        if len(single) > 1 and max_size != 1:
+            found = self._searched(keep, min_count, max_size, max_itemsets)
+            tell(0.7)
+            if found is None:
+                levels += self._by_size(single, min_count, max_size, max_itemsets)
+            else:
+                levels += self._counted(found, min_count, max_itemsets)
+        tell(0.95)
+        result = in_search_order(levels, counts)
+        tell(1.0)
+        return result
+
+    def _searched(
+        self, keep: npt.NDArray[np.bool_], min_count: int, max_size: int | None, max_itemsets: int
+    ) -> Found | None:
+        """What tasks find in their own records; None where that would be too much."""
+        tasks = max(1, min(self.encoded.n_partitions, min_count // _LEAST_LOCAL, _MOST_TASKS))
+        if tasks < min(self.encoded.n_partitions, 2):
+            if int(self.counts[keep].sum()) > _MOST_ENTRIES:
+                return None
+            tasks = 1  # what few records make frequent is looked for where all are
+        job = searching_job(self.places, keep, self.n_records, min_count, max_size, max_itemsets)
+        rows = self.encoded.map(job, FOUND, most_tasks=tasks)
+        found = merged(rows, self.n_records, min_count)
+        if found is not None:
+            self._check(found.n_records)
+        return found
+
+    def _counted(self, found: Found, min_count: int, max_itemsets: int) -> ExactLevels:
+        """The levels, with what was not found everywhere counted in all records."""
+        doubtful = [level.doubtful for level in found.levels]
+        if any(mask.any() for mask in doubtful):
+            rows = [np.ascontiguousarray(level.rows[mask]) for level, mask in zip(found.levels, doubtful, strict=True)]
+            for level, mask, counts in zip(found.levels, doubtful, self.count(rows), strict=True):
+                level.counts[mask] = counts
+        levels: ExactLevels = []
+        for level in found.levels:
+            is_frequent = level.counts >= min_count
+            number = int(is_frequent.sum())
+            if number > max_itemsets:
+                raise too_many_itemsets(level.rows.shape[1], number, max_itemsets)
+            if not number:
+                break
+            levels.append((np.ascontiguousarray(level.rows[is_frequent]), level.counts[is_frequent]))
+        return levels
+
+    def _by_size(self, single: ItemIds, min_count: int, max_size: int | None, max_itemsets: int) -> ExactLevels:
+        """Apriori, a job for each size."""
+        levels: ExactLevels = []
+        index = ItemsetIndex(single[:, None])
+        for _ in range(2, len(single) + 1 if max_size is None else max_size + 1):
+            rows = next_candidates(index, max_candidates=max_itemsets, groups=self.domain.groups)
+            counts = self.count([rows])[0]
+            is_frequent = counts >= min_count
+            if not is_frequent.any():
+                break
+            levels.append((np.ascontiguousarray(rows[is_frequent]), counts[is_frequent]))
+            index = ItemsetIndex(levels[-1][0])
+        return levels
+
+
+class SparkRecordCounter:
+    """A :class:`~bosket.counting.base.Counter` of raw records, in one stratum."""
+
+    strata = (0,)
+
+    def __init__(self, records: SparkRecords) -> None:
+        self._records = records
+        self.n_records = records.n_records
+
+    def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        n, size = itemsets.shape
+        if size == 0:
+            return np.full((1, n), self.n_records, np.int64)
+        if size == 1:
+            return self._records.counts[itemsets[:, 0]][None, :]
+        counts = self._records.count([itemsets])[0]
+        if on_progress is not None:
+            on_progress(n)
+        return counts[None, :]

@@ -1,0 +1,190 @@
+"""Segments: the records of a partition as rows of item numbers, made on the workers once and kept there.
+
+A segment has its own list of labels, those that occur in it, so that one pass over the data is enough: the labels of
+all segments make the domain, and what a label is called there travels to the workers with every later job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.data import Baskets
+from bosket.data.baskets.rows import Offsets
+from bosket.data.domain import ItemIds
+from bosket.data.formats.columns import factorize
+from bosket.data.formats.frames import FRAME
+from bosket.errors import BosketError
+from bosket.threads import at_most_threads
+
+RowShape = Literal["list", "one-hot", "table"]
+Label = Any
+"""What stands in a cell, or for a table [number of the column, what stands in its cell]; a value of JSON."""
+
+LAYOUT = (
+    "part int, first_row long, n_records long, longest long, sizes binary, items binary, labels string, counts binary, "
+    "firsts binary, fault string"
+)
+"""Columns of segments: ``firsts`` are the rows, within the partition, in which each label is met first."""
+SUMMARY = ("part", "n_records", "longest", "labels", "counts", "firsts", "fault")
+
+LOST = "bosket_lost"
+"""A column that says of a record put together from rows that they do not name it."""
+_RECORDS = 1 << 18  # of a segment
+_ENTRIES = 1 << 23
+
+
+@dataclass(frozen=True)
+class RecordRows:
+    """Records as compressed rows of numbers of labels."""
+
+    indptr: Offsets
+    items: ItemIds
+    labels: list[Label]
+
+    @property
+    def n_records(self) -> int:
+        return len(self.indptr) - 1
+
+
+def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
+    """On a worker: the rows of a partition as segments."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    part = 0 if context is None else int(context.partitionId())
+    with at_most_threads(1):
+        row = 0
+        for rows in _pieces(batches):
+            yield _written(part, row, rows, shape)
+            row += rows.num_rows
+
+
+def _pieces(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of some hundred thousand rows each."""
+    held: list[Any] = []
+    n = size = 0
+    for batch in batches:
+        held.append(batch)
+        n, size = n + batch.num_rows, size + batch.nbytes
+        if n >= _RECORDS or size >= 8 * _ENTRIES:
+            yield pa.Table.from_batches(held)
+            held, n, size = [], 0, 0
+    if n:
+        yield pa.Table.from_batches(held)
+
+
+def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
+    fault = _fault(rows, shape)
+    made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
+    if fault is None:
+        try:
+            made = _segment(rows, shape)
+        except BosketError as problem:
+            text, _, rest = str(problem).partition("; row ")
+            number = rest.partition(" ")[0]
+            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
+    if fault is not None:
+        fault |= {"row": row + fault["row"]}
+    counts = np.bincount(made.items, minlength=len(made.labels)).astype(np.int64)
+    firsts = np.full(len(made.labels), -1, np.int64)
+    entry_of_last = made.items[::-1]
+    rows_of = np.repeat(np.arange(made.n_records), np.diff(made.indptr))[::-1]
+    firsts[entry_of_last] = row + rows_of  # the first one is written last
+    sizes = np.diff(made.indptr).astype(np.uint32)
+    values = {
+        "part": pa.array([part], pa.int32()),
+        "first_row": pa.array([row], pa.int64()),
+        "n_records": pa.array([made.n_records], pa.int64()),
+        "longest": pa.array([int(sizes.max(initial=0))], pa.int64()),
+        "sizes": pa.array([sizes.tobytes()], pa.binary()),
+        "items": pa.array([made.items.astype(np.int32, copy=False).tobytes()], pa.binary()),
+        "labels": pa.array([json.dumps(made.labels)], pa.string()),
+        "counts": pa.array([counts.tobytes()], pa.binary()),
+        "firsts": pa.array([firsts.tobytes()], pa.binary()),
+        "fault": pa.array([None if fault is None else json.dumps(fault)], pa.string()),
+    }
+    return pa.record_batch(values)
+
+
+def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
+    """What is missing where nothing may be: how often, and in which row first."""
+    if LOST in rows.column_names:
+        lost = np.flatnonzero(rows[LOST].to_numpy(zero_copy_only=False))
+        if len(lost):
+            return {"text": "The column of records must say which record an item belongs to", "count": 1, "row": 0}
+    if shape != "list":
+        return None
+    lists = rows["items"].combine_chunks()
+    values = pc.list_flatten(lists)
+    if not values.null_count:
+        return None
+    at = pc.list_parent_indices(lists).to_numpy()
+    missing = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
+    text = "The column of lists must hold items, none of them missing"
+    return {"text": text, "count": len(missing), "row": int(at[missing[0]])}
+
+
+def _segment(rows: Any, shape: RowShape) -> RecordRows:
+    if shape == "table":
+        return _cells(rows)
+    baskets = Baskets.from_frame(rows.select(["items"]) if shape == "list" else rows, layout=shape)
+    return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
+
+
+def _cells(rows: Any) -> RecordRows:
+    """The different cells of each column as labels; what is missing is the label of None."""
+    n, width = rows.num_rows, rows.num_columns
+    items = np.empty((n, width), np.int32)
+    labels: list[Label] = []
+    for at in range(width):
+        codes, cells = factorize(rows.column(at).combine_chunks(), FRAME)
+        has_missing = bool(len(codes)) and int(codes.min()) < 0
+        codes = np.where(codes < 0, len(cells), codes)
+        items[:, at] = codes + len(labels)
+        labels += [[at, cell] for cell in cells] + ([[at, None]] if has_missing else [])
+    return RecordRows(np.arange(n + 1, dtype=np.int64) * width, items.ravel(), labels)
+
+
+def key_of(label: Label) -> Any:
+    """A label as something that can be looked up."""
+    return tuple(label) if isinstance(label, list) else label
+
+
+PlaceOf = Mapping[Any, int]
+"""From labels, as :func:`key_of` makes them, to item ids."""
+
+
+def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, ItemIds]]:
+    """On a worker: the records of each segment over the domain, items increasing."""
+    for batch in batches:
+        sizes, items, labels = (
+            batch.column(batch.schema.get_field_index(name)) for name in ("sizes", "items", "labels")
+        )
+        for at in range(batch.num_rows):
+            indptr = np.zeros(len(sizes[at].as_buffer()) // 4 + 1, np.int64)
+            np.cumsum(np.frombuffer(sizes[at].as_buffer(), np.uint32), out=indptr[1:])
+            own = np.frombuffer(items[at].as_buffer(), np.int32)
+            meant = np.array([places[key_of(label)] for label in json.loads(labels[at].as_py())], np.int32)
+            found = meant[own] if len(own) else own.copy()
+            if (np.diff(meant) <= 0).any():
+                record = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+                found = found[np.lexsort((found, record))]
+            yield indptr, found
+
+
+def chosen(indptr: Offsets, items: ItemIds, keep: npt.NDArray[np.bool_]) -> tuple[Offsets, ItemIds]:
+    """The same records with some of the items alone."""
+    is_kept = keep[items]
+    return np.concatenate([[0], np.cumsum(is_kept)])[indptr], np.ascontiguousarray(items[is_kept])
+
+
+Job = Callable[[Iterable[Any]], Iterator[Any]]
+"""What a worker does with the batches of a partition."""

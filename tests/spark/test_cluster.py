@@ -1,0 +1,97 @@
+"""A real cluster, in which a worker dies in the middle of a job, and which goes away at last."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark.cluster import standalone
+from tests.spark.sessions import NEEDS_JAVA
+
+pytestmark = [NEEDS_JAVA, pytest.mark.slow]
+
+PROGRAM = """
+import json, os, signal, sys, threading, time
+import pyarrow as pa
+import bosket as bk
+from pyspark.sql import SparkSession
+from tests.spark.sessions import settings
+
+url, victim, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+builder = settings(SparkSession.builder.master(url)).config("spark.executor.memory", "512m")
+session = builder.config("spark.task.maxFailures", "8").getOrCreate()
+data = bk.quest(records=4000, mean_size=6, mean_pattern=3, items=40, seed=7)
+lists = [list(data[at]) for at in range(len(data))]
+table = pa.table({"items": pa.array(lists, pa.list_(pa.int64()))})
+frame = session.createDataFrame(table).repartition(6).localCheckpoint()
+said = {}
+
+def same(found, expected):
+    return found.to_frame().equals(expected.to_frame()) and found.rules(min_threshold=0.3).equals(
+        expected.rules(min_threshold=0.3)
+    )
+
+said["records"] = same(bk.mine(frame, 0.02), bk.mine(data, 0.02))
+plan = bk.Plan(bk.Domain(data.domain.labels), bk.Flip(keep=0.9))
+reports = plan.randomize(frame, folder=folder + "/reports")
+local = bk.Reports.from_spark(reports)
+said["reports"] = len(local) == len(data) and same(bk.mine(reports, 0.05), bk.mine(local, 0.05))
+
+def slowly(batches):
+    import time
+    for batch in batches:
+        time.sleep(1.5)
+        yield batch
+
+def kill():
+    status = session.sparkContext.statusTracker()
+    while True:
+        stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
+        if any(stage is not None and stage.numActiveTasks and stage.numCompletedTasks for stage in stages):
+            os.killpg(victim, signal.SIGKILL)
+            said["killed"] = True
+            return
+        time.sleep(0.05)
+
+stored = session.read.parquet(folder + "/reports")
+slow = stored.mapInArrow(slowly, stored.schema)
+thread = threading.Thread(target=kill, daemon=True)
+thread.start()
+said["after a loss"] = same(bk.mine(slow, 0.05), bk.mine(local, 0.05))
+thread.join(10)
+from pyspark import SparkContext
+SparkContext._gateway.proc.kill()
+SparkContext._gateway.proc.wait()
+try:
+    bk.mine(reports, 0.05)
+except bk.DataError as problem:
+    said["gone"] = str(problem)
+print(json.dumps(said), flush=True)
+os._exit(0)
+"""
+
+
+def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
+    with standalone(tmp_path) as cluster:
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            PROGRAM,
+            cluster.url,
+            str(cluster.workers[0].pid),
+            str(tmp_path),
+        ]
+        here = Path(__file__).parents[2]
+        around = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=here, env=around, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = json.loads(done.stdout.strip().splitlines()[-1])
+    assert "went away" in said.pop("gone")
+    assert said == {"records": True, "reports": True, "killed": True, "after a loss": True}

@@ -1,0 +1,111 @@
+"""Rows in the order of the search of one machine, and what tasks find put together: no Spark in these tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bosket as bk
+from bosket.mining.exact import exact_itemsets
+from bosket.spark.encoding import Encoded
+from bosket.spark.order import in_search_order
+from bosket.spark.records import SparkRecords
+from bosket.spark.searched import local_limit, merged, searching_job
+from bosket.spark.segments import encoded
+
+N_ITEMS = 7
+RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
+
+
+def levels_of(records: list[set[int]], min_count: int, max_size: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
+    baskets = bk.Baskets(records, items=range(N_ITEMS))
+    return exact_itemsets(
+        baskets.indptr, baskets.indices, N_ITEMS, min_count=min_count, max_size=max_size, max_itemsets=1000
+    )
+
+
+@given(records=RECORDS, min_count=st.integers(1, 6), max_size=st.sampled_from([None, 1, 2, 3]))
+def test_rows_come_in_the_order_of_the_search(records: list[set[int]], min_count: int, max_size: int | None) -> None:
+    """Perfect extensions among them: so few records have many items that occur together always."""
+    expected = levels_of(records, min_count, max_size)
+    counts = np.bincount([item for record in records for item in record], minlength=N_ITEMS)
+    sorted_rows = []
+    for rows, numbers in expected:
+        order = np.lexsort(rows.T[::-1])
+        sorted_rows.append((rows[order], numbers[order]))
+    found = in_search_order(sorted_rows, counts)
+    assert len(found) == len(expected)
+    for (rows, numbers), (wanted, theirs) in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(rows, wanted)
+        np.testing.assert_array_equal(numbers, theirs)
+
+
+class OneProcess(Encoded):
+    """Segments in memory, a list of batches for each task, mapped one after the other."""
+
+    def __init__(self, parts: list[list[set[int]]]) -> None:
+        self.parts = [
+            list(
+                encoded(
+                    [pa.record_batch({"items": pa.array([sorted(one) for one in part], pa.list_(pa.int64()))})], "list"
+                )
+            )
+            for part in parts
+        ]
+        self.n_records, self.n_partitions, self.longest = sum(map(len, parts)), len(parts), 0
+        self.met = {}
+
+    def map(self, job, layout, *, most_tasks=None):  # type: ignore[no-untyped-def]
+        tasks = len(self.parts) if most_tasks is None else min(most_tasks, len(self.parts))
+        given = [[batch for part in self.parts[at::tasks] for batch in part] for at in range(tasks)]
+        return pa.Table.from_batches([row for batches in given for row in job(batches)])
+
+
+@given(
+    parts=st.lists(RECORDS, min_size=1, max_size=4),
+    min_count=st.integers(1, 40),
+    max_size=st.sampled_from([None, 2]),
+)
+def test_what_tasks_find_is_what_all_records_hold(
+    parts: list[list[set[int]]], min_count: int, max_size: int | None
+) -> None:
+    """Uneven tasks, itemsets that one task alone has, limits of one record in a task."""
+    held = OneProcess(parts)
+    everything = [record for part in parts for record in part]
+    places = {item: item for item in range(N_ITEMS)}
+    records = SparkRecords(held, bk.Domain(range(N_ITEMS)), places)
+    records.counts = np.bincount([item for record in everything for item in record], minlength=N_ITEMS).astype(np.int64)
+    expected = levels_of(everything, min_count, max_size)
+    keep = records.counts >= min_count
+    job = searching_job(places, keep, len(everything), min_count, max_size, 1000)
+    found = merged(held.map(job, ""), len(everything), min_count)
+    assert found is not None
+    assert found.n_records == len(everything)
+    levels = records._counted(found, min_count, 1000)
+    assert [sorted(map(tuple, rows.tolist())) for rows, _ in levels] == [
+        sorted(map(tuple, rows.tolist())) for rows, _ in expected[1:]
+    ]
+    by_size = records.frequent_itemsets(min_count=min_count, max_size=max_size, max_itemsets=1000)
+    single = np.flatnonzero(keep).astype(np.int32)
+    one_by_one = in_search_order(
+        [(single[:, None], records.counts[single]), *records._by_size(single, min_count, max_size, 1000)]
+        if len(single)
+        else [],
+        records.counts,
+    )
+    for wanted in (by_size, one_by_one if max_size != 1 else by_size):
+        assert len(wanted) == len(expected)
+        for (rows, counts), (theirs, numbers) in zip(wanted, expected, strict=True):
+            np.testing.assert_array_equal(rows, theirs)
+            np.testing.assert_array_equal(counts, numbers)
+
+
+@given(shares=st.lists(st.integers(1, 50), min_size=1, max_size=6), data=st.data())
+def test_some_task_reaches_its_share(shares: list[int], data: st.DataObject) -> None:
+    """An itemset that misses the limit of every task misses that of all records."""
+    n = sum(shares)
+    min_count = data.draw(st.integers(1, n))
+    hidden = sum(local_limit(min_count, share, n) - 1 for share in shares)
+    assert hidden < min_count

@@ -1,0 +1,167 @@
+"""Frames of a Spark session: the results of the same data on one machine, to the last digit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bosket as bk
+from bosket import spark
+from bosket.engines import engine_of
+from bosket.errors import DataError, ParameterError, PlanMismatchError
+from bosket.spark.report_rows import to_rows
+from tests.contracts.cases import CASES, Case
+from tests.spark.sessions import NEEDS_JAVA, session
+
+pytestmark = NEEDS_JAVA
+
+LISTS = [["a", "b", "c"], ["b"], [], ["a", "c"], ["d", "b", "a"], ["c", "a", "b"]] * 50 + [["e", "a"]] * 7
+BASKETS = bk.Baskets(LISTS)
+PLAN = bk.Plan(bk.Domain(["a", "b", "c", "d", "e"]), bk.Flip(keep=0.9))
+
+
+def frame_of(columns: dict[str, Any], parts: int = 3) -> Any:
+    return session().createDataFrame(pa.table(columns)).repartition(parts)
+
+
+def lists(values: list[Any] = LISTS, kind: Any = None) -> Any:
+    return frame_of({"items": pa.array(values, kind)})
+
+
+def reports_frame(reports: bk.Reports, parts: int = 3) -> Any:
+    return session().createDataFrame(pa.Table.from_batches([to_rows(reports.plan, reports.batch)])).repartition(parts)
+
+
+def assert_same(found: bk.FrequentItemsets, expected: bk.FrequentItemsets) -> None:
+    assert found.to_frame().equals(expected.to_frame())
+    assert found.about == expected.about
+    rules, wanted = (one.rules(metric="confidence", min_threshold=0.1) for one in (found, expected))
+    assert rules.equals(wanted)
+
+
+def test_baskets_are_mined_as_on_one_machine() -> None:
+    """Lists, and rows of record and item, an empty record among them; items chosen; a size that ends the search."""
+    expected = bk.mine(BASKETS, 0.02)
+    assert_same(bk.mine(lists(), 0.02), expected)
+    rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or [None])]
+    long = frame_of({"record": pa.array([row[0] for row in rows]), "item": pa.array([row[1] for row in rows])})
+    assert_same(bk.mine(long, 0.02), expected)
+    with spark.baskets(lists(), items=["e", "d", "c", "b", "a", "z"]) as declared:
+        assert_same(bk.mine(declared, 0.02), bk.mine(bk.Baskets(LISTS, items=["e", "d", "c", "b", "a", "z"]), 0.02))
+        few = bk.mine(declared, 0.02, items=["a", "b"], max_size=2)
+        assert dict(few) == dict(bk.mine(BASKETS, 0.02, items=["a", "b"], max_size=2))
+        wanted = [{"a", "b"}, {"a"}, set(), {"a", "b", "c"}]
+        np.testing.assert_array_equal(bk.estimate(declared, wanted).value, bk.estimate(BASKETS, wanted).value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["one-hot", "table", "numbers"])
+def test_other_layouts_are_mined_as_on_one_machine(layout: str) -> None:
+    rng = np.random.default_rng(3)
+    if layout == "numbers":
+        values = [rng.integers(0, 6, rng.integers(0, 5)).tolist() for _ in range(300)]
+        assert_same(bk.mine(lists(values, pa.list_(pa.float64())), 0.05), bk.mine(bk.Baskets(values), 0.05))
+    elif layout == "one-hot":
+        columns = {name: pa.array(rng.random(300) < 0.4) for name in ("z", "y", "x")}
+        assert_same(bk.mine(frame_of(columns), 0.05), bk.mine(bk.Baskets.from_frame(pa.table(columns)), 0.05))
+    else:
+        columns = {"sex": pa.array(rng.choice(["F", "M"], 300)), "age": pa.array(rng.integers(15, 80, 300))}
+        columns["town"] = pa.array(rng.choice(["A", "B", "?"], 300))
+        options: dict[str, Any] = {"bins": {"age": [15, 35, 55]}, "missing": {"town": "unknown"}}
+        expected = bk.mine(bk.Table.from_frame(pa.table(columns), **options), 0.05)
+        with spark.table(frame_of(columns), **options) as table:
+            assert_same(bk.mine(table, 0.05), expected)
+
+
+def test_reports_are_written_once_and_mined_where_they_are(tmp_path: Path) -> None:
+    frame = PLAN.randomize(lists(), folder=str(tmp_path / "reports"))
+    local = bk.Reports.from_spark(frame, plan=PLAN)
+    assert (local.n_records, local.randomness) == (len(LISTS), "secure")
+    assert bk.Reports.from_spark(frame) == local, "read again, the very same coins"
+    assert_same(bk.mine(frame, 0.1), bk.mine(local, 0.1))
+    again = session().read.parquet(str(tmp_path / "reports"))
+    assert_same(bk.mine(again, 0.1), bk.mine(local, 0.1))
+    with pytest.raises(DataError, match="exists already"):
+        PLAN.randomize(lists(), folder=str(tmp_path / "reports"))  # nothing is added to what is there
+
+
+@pytest.mark.slow
+def test_coins_differ_between_tasks_and_draws() -> None:
+    """512 records of 64 items each in two partitions, at fair coins: chance makes two alike with probability 1e-13."""
+    fair = bk.Plan(bk.Domain(range(64)), bk.Flip(keep=0.51))
+    same = lists([[0, 1]] * 512, pa.list_(pa.int64()))
+    rows = [bk.Reports.from_spark(fair.randomize(same, people=1)).bits[:, 0] for _ in range(2)]
+    assert len(set(np.concatenate(rows).tolist())) == 1024
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if not case.channel.belong_together], ids=str)
+def test_reports_of_every_mechanism(case: Case) -> None:
+    assert_contract(case)
+
+
+def assert_contract(case: Case) -> None:
+    """The counter's contract and that of mining, over partitions of which some lack a stratum."""
+    local = case.reports()
+    with spark.open_reports(reports_frame(local), case.plan) as found:
+        assert found.n_records == len(local)
+        assert found.strata_shown == local.strata_shown
+        ours, theirs = found.counter(), local.counter()
+        assert (ours.n_records, tuple(ours.strata)) == (theirs.n_records, tuple(theirs.strata))
+        for rows in case.itemsets[:2]:
+            np.testing.assert_array_equal(ours.supports(rows), theirs.supports(rows))
+        mined, expected = (bk.mine(one, 0.05, max_size=3) for one in (found, local))
+        assert mined.to_frame().equals(expected.to_frame())
+
+
+def place_in(problem: pytest.ExceptionInfo[Any]) -> str:
+    found = re.search(r"(once|\d+ times).*row \d+ of partition \d+", str(problem.value))
+    assert found is not None, problem.value
+    return found[1]
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    """By its type and place; no message holds what stands there."""
+    with pytest.raises(DataError, match="neither records nor reports"):
+        bk.mine(frame_of({"a": pa.array([1])}).selectExpr("map('a', a) as cells"), 0.1)
+    with pytest.raises(DataError, match="two columns of whole numbers"):
+        bk.mine(frame_of({"a": pa.array([1, 2]), "b": pa.array([1, 2])}), 0.1)
+    with pytest.raises(DataError, match="none of them missing") as missing:
+        bk.mine(lists([["secret", None], ["secret"], [None, None]]), 0.1)
+    assert place_in(missing) == "3 times"
+    assert "secret" not in str(missing.value)
+    with pytest.raises(DataError, match="2 different items") as unknown:
+        PLAN.randomize(lists([["a", "secret"], ["secret", "hidden"], ["b"]]))
+    assert place_in(unknown) == "3 times"
+    assert "secret" not in str(unknown.value)
+    with pytest.raises(DataError, match="at most the 2 items") as longer:
+        bk.Plan(PLAN.domain, PLAN.mechanism, bk.PrivacyUnit(max_size=2)).randomize(lists())
+    assert place_in(longer) == f"{sum(len(record) > 2 for record in LISTS)} times"
+    with pytest.raises(ParameterError, match="secure coins"):
+        PLAN.randomize(lists(), rng=bk.Seeded(1))
+
+
+@pytest.mark.slow
+def test_reports_of_different_plans_are_refused() -> None:
+    other = bk.Plan(PLAN.domain, bk.Flip(keep=0.8))
+    ours, theirs = (plan.randomize(BASKETS, rng=bk.Seeded(1)) for plan in (PLAN, other))
+    both = reports_frame(ours).union(reports_frame(theirs))
+    with pytest.raises(PlanMismatchError, match="another plan") as problem:
+        bk.mine(spark.open_reports(both, PLAN), 0.1)
+    assert place_in(problem) == f"{len(LISTS)} times"
+    with pytest.raises(DataError, match="of which plan"):
+        spark.open_reports(reports_frame(ours))
+    with pytest.raises(DataError, match="5 bits"):
+        bk.mine(spark.open_reports(reports_frame(ours).selectExpr("substring(report, 1, 0) as report"), PLAN), 0.1)
+
+
+def test_no_frame_is_taken_for_an_engine_s() -> None:
+    assert engine_of(BASKETS) is None
+    assert engine_of(pa.table({"a": [1]})) is None
+    with pytest.raises(DataError, match="got SparkSession"):
+        bk.mine(session(), 0.1)
