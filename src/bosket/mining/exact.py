@@ -90,7 +90,7 @@ def exact_itemsets(
     frequent = np.flatnonzero(counts >= min_count).astype(np.int32)
     item_of = frequent[np.argsort(counts[frequent], kind="stable")]
     if len(item_of) > limit:
-        raise _too_many(1, len(item_of), limit)
+        raise too_many(1, len(item_of), limit)
     if len(item_of) == 0 or max_size == 1:
         found = [(item_of[:, None], counts[item_of])] if len(item_of) else []
     else:
@@ -307,10 +307,11 @@ def _overflow(total: SupportCounts, width: int, limit: int) -> TooManyCandidates
     """Name the smallest size known to be too large, from what was found and from the subsets of the widest itemset."""
     at_least = [max(int(n), math.comb(width, k)) for k, n in enumerate(total)]
     level = next(k for k, n in enumerate(at_least) if n > limit)
-    return _too_many(level, at_least[level], limit)
+    return too_many(level, at_least[level], limit)
 
 
-def _too_many(level: int, number: int, limit: int) -> TooManyCandidatesError:
+def too_many(level: int, number: int, limit: int) -> TooManyCandidatesError:
+    """Of a size that has more frequent itemsets than are allowed."""
     return TooManyCandidatesError(
         f"The frequent itemsets of size {level} must be at most {limit:,} in number, got {number:,} or more.",
         level=level,

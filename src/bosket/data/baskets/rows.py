@@ -156,6 +156,10 @@ class Items:
             self._values = self._values.astype(items.dtype)
         self.more(items.size)[:] = items
 
+    def last(self) -> npt.NDArray[Any]:
+        """The last one, to be changed at once."""
+        return self._values[self._n_items - 1 : self._n_items]
+
     def together(self) -> npt.NDArray[Any]:
         """All of them; what was kept is let go."""
         items, self._values = self._values, self._values[:0].copy()
