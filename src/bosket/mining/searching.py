@@ -23,7 +23,7 @@ from bosket.evidence.of import exact_without_reports
 from bosket.limits import least_count
 from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
-from bosket.mining.exact_by_parts import exact_by_parts
+from bosket.mining.exact_parts import exact_by_parts
 from bosket.mining.influence import warn_of
 from bosket.mining.noise import warn_of_noise
 from bosket.mining.result import FrequentItemsets

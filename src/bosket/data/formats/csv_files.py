@@ -14,7 +14,7 @@ import io
 import itertools
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from bosket.data.formats.columns import Columns, is_sign
 from bosket.data.formats.layouts import LONG_NAMES, long_columns, not_one_hot, two_of_signs
 from bosket.data.formats.line_kernels import end_of_rows
 from bosket.data.formats.lines import Lines, whole_rows
-from bosket.data.formats.plain_rows import plain_rows
+from bosket.data.formats.plain_csv import plain_rows
 from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
 from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
@@ -118,14 +118,16 @@ def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
 def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> Csr:
     source, keys, found = content.source, Words(), LongRecords()
     rows = LongRows(blocks, names, content, told)
-    for records, items in rows.parts(lambda: keys):
+    for _, records, items in rows.parts(keys):
         found.append(records, items)
     labels = rows.labels
     if told.layout is None and set(names) != set(LONG_NAMES) and are_signs(keys) and are_signs(labels):
         raise two_of_signs(source)
     rows.check_header(keys)
     domain, rank = domain_of(whole_labels(labels.texts()))
-    return found.csr(len(keys), rank, domain)
+    n_records = len(keys)
+    del keys, rows, labels  # of which only that number is needed
+    return found.csr(n_records, rank, domain)
 
 
 class LongRows:
@@ -137,27 +139,27 @@ class LongRows:
         self.labels = Words()
         self.n_rows = 0
 
-    def parts(self, keys_of: Callable[[], Words]) -> Iterator[tuple[ItemIds, ItemIds]]:
-        """The numbers of the records and of the items of some rows, -1 for no item.
+    def parts(self, keys: Words | None = None) -> Iterator[tuple[Words, ItemIds, ItemIds]]:
+        """The numbers of the records among ``keys``, and of the items of some rows, -1 for no item.
 
-        ``keys_of`` gives, for each block, the words that number its records.
+        Unless keys are given, those of each block are numbered anew.
         """
         for block in self._blocks:
-            keys = keys_of()
-            found = plain_rows(block.text, block.n_headers, len(self._names), self._at, keys, self.labels)
-            if found is None:
-                columns = _columns(block, len(self._names), self._at)
-                self._count(len(columns[0]), keys)
-                found = tuple(
-                    _numbered(column, words) for column, words in zip(columns, (keys, self.labels), strict=True)
-                )
-                self._count(0, keys)
-            else:
-                self._count(len(found[0]), keys)
-            if found[0].size and found[0].min() < 0:
-                must = f"Column {self._at[0] + 1} must say which record the item belongs to"
-                raise block.source.row_error(must, int(np.argmin(found[0])))
-            yield found
+            yield self._part(block, Words() if keys is None else keys)
+
+    def _part(self, block: Rows, keys: Words) -> tuple[Words, ItemIds, ItemIds]:
+        found = plain_rows(block.text, block.n_headers, len(self._names), self._at, keys, self.labels)
+        if found is None:
+            columns = _columns(block, len(self._names), self._at)
+            self._count(len(columns[0]), keys)
+            found = tuple(_numbered(column, words) for column, words in zip(columns, (keys, self.labels), strict=True))
+            self._count(0, keys)
+        else:
+            self._count(len(found[0]), keys)
+        if found[0].size and found[0].min() < 0:
+            must = f"Column {self._at[0] + 1} must say which record the item belongs to"
+            raise block.source.row_error(must, int(np.argmin(found[0])))
+        return keys, *found
 
     def _count(self, n_rows: int, keys: Words) -> None:
         self.n_rows += n_rows

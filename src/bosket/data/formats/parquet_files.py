@@ -18,7 +18,15 @@ from bosket.data.formats.columns import Columns
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.layouts import LONG_NAMES, Layout, long_rows, to_csr
 from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_streams import Lists, Long, has_lists, layout_of, read_lists, read_long, without_data
+from bosket.data.formats.parquet_streams import (
+    Lists,
+    LongColumns,
+    has_lists,
+    layout_of,
+    read_lists,
+    read_long,
+    without_data,
+)
 from bosket.data.formats.parquet_texts import coded_table, table_batches, table_schema
 from bosket.data.formats.sources import Content, Source
 from bosket.errors import DataError
@@ -28,6 +36,7 @@ from bosket.threads import slices
 DOMAIN_KEY = b"bosket.domain"
 LIST_NAME = "items"
 _RECORDS_A_GROUP = 1 << 17
+_LISTS_AT_ONCE = 1 << 14
 _ROWS_AT_ONCE = 1 << 17
 _CELLS_A_GROUP = 1 << 26
 
@@ -47,10 +56,11 @@ def read(content: Content, told: Arrangement) -> Csr:
             every = tuple(read.get(at) for at in range(len(names)))
             return Columns(names, every, content.source, check_size=content.check_size)
 
-        csr = _streamed(file, columns_of, told, wanted)
-        if csr is None:
-            table = sound(content, lambda: coded_table(file, wanted))
-            csr = to_csr(columns_of(table.columns), told.layout, record=told.record, item=told.item)
+        streamed = _streamed(file, columns_of, told, wanted)
+        if streamed is not None:
+            return streamed
+        table = sound(content, lambda: coded_table(file, wanted))
+        csr = to_csr(columns_of(table.columns), told.layout, record=told.record, item=told.item)
     return csr if stored is None else restored(csr, stored, content.source)
 
 
@@ -59,21 +69,31 @@ def _streamed(
 ) -> Csr | None:
     """The records of lists or long rows, read batch by batch; None where the file has to be read whole."""
     empty = columns_of(without_data(sound(file.content, lambda: table_schema(file, wanted))))
-    layout = layout_of(empty, told.layout)
+    layout, stored = layout_of(empty, told.layout), (file.schema.metadata or {}).get(DOMAIN_KEY)
+
+    def restore(domain: Domain, rank: ItemIds) -> tuple[Domain, ItemIds]:
+        return (domain, rank) if stored is None else restored_domain(domain, rank, stored, file.content.source)
+
     if layout == "list":
         lists = Lists(empty, told.item)
-        return read_lists((columns.values[lists.at] for columns in _batches(file, columns_of, wanted)), lists, empty)
+        parts = (columns.values[lists.at] for columns in _batches(file, columns_of, wanted, _LISTS_AT_ONCE))
+        return read_lists(parts, lists, empty, restore)
     if layout == "long" and not has_lists(empty):
-        long = Long(empty, told.record, told.item)
+        long = LongColumns(empty, told.record, told.item)
         record, item = long.at
-        pairs = ((columns.values[record], columns.values[item]) for columns in _batches(file, columns_of, wanted))
-        return read_long(pairs, long)
+        pairs = (
+            (columns.values[record], columns.values[item])
+            for columns in _batches(file, columns_of, wanted, _ROWS_AT_ONCE)
+        )
+        return read_long(pairs, long, restore)
     return None
 
 
-def _batches(file: Opened, columns_of: Callable[[list[Any]], Columns], wanted: list[str] | None) -> Iterator[Columns]:
+def _batches(
+    file: Opened, columns_of: Callable[[list[Any]], Columns], wanted: list[str] | None, most_rows: int
+) -> Iterator[Columns]:
     """The columns of some rows, and of those after them; what is wrong with the file is told in our words."""
-    batches = table_batches(file, wanted, most_rows=_ROWS_AT_ONCE)
+    batches = table_batches(file, wanted, most_rows=most_rows)
     while (batch := sound(file.content, lambda: next(batches, None))) is not None:
         yield columns_of(batch.columns)
 

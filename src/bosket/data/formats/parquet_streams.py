@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from bosket.data.baskets.grouped import LongRecords, ranked
 from bosket.data.baskets.rows import Csr, Items, Sizes, canonical, domain_of, taken
-from bosket.data.domain import ItemIds
+from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import Columns, check_different, encoded, guarded, is_boolean, is_list, whole
 from bosket.data.formats.layouts import LONG_NAMES, NAME_LISTS, NAME_RECORDS, Layout, long_columns
@@ -101,7 +101,7 @@ class Lists:
         return lengths.astype(np.int32), numbers
 
 
-class Long:
+class LongColumns:
     """The columns of records and items, batch by batch."""
 
     def __init__(self, columns: Columns, record: Hashable | None, item: Hashable | None) -> None:
@@ -144,23 +144,32 @@ def _in_order(words: Any, codes: npt.NDArray[np.int64], keys: Words) -> ItemIds:
 
 def _names(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
     """Codes of the names of records, and the names; text must be UTF-8."""
+    if pa.types.is_integer(column.type) and not column.null_count and len(column):
+        values = column.to_numpy(zero_copy_only=False)
+        if (values[1:] >= values[:-1]).all():  # the rows of a record stand together
+            is_first = np.concatenate([[True], values[1:] != values[:-1]])
+            return np.cumsum(is_first) - 1, pa.array(values[is_first], column.type)
     codes, words = encoded(column)
     words.validate(full=True)
     return codes, words
 
 
-def read_lists(batches: Iterator[Any], lists: Lists, columns: Columns) -> Csr:
+Restore = Callable[[Domain, ItemIds], tuple[Domain, ItemIds]]
+"""The domain that a file stores in place of the labels that occur, and the item id of each label there."""
+
+
+def read_lists(batches: Iterator[Any], lists: Lists, columns: Columns, restore: Restore) -> Csr:
     """The records of a column of lists."""
     sizes, items = Sizes(columns.check_size), Items()
     for batch in batches:
         lengths, numbers = lists.add(batch)
         sizes.append(lengths, n_items=numbers.size)
         items.append(numbers)
-    domain, rank = domain_of(lists.labels.whole())
+    domain, rank = restore(*domain_of(lists.labels.whole()))
     return canonical(sizes.starts(), ranked(items.together(), rank), domain)
 
 
-def read_long(batches: Iterator[tuple[Any, Any]], long: Long) -> Csr | None:
+def read_long(batches: Iterator[tuple[Any, Any]], long: LongColumns, restore: Restore) -> Csr | None:
     """The records of a long file; None where names of records are values that have no letters."""
     keys, found = Words(), LongRecords()
     for records, items in batches:
@@ -168,8 +177,10 @@ def read_long(batches: Iterator[tuple[Any, Any]], long: Long) -> Csr | None:
         if numbers is None:
             return None
         found.append(*numbers)
-    domain, rank = domain_of(long.labels.whole())
-    return found.csr(len(keys), rank, domain)
+    n_records = len(keys)
+    del keys
+    domain, rank = restore(*domain_of(long.labels.whole()))
+    return found.csr(n_records, rank, domain)
 
 
 def without_data(schema: Any) -> list[Any]:

@@ -19,23 +19,55 @@ _FULL, _CROWD = -1, -2
 
 
 @compiled
+def _comes_after(text: Text, start: int, stop: int, letters: Text, first: int, last: int) -> int:
+    """1 if a word comes after another, longer ones after shorter ones; 0 if it is that one, -1 if it comes before."""
+    if stop - start != last - first:
+        return 1 if stop - start > last - first else -1
+    for at in range(stop - start):
+        if text[start + at] != letters[first + at]:
+            return 1 if text[start + at] > letters[first + at] else -1
+    return 0
+
+
+@compiled
 def _entered(
     text: Text, start: int, stop: int, letters: Text, offsets: Offsets, table: ItemIds, seed: int, n_known: int
 ) -> int:
-    """The number of a word, which is entered if it is new and there is room."""
-    slot = _slot(text, start, stop, letters, offsets, table, seed)
-    if slot < 0:
-        return _CROWD
-    if table[slot] >= 0:
-        return table[slot]
+    """The number of a word, which is entered if it is new and there is room.
+
+    A table of one slot is none: as long as each new word comes after the one before, no word is there twice.
+    """
+    slot = 0
+    if table.size > 1:
+        slot = _slot(text, start, stop, letters, offsets, table, seed)
+        if slot < 0:
+            return _CROWD
+        if table[slot] >= 0:
+            return table[slot]
+        if 2 * (n_known + 1) > table.size:
+            return _FULL
+    elif n_known > 0:
+        order = _comes_after(text, start, stop, letters, offsets[n_known - 1], offsets[n_known])
+        if order <= 0:
+            return n_known - 1 if order == 0 else _FULL
     end = offsets[n_known] + stop - start
-    if n_known + 1 >= offsets.size or end > letters.size or 2 * (n_known + 1) > table.size:
+    if n_known + 1 >= offsets.size or end > letters.size:
         return _FULL
     for at in range(stop - start):
         letters[offsets[n_known] + at] = text[start + at]
     offsets[n_known + 1] = end
-    table[slot] = n_known
+    if table.size > 1:
+        table[slot] = n_known
     return n_known
+
+
+@compiled
+def is_there(text: Text, letters: Text, offsets: Offsets, n_known: int) -> bool:
+    """Whether a word is among others, by looking at all of them."""
+    for word in range(n_known):
+        if _comes_after(text, 0, text.size, letters, offsets[word], offsets[word + 1]) == 0:
+            return True
+    return False
 
 
 @compiled
@@ -52,7 +84,11 @@ def number_words(
 ) -> tuple[int, int, int]:
     """Number the words ``text[ends[w]:ends[w + 1]]`` from ``first`` on: where it ended, how many are known, and why."""
     for word in range(first, ends.size - 1):
-        code = _entered(text, ends[word], ends[word + 1], letters, offsets, table, seed, n_known)
+        start, stop = ends[word], ends[word + 1]
+        if word > first and _comes_after(text, start, stop, text, ends[word - 1], start) == 0:
+            codes[word] = codes[word - 1]
+            continue
+        code = _entered(text, start, stop, letters, offsets, table, seed, n_known)
         if code == _FULL:
             return word, n_known, FULL_ITEMS
         if code == _CROWD:

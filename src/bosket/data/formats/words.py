@@ -13,11 +13,11 @@ from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.data.formats.fimi_kernels import Text
 from bosket.data.formats.line_kernels import find, index
-from bosket.data.formats.word_kernels import CROWDED, DONE, number_words
+from bosket.data.formats.word_kernels import CROWDED, DONE, is_there, number_words
 from bosket.errors import DataError
 
 _SEED = hash("words that are numbered") >> 2  # Python's own secret
-_LEAST = 1 << 10
+_LEAST = 1 << 12
 
 
 class Words:
@@ -26,7 +26,8 @@ class Words:
     def __init__(self) -> None:
         self.letters: Text = np.empty(8 * _LEAST, np.uint8)
         self.offsets: Offsets = np.zeros(_LEAST + 1, np.int64)
-        self.table: ItemIds = np.full(4 * _LEAST, -1, np.int32)
+        self.table: ItemIds = np.full(1, -1, np.int32)
+        """Of one slot as long as words come in order, longer ones after shorter ones: then none is looked for."""
         self.seed = _SEED
         self.n_known = 0
 
@@ -34,18 +35,20 @@ class Words:
         return self.n_known
 
     def grow(self, n_bytes: int) -> None:
-        """Make room for words, one of which may have this number of bytes."""
+        """Make room for words, one of which may have this number of bytes; or a table, where that is what lacks."""
         used = int(self.offsets[self.n_known])
-        if used + n_bytes > self.letters.size or 4 * used > 3 * self.letters.size:
+        if used + n_bytes > self.letters.size:
             self.letters.resize(used + used // 2 + n_bytes + _LEAST, refcheck=False)
-        if 4 * (self.n_known + 1) > 3 * self.offsets.size:
+        elif self.n_known + 2 >= self.offsets.size:
             self.offsets.resize(self.n_known + self.n_known // 2 + _LEAST, refcheck=False)
-        if 2 * (self.n_known + 1) > self.table.size // 2:
-            self.table = np.empty(0, np.int32)  # let go before there is a larger one
-            size = 1 << (4 * (self.n_known + 1)).bit_length()
-            self.table = np.full(size, -1, np.int32)
-            if not index(self.letters, self.offsets[: self.n_known + 1], self.table, self.seed):
-                raise crowded()
+        else:
+            self._index()
+
+    def _index(self) -> None:
+        self.table = np.empty(0, np.int32)  # let go before there is a larger one
+        self.table = np.full(max(_LEAST, 1 << (2 * (self.n_known + 1)).bit_length()), -1, np.int32)
+        if not index(self.letters, self.offsets[: self.n_known + 1], self.table, self.seed):
+            raise crowded()
 
     def number(self, text: Text, ends: Offsets) -> ItemIds:
         """The number of each word ``text[ends[w]:ends[w + 1]]``; new ones are entered."""
@@ -63,6 +66,8 @@ class Words:
 
     def __contains__(self, word: str) -> bool:
         text = np.frombuffer(word.encode("utf-8", "surrogateescape"), np.uint8)
+        if self.table.size == 1:
+            return is_there(text, self.letters, self.offsets, self.n_known)
         return find(text, 0, text.size, self.letters, self.offsets, self.table, self.seed) >= 0
 
     def texts(self, start: int = 0, stop: int | None = None) -> list[str]:
@@ -96,7 +101,8 @@ def letters_of(words: Any) -> tuple[Text, Offsets] | None:
         letters = words.buffers()[2]
         return np.frombuffer(letters, np.uint8) if letters is not None else np.empty(0, np.uint8), ends
     if types.is_integer(kind) or types.is_floating(kind):  # zero has no sign here
-        values: npt.NDArray[Any] = np.ascontiguousarray(words.to_numpy(zero_copy_only=False))
+        values: npt.NDArray[Any] = words.to_numpy(zero_copy_only=False)
+        values = np.ascontiguousarray(values.astype(values.dtype.newbyteorder(">")))  # larger ones come later
         width = values.itemsize
         return values.view(np.uint8), width * np.arange(len(words) + 1, dtype=np.int64)
     return None

@@ -65,7 +65,7 @@ class Spill:
         self.sizes += numbers
 
     def groups(self, most_rows: int) -> list[list[int]]:
-        """Parts that are put together, up to a number of rows where one part is no more, in groups of about one size."""
+        """Parts that are put together, in groups of about one size, up to a number of rows where no part is larger."""
         number = max(1, -(-int(self.sizes.sum()) // most_rows))
         share = np.cumsum(self.sizes) - self.sizes // 2  # the middle of each part among all rows
         group = np.minimum(share * number // max(1, int(self.sizes.sum())), number - 1)

@@ -26,14 +26,14 @@ from bosket.data.formats.csv_files import LongRows, are_signs, header_and_rows, 
 from bosket.data.formats.layouts import LONG_NAMES, two_of_signs
 from bosket.data.formats.lines import whole_rows
 from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_streams import Labels, Lists, Long, has_lists, layout_of, without_data
+from bosket.data.formats.parquet_streams import Labels, Lists, LongColumns, has_lists, layout_of, without_data
 from bosket.data.formats.parquet_texts import table_batches, table_schema
 from bosket.data.formats.sources import Content
 from bosket.data.formats.words import Words
 from bosket.errors import DataError
 
 Tell = Callable[[int], None]
-_CELLS_A_BATCH = 1 << 20
+_CELLS_A_BATCH = 1 << 18
 _MOST_ROWS = 1 << 17
 
 
@@ -117,14 +117,7 @@ class CsvStream(Stream):
         may_be_signs = self.told.layout is None and set(names) != set(LONG_NAMES)
         found = LongRows(blocks, names, content, self.told)
         self.labels = found.labels
-        keys = Words()
-
-        def another() -> Words:
-            nonlocal keys
-            keys = Words()
-            return keys
-
-        for records, codes in found.parts(another):
+        for keys, records, codes in found.parts():
             found.check_header(keys)
             may_be_signs = may_be_signs and are_signs(keys)
             yield Rows(keys, records, codes)
@@ -207,7 +200,7 @@ class ParquetStream(Stream):
 
     def rows(self, tell: Tell) -> Iterator[Rows]:
         with self._opened() as (file, columns, wanted):
-            long = Long(columns, self.told.record, self.told.item)
+            long = LongColumns(columns, self.told.record, self.told.item)
             self.labels = long.labels
             at = [0, 1] if wanted is not None else list(long.at)
             for batch in self._batches(file, wanted, tell):
