@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bosket.budget.budgets import Budget
     from bosket.collection import Collection
     from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
-    from bosket.disk import OpenReports, open
+    from bosket.disk import OpenBaskets, OpenReports, open
     from bosket.errors import (
         BosketError,
         BosketWarning,
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from bosket.reports import Reports
     from bosket.statistics.estimates import Estimates
     from bosket.tally import Tally
+    from bosket.threads import use_threads
 
 __all__ = [
     "Amplification",
@@ -99,6 +100,7 @@ __all__ = [
     "Mechanism",
     "Mixing",
     "NoiseWarning",
+    "OpenBaskets",
     "OpenReports",
     "ParameterError",
     "Plan",
@@ -134,6 +136,7 @@ __all__ = [
     "planning",
     "pool",
     "quest",
+    "use_threads",
     "write_itemsets",
     "write_rules",
 ]

@@ -21,13 +21,13 @@ from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets, too_many
 from bosket.mining.exact_order import Sized, in_search_order
 
-Parts = Callable[[npt.NDArray[np.bool_]], Iterable[Csr]]
+RecordParts = Callable[[npt.NDArray[np.bool_]], Iterable[Csr]]
 """Gives the records, a part at a time, with some of their items alone; the same parts whenever it is called."""
 
 _ROOM = 4  # times as many candidates as itemsets are allowed
 
 
-class Candidates:
+class PartCandidates:
     """Itemsets of one size that some part found: counts so far, and which parts they are of."""
 
     def __init__(self, size: int, n_parts: int) -> None:
@@ -57,7 +57,7 @@ class Candidates:
 
 
 def exact_by_parts(
-    parts: Parts,
+    parts: RecordParts,
     sizes: list[int],
     item_counts: npt.NDArray[np.int64],
     *,
@@ -101,15 +101,15 @@ def exact_by_parts(
 
 
 def _searched(
-    parts: Parts,
+    parts: RecordParts,
     shares: list[int],
     is_frequent: npt.NDArray[np.bool_],
     max_size: int | None,
     max_itemsets: int,
     on_done: Callable[[float], None],
-) -> dict[int, Candidates]:
+) -> dict[int, PartCandidates]:
     """What each part finds, by size."""
-    found: dict[int, Candidates] = {}
+    found: dict[int, PartCandidates] = {}
     for part, csr in enumerate(parts(is_frequent)):
         try:
             levels = exact_itemsets(
@@ -124,7 +124,7 @@ def _searched(
             raise _too_small(problem, len(shares)) from None
         for rows, counts in levels[1:]:
             size = rows.shape[1]
-            found.setdefault(size, Candidates(size, len(shares))).add(part, rows, counts)
+            found.setdefault(size, PartCandidates(size, len(shares))).add(part, rows, counts)
             if len(found[size].rows) > _ROOM * max_itemsets:
                 raise _too_small(too_many(size, len(found[size].rows), max_itemsets), len(shares))
         on_done(0.7 * (part + 1) / len(shares))
@@ -143,8 +143,8 @@ def _too_small(problem: TooManyCandidatesError, n_parts: int) -> TooManyCandidat
 
 
 def _count_missing(
-    parts: Parts,
-    found: dict[int, Candidates],
+    parts: RecordParts,
+    found: dict[int, PartCandidates],
     is_frequent: npt.NDArray[np.bool_],
     count: Callable[[Csr, ItemsetRows], npt.NDArray[np.int64]],
     n_parts: int,

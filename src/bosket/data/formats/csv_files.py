@@ -36,7 +36,7 @@ from bosket.data.formats.plain_csv import plain_rows
 from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
 from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
-from bosket.data.formats.words import Words, letters_of
+from bosket.data.formats.words import NumberedWords, letters_of
 from bosket.errors import DataError
 from bosket.threads import slices
 
@@ -116,7 +116,7 @@ def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
 
 
 def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> Csr:
-    source, keys, found = content.source, Words(), LongRecords()
+    source, keys, found = content.source, NumberedWords(), LongRecords()
     rows = LongRows(blocks, names, content, told)
     for _, records, items in rows.parts(keys):
         found.append(records, items)
@@ -136,18 +136,18 @@ class LongRows:
     def __init__(self, blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> None:
         self._blocks, self._names, self._content, self._told = blocks, names, content, told
         self._at = long_columns(Columns(names, (), content.source), told.record, told.item)
-        self.labels = Words()
+        self.labels = NumberedWords()
         self.n_rows = 0
 
-    def parts(self, keys: Words | None = None) -> Iterator[tuple[Words, ItemIds, ItemIds]]:
+    def parts(self, keys: NumberedWords | None = None) -> Iterator[tuple[NumberedWords, ItemIds, ItemIds]]:
         """The numbers of the records among ``keys``, and of the items of some rows, -1 for no item.
 
         Unless keys are given, those of each block are numbered anew.
         """
         for block in self._blocks:
-            yield self._part(block, Words() if keys is None else keys)
+            yield self._part(block, NumberedWords() if keys is None else keys)
 
-    def _part(self, block: Rows, keys: Words) -> tuple[Words, ItemIds, ItemIds]:
+    def _part(self, block: Rows, keys: NumberedWords) -> tuple[NumberedWords, ItemIds, ItemIds]:
         found = plain_rows(block.text, block.n_headers, len(self._names), self._at, keys, self.labels)
         if found is None:
             columns = _columns(block, len(self._names), self._at)
@@ -161,12 +161,12 @@ class LongRows:
             raise block.source.row_error(must, int(np.argmin(found[0])))
         return keys, *found
 
-    def _count(self, n_rows: int, keys: Words) -> None:
+    def _count(self, n_rows: int, keys: NumberedWords) -> None:
         self.n_rows += n_rows
         n_labels = len(keys) + len(self.labels)
         self._content.check_size(taken(n_records=self.n_rows, n_items=self.n_rows, n_labels=n_labels))
 
-    def check_header(self, keys: Words) -> None:
+    def check_header(self, keys: NumberedWords) -> None:
         """Refuse a file whose first line is plainly a record; names that are given are those of a header."""
         if not self._told.columns:
             at_record, at_item = self._at
@@ -174,7 +174,7 @@ class LongRows:
             _check_is_header(*columns, source=self._content.source)
 
 
-def _numbered(column: Any, words: Words) -> ItemIds:
+def _numbered(column: Any, words: NumberedWords) -> ItemIds:
     """The number of each text of a column, -1 where missing."""
     parts = [np.empty(0, np.int32)]
     for chunk in column.chunks:
@@ -185,7 +185,7 @@ def _numbered(column: Any, words: Words) -> ItemIds:
     return np.concatenate(parts)
 
 
-def are_signs(words: Words) -> bool:
+def are_signs(words: NumberedWords) -> bool:
     """Whether all words say that something is present or absent; there are few ways to."""
     return len(words) <= _MOST_SIGNS and all(map(is_sign, words.texts()))
 
@@ -223,7 +223,7 @@ def _pieces(row: list[str]) -> Iterable[list[str]]:
     return (row[start:stop] for start, stop in slices(len(row), _WORDS_A_PIECE))
 
 
-def _check_is_header(*columns: tuple[str, Words], source: Source) -> None:
+def _check_is_header(*columns: tuple[str, NumberedWords], source: Source) -> None:
     """Refuse a long file whose first line is plainly a record: it would be lost."""
     if any(is_whole_number(name) or name in texts for name, texts in columns):
         hint = "Give the file a first line such as record,item."

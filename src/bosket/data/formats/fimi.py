@@ -37,7 +37,7 @@ def read(content: Content, _told: Arrangement) -> Csr:
     return canonical(sizes.starts(), indices, Domain(labels.tolist(), is_declared=False))
 
 
-class Block(NamedTuple):
+class FimiBlock(NamedTuple):
     """Some records: their sizes, and the numbers of one after the other, increasing and each once in a record."""
 
     sizes: npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Block(NamedTuple):
     n_lines: int
 
 
-def blocks(content: Content, *, before: int = 0) -> Iterator[Block]:
+def blocks(content: Content, *, before: int = 0) -> Iterator[FimiBlock]:
     """The records, some at a time; ``before`` are the lines before the place where the contents begin."""
     for block in whole_lines(content, is_strict=True):
         text = block.bytes
@@ -63,7 +63,7 @@ def blocks(content: Content, *, before: int = 0) -> Iterator[Block]:
         if not is_canonical(indptr, values):
             values = values[: canonicalize(indptr, values)]
         narrow = values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64)
-        yield Block(np.diff(indptr), narrow, len(block.text), block.text.count(b"\n"))
+        yield FimiBlock(np.diff(indptr), narrow, len(block.text), block.text.count(b"\n"))
 
 
 def _ranked(values: npt.NDArray[Any]) -> tuple[Offsets, ItemIds]:

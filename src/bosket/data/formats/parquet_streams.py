@@ -21,13 +21,13 @@ from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import Columns, check_different, encoded, guarded, is_boolean, is_list, whole
 from bosket.data.formats.layouts import LONG_NAMES, NAME_LISTS, NAME_RECORDS, Layout, long_columns
 from bosket.data.formats.sources import Source
-from bosket.data.formats.words import Words, letters_of
+from bosket.data.formats.words import NumberedWords, letters_of
 from bosket.threads import slices
 
 _LABELS_A_PIECE = 1 << 16
 
 
-class Labels:
+class NumberedLabels:
     """The labels of the items of a column, numbered in order of first appearance over all batches."""
 
     def __init__(self, check_size: Callable[[int], None]) -> None:
@@ -86,7 +86,7 @@ class Lists:
         self.at, self._columns = places[0], columns
         if not is_list(columns.values[self.at]):
             raise columns.source.error(f"must hold lists in {columns.called(self.at)}", hint=NAME_RECORDS)
-        self.labels = Labels(columns.check_size)
+        self.labels = NumberedLabels(columns.check_size)
         self.n_rows = 0
 
     def add(self, column: Any) -> tuple[npt.NDArray[np.int32], ItemIds]:
@@ -106,10 +106,10 @@ class LongColumns:
 
     def __init__(self, columns: Columns, record: Hashable | None, item: Hashable | None) -> None:
         self.at, self._columns = long_columns(columns, record, item), columns
-        self.labels = Labels(columns.check_size)
+        self.labels = NumberedLabels(columns.check_size)
         self.n_rows = 0
 
-    def add(self, records: Any, items: Any, keys: Words) -> tuple[ItemIds, ItemIds] | None:
+    def add(self, records: Any, items: Any, keys: NumberedWords) -> tuple[ItemIds, ItemIds] | None:
         """The numbers of records, which ``keys`` gives them, and of items, of a batch; None of keys without letters."""
         columns, n_rows = self._columns, self.n_rows + len(records)
         columns.check_size(taken(n_records=n_rows, n_items=n_rows))
@@ -129,7 +129,7 @@ class LongColumns:
         return found
 
 
-def _in_order(words: Any, codes: npt.NDArray[np.int64], keys: Words) -> ItemIds:
+def _in_order(words: Any, codes: npt.NDArray[np.int64], keys: NumberedWords) -> ItemIds:
     """Numbers in order of first appearance in the rows, which is not the order of a dictionary in the file."""
     first = np.full(len(words), codes.size, np.int64)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
@@ -171,7 +171,7 @@ def read_lists(batches: Iterator[Any], lists: Lists, columns: Columns, restore: 
 
 def read_long(batches: Iterator[tuple[Any, Any]], long: LongColumns, restore: Restore) -> Csr | None:
     """The records of a long file; None where names of records are values that have no letters."""
-    keys, found = Words(), LongRecords()
+    keys, found = NumberedWords(), LongRecords()
     for records, items in batches:
         numbers = long.add(records, items, keys)
         if numbers is None:

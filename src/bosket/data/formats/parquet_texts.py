@@ -21,6 +21,7 @@ from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyo
 from bosket.data.formats.list_cells import CELL_BYTES
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import MAX_BYTES
+from bosket.threads import n_threads
 
 _ROWS_A_BATCH = 1 << 16
 _MOST_ROWS = 1 << 20
@@ -153,7 +154,7 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
     """The rows of a row group; where there cannot be codes, or no more of them, the rest as it is."""
     done = 0
     try:
-        for batch in reader.iter_batches(size, row_groups=[group], columns=columns):
+        for batch in reader.iter_batches(size, row_groups=[group], columns=columns, use_threads=n_threads() > 1):
             yield _with_words(_only(batch, columns), is_strict=file.is_strict)
             done += batch.num_rows
     except pa.lib.ArrowCapacityError:

@@ -6,15 +6,15 @@ import numpy as np
 
 from bosket.data.domain import ItemIds
 from bosket.data.formats.word_kernels import CROWDED, DONE, FULL_ITEMS, FULL_RECORDS, NOT_PLAIN, long_rows
-from bosket.data.formats.words import Words, crowded
+from bosket.data.formats.words import NumberedWords, crowded
 
 
 def plain_rows(
-    text: bytes, n_headers: int, n_columns: int, at: tuple[int, int], keys: Words, labels: Words
+    text: bytes, n_headers: int, n_columns: int, at: tuple[int, int], keys: NumberedWords, labels: NumberedWords
 ) -> tuple[ItemIds, ItemIds] | None:
     """The numbers of the records and of the items of all rows, -1 where a cell is empty; None unless rows are plain.
 
-    ``at`` are the columns of records and of items.  Words that rows before one that is not plain have are entered: it
+    ``at`` are the columns of records and of items.  NumberedWords that rows before one that is not plain have are entered: it
     is for another reader to enter them again, in the same order.
     """
     start = text.find(b"\n") + 1 if n_headers else 0

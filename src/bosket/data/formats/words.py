@@ -1,4 +1,4 @@
-"""Words numbered in order of first appearance, held once, as letters: a few dozen bytes each, and no Python object."""
+"""NumberedWords numbered in order of first appearance, held once, as letters: a few dozen bytes each, and no Python object."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SEED = hash("words that are numbered") >> 2  # Python's own secret
 _LEAST = 1 << 12
 
 
-class Words:
-    """Words by number, over all blocks of a column; ``letters``, ``offsets`` and ``table`` are for kernels."""
+class NumberedWords:
+    """NumberedWords by number, over all blocks of a column; ``letters``, ``offsets`` and ``table`` are for kernels."""
 
     def __init__(self) -> None:
         self.letters: Text = np.empty(8 * _LEAST, np.uint8)

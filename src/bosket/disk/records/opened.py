@@ -21,7 +21,7 @@ from bosket.data.formats.arrangements import Arrangement
 from bosket.disk.budget import memory_for_data
 from bosket.disk.paths import named_files
 from bosket.disk.records.kernels import keep_items
-from bosket.disk.records.scratch import Codes, RecordScratch, SegmentNote
+from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import check_alike, stream_of
 from bosket.disk.scratch import identity_of
@@ -151,7 +151,7 @@ class OpenBaskets:
             np.cumsum(indptr, out=indptr)
             yield canonical(indptr, codes[0] if len(codes) == 1 else np.concatenate(codes), self.domain)
 
-    def _ids(self, codes: Codes) -> ItemIds:
+    def _ids(self, codes: ItemCodes) -> ItemIds:
         """The item id of each code."""
         known, rank = self._known.codes, self._known.rank
         largest = int(known[-1]) if known.size else 0
@@ -201,8 +201,8 @@ class OpenBaskets:
         self._take_labels(range(len(notes)))
         first, at, line = (notes[-1].file, notes[-1].at, notes[-1].line) if notes else (0, 0, 0)
         n_labels = notes[-1].n_labels if notes else 0
-        sizes: list[Codes] = []
-        codes: list[Codes] = []
+        sizes: list[ItemCodes] = []
+        codes: list[ItemCodes] = []
         cells, before = 0, sum(path.stat().st_size for path in self.files[:first])
         end = (first, at, line)
 

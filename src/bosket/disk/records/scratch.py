@@ -19,7 +19,7 @@ from bosket.errors import BosketError, DataError
 
 _FIELDS = ("n_records", "n_codes", "width", "n_distinct", "file", "at", "line", "n_labels")
 _WIDTHS = {4: np.int32, 8: np.int64}
-Codes = npt.NDArray[np.integer[Any]]
+ItemCodes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class RecordScratch(Scratch):
         return note if is_sound else None
 
     def save(
-        self, number: int, sizes: Codes, codes: Codes, labels: Sequence[Hashable], next_at: Sequence[int]
+        self, number: int, sizes: ItemCodes, codes: ItemCodes, labels: Sequence[Hashable], next_at: Sequence[int]
     ) -> SegmentNote:
         """Write a segment and the labels that it adds, its note last.
 
@@ -91,7 +91,7 @@ class RecordScratch(Scratch):
         self._write_json(self._path(number, "json"), asdict(note))
         return note
 
-    def records(self, number: int, note: SegmentNote) -> tuple[npt.NDArray[np.int32], Codes]:
+    def records(self, number: int, note: SegmentNote) -> tuple[npt.NDArray[np.int32], ItemCodes]:
         """The sizes of the records of a segment, and their codes."""
         with self._path(number, "records").open("rb") as file:
             sizes = np.fromfile(file, np.int32, note.n_records)
@@ -154,7 +154,7 @@ def _write(file: Any, array: npt.NDArray[Any]) -> None:
         room = room[file.write(room[: 1 << 28]) :]
 
 
-def _counted(codes: Codes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _counted(codes: ItemCodes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Different codes, each once in a record, and how many records have each."""
     largest = int(codes.max(initial=0))
     if largest > codes.size + 1_000_000:

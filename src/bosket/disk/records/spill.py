@@ -17,7 +17,7 @@ import numpy.typing as npt
 from bosket.data.baskets.grouped import LongRecords
 from bosket.data.baskets.rows import Csr
 from bosket.data.domain import Domain, ItemIds
-from bosket.data.formats.words import Words
+from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.kernels import PRIME, hash_words
 
 _ROW = np.dtype([("key", "<u8", 2), ("code", "<i4")])
@@ -37,7 +37,7 @@ class Spill:
         self._n_held = 0
         self.sizes = np.zeros(PARTS, np.int64)
 
-    def append(self, keys: Words, records: ItemIds, codes: ItemIds) -> None:
+    def append(self, keys: NumberedWords, records: ItemIds, codes: ItemIds) -> None:
         """Add rows: the number of the record of each among ``keys``, and its item."""
         names = hash_words(keys.letters, keys.offsets, len(keys), self._points)
         rows = np.empty(len(records), _ROW)
@@ -74,7 +74,7 @@ class Spill:
 
     def records(self, parts: list[int], n_codes: int) -> Csr:
         """The records of some parts, as codes, each code once in a record."""
-        keys, found = Words(), LongRecords()
+        keys, found = NumberedWords(), LongRecords()
         for at in parts:
             rows = np.fromfile(self._folder / f"{at:03d}", _ROW)
             names = np.ascontiguousarray(rows["key"]).view(np.uint8).reshape(-1)

@@ -26,18 +26,18 @@ from bosket.data.formats.csv_files import LongRows, are_signs, header_and_rows, 
 from bosket.data.formats.layouts import LONG_NAMES, two_of_signs
 from bosket.data.formats.lines import whole_rows
 from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_streams import Labels, Lists, LongColumns, has_lists, layout_of, without_data
+from bosket.data.formats.parquet_streams import Lists, LongColumns, NumberedLabels, has_lists, layout_of, without_data
 from bosket.data.formats.parquet_texts import table_batches, table_schema
 from bosket.data.formats.sources import Content
-from bosket.data.formats.words import Words
+from bosket.data.formats.words import NumberedWords
 from bosket.errors import DataError
 
-Tell = Callable[[int], None]
+TellBytes = Callable[[int], None]
 _CELLS_A_BATCH = 1 << 18
 _MOST_ROWS = 1 << 17
 
 
-class Part(NamedTuple):
+class RecordPart(NamedTuple):
     """Some whole records, and where the next ones begin: what they are counted by, and a second number."""
 
     sizes: npt.NDArray[np.integer[Any]]
@@ -45,37 +45,37 @@ class Part(NamedTuple):
     place: tuple[int, int]
 
 
-class Rows(NamedTuple):
+class KeyedRows(NamedTuple):
     """Some rows of a long file: the number of the record of each among ``keys``, and the code of its item or -1."""
 
-    keys: Words
+    keys: NumberedWords
     records: ItemIds
     codes: ItemIds
 
 
 @dataclass
-class Stream:
+class FileStream:
     """One file.  ``codes`` stand for numbers unless there are ``labels``."""
 
     content: Content
     told: Arrangement
 
     is_long = False
-    labels: Labels | Words | None = None
+    labels: NumberedLabels | NumberedWords | None = None
 
     @property
     def path(self) -> Path:
         return self.content.path
 
-    def parts(self, place: tuple[int, int], tell: Tell) -> Iterator[Part]:
+    def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         raise NotImplementedError
 
-    def rows(self, tell: Tell) -> Iterator[Rows]:
+    def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         raise NotImplementedError
 
     def labels_from(self, start: int) -> list[Hashable]:
         """The labels of the codes from ``start`` on; none where codes stand for themselves."""
-        if isinstance(self.labels, Words):
+        if isinstance(self.labels, NumberedWords):
             return list(self.labels.texts(start))
         return [] if self.labels is None else list(islice(self.labels.index, start, None))
 
@@ -87,26 +87,26 @@ class Stream:
         raise NotImplementedError
 
 
-class FimiStream(Stream):
+class FimiStream(FileStream):
     """A record a line; a place is a byte of the contents and the lines before it."""
 
-    def parts(self, place: tuple[int, int], tell: Tell) -> Iterator[Part]:
+    def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         at, line = place
         content = replace(self.content, start=at, on_read=tell)
         for block in fimi.blocks(content, before=line):
             at, line = at + block.n_bytes, line + block.n_lines
-            yield Part(block.sizes, block.numbers, (at, line))
+            yield RecordPart(block.sizes, block.numbers, (at, line))
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         return Domain(codes.tolist(), is_declared=False), codes, np.arange(codes.size, dtype=np.int32)
 
 
-class CsvStream(Stream):
+class CsvStream(FileStream):
     """A row for each record and item, with a header."""
 
     is_long = True
 
-    def rows(self, tell: Tell) -> Iterator[Rows]:
+    def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         content = replace(self.content, on_read=tell)
         names, blocks = header_and_rows(whole_rows(content), content.source, are_all_read=not self.told.columns)
         if self.told.layout not in (None, "long") or (self.told.layout is None and len(names) != 2):
@@ -120,23 +120,23 @@ class CsvStream(Stream):
         for keys, records, codes in found.parts():
             found.check_header(keys)
             may_be_signs = may_be_signs and are_signs(keys)
-            yield Rows(keys, records, codes)
+            yield KeyedRows(keys, records, codes)
         if may_be_signs and are_signs(found.labels):
             raise two_of_signs(content.source)
 
     def take_labels(self, labels: list[Hashable]) -> None:
-        self.labels = Words()
+        self.labels = NumberedWords()
         texts = [str(label).encode() for label in labels]
         ends = np.cumsum([0, *map(len, texts)])
         self.labels.number(np.frombuffer(b"".join(texts), np.uint8), ends)
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
-        assert isinstance(self.labels, Words)
+        assert isinstance(self.labels, NumberedWords)
         domain, rank = domain_of(whole_labels(self.labels.texts()))
         return domain, np.arange(len(self.labels)), rank
 
 
-class ParquetStream(Stream):
+class ParquetStream(FileStream):
     """Lists, or a row for each record and item; a place is a number of rows."""
 
     stored: bytes | None = None
@@ -171,7 +171,7 @@ class ParquetStream(Stream):
             )
         return layout
 
-    def _batches(self, file: Opened, wanted: list[str] | None, tell: Tell) -> Iterator[Any]:
+    def _batches(self, file: Opened, wanted: list[str] | None, tell: TellBytes) -> Iterator[Any]:
         metadata, size = file.file.metadata, self.path.stat().st_size
         n_rows = max(1, metadata.num_rows)
         n_cells = sum(map(sum, parquet_cells.n_values(file, wanted or file.schema.names)))
@@ -182,12 +182,12 @@ class ParquetStream(Stream):
             tell(size * done // n_rows)
             yield batch
 
-    def parts(self, place: tuple[int, int], tell: Tell) -> Iterator[Part]:
+    def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         with self._opened() as (file, columns, wanted):
             lists = Lists(columns, self.told.item)
             if self.labels is None:
                 self.labels = lists.labels
-            assert isinstance(self.labels, Labels)
+            assert isinstance(self.labels, NumberedLabels)
             lists.labels = self.labels
             done, before = 0, place[0]
             for batch in self._batches(file, wanted, tell):
@@ -196,30 +196,30 @@ class ParquetStream(Stream):
                 if skipped < batch.num_rows:
                     lists.n_rows = done - batch.num_rows + skipped
                     at = 0 if wanted is not None else lists.at
-                    yield Part(*_each_once(*lists.add(batch.column(at).slice(skipped))), (done, 0))
+                    yield RecordPart(*_each_once(*lists.add(batch.column(at).slice(skipped))), (done, 0))
 
-    def rows(self, tell: Tell) -> Iterator[Rows]:
+    def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         with self._opened() as (file, columns, wanted):
             long = LongColumns(columns, self.told.record, self.told.item)
             self.labels = long.labels
             at = [0, 1] if wanted is not None else list(long.at)
             for batch in self._batches(file, wanted, tell):
-                keys = Words()
+                keys = NumberedWords()
                 found = long.add(batch.column(at[0]), batch.column(at[1]), keys)
                 if found is None:
                     raise self.content.source.error(
                         "must name records by text or numbers to be opened", hint="Read the file with Baskets.read."
                     )
-                yield Rows(keys, *found)
+                yield KeyedRows(keys, *found)
 
     def take_labels(self, labels: list[Hashable]) -> None:
-        self.labels = Labels(self.content.check_size)
+        self.labels = NumberedLabels(self.content.check_size)
         self.labels.index.update({label: at for at, label in enumerate(labels)})
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         with self._opened():  # for what its footer stores
             pass
-        assert isinstance(self.labels, Labels)
+        assert isinstance(self.labels, NumberedLabels)
         domain, rank = domain_of(self.labels.whole())
         if self.stored is not None:
             domain, rank = parquet_files.restored_domain(domain, rank, self.stored, self.content.source)
@@ -238,7 +238,7 @@ def _each_once(sizes: npt.NDArray[np.int32], codes: ItemIds) -> tuple[npt.NDArra
 _KINDS = {".dat": FimiStream, ".csv": CsvStream, ".parquet": ParquetStream}
 
 
-def stream_of(path: Path, told: Arrangement) -> Stream:
+def stream_of(path: Path, told: Arrangement) -> FileStream:
     """The file as a stream, by its suffix."""
     suffix = basket_files.suffix_of(path)
     known = basket_files.FORMATS[suffix]
@@ -249,7 +249,7 @@ def stream_of(path: Path, told: Arrangement) -> Stream:
     return stream
 
 
-def check_alike(streams: Sequence[Stream]) -> None:
+def check_alike(streams: Sequence[FileStream]) -> None:
     """Refuse files of several kinds, and several long files: a name may mean another record in each of them."""
     if len({type(stream) for stream in streams}) > 1:
         raise DataError("Files of baskets that are opened together must be of one format.")
