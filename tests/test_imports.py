@@ -21,6 +21,7 @@ DOORWAYS = {  # docs/decisions/0010
     ("mechanisms/base.py", "plan"),
     ("plan.py", "reports"),
     ("mechanisms/questions/designs.py", "planning"),
+    ("data/baskets/records.py", "disk"),
 }
 
 

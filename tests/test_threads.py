@@ -8,8 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
+import bosket as bk
 from bosket import threads
 from bosket.threads import parallel_map
+
+_n_threads = threads.n_threads
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +95,84 @@ def test_errors_of_the_listener_are_the_callers(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(threads, "n_threads", lambda workers=workers: workers)
         with pytest.raises(LookupError):
             parallel_map(work, range(5), on_done=fail)
+
+
+class TestNumber:
+    """How many threads there are: chosen by the program, by the environment, or by the machine."""
+
+    @pytest.fixture(autouse=True)
+    def the_real_number(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threads, "n_threads", _n_threads)
+        monkeypatch.delenv("BOSKET_THREADS", raising=False)
+        monkeypatch.setattr(threads, "_chosen", None)
+
+    def test_it_is_chosen_from_now_on_or_within_a_block(self) -> None:
+        by_default = threads.n_threads()
+        bk.use_threads(3)
+        assert threads.n_threads() == 3
+        with bk.use_threads(5):
+            assert threads.n_threads() == 5
+            with bk.use_threads(None):
+                assert threads.n_threads() == by_default
+        assert threads.n_threads() == 3
+
+    def test_the_environment_says_it_where_the_program_does_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("BOSKET_THREADS", "7")
+        assert threads.n_threads() == 7
+        with bk.use_threads(2):
+            assert threads.n_threads() == 2
+        for wrong in ("0", "two", "-1", "1.5", "99999"):
+            monkeypatch.setenv("BOSKET_THREADS", wrong)
+            with pytest.raises(bk.ParameterError, match="BOSKET_THREADS"):
+                threads.n_threads()
+
+    def test_other_numbers_are_refused(self) -> None:
+        for wrong in (0, -1, 1.5, "2"):
+            with pytest.raises(bk.ParameterError, match="number"):
+                bk.use_threads(wrong)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("number", [1, 3])
+    def test_kernels_run_on_so_many_threads(self, number: int) -> None:
+        """Parts of the work note who does them; more than there are would be seen."""
+        workers: set[str] = set()
+        at_once, most, lock = 0, 0, threading.Lock()
+
+        def work(_: int) -> None:
+            nonlocal at_once, most
+            with lock:
+                workers.add(threading.current_thread().name)
+                at_once += 1
+                most = max(most, at_once)
+            time.sleep(0.005)
+            with lock:
+                at_once -= 1
+
+        with bk.use_threads(number):
+            parallel_map(work, range(12))
+        assert most <= number
+        assert (threading.current_thread().name in workers) == (number == 1), "one thread is the caller's own"
+
+    def test_counting_mining_and_randomizing_start_no_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        crews: list[int] = []
+        crew = threads._Crew
+
+        class Watched(crew):  # type: ignore[misc, valid-type]
+            def __init__(self, function: object, parts: object, workers: int) -> None:
+                crews.append(workers)
+                super().__init__(function, parts, workers)
+
+        monkeypatch.setattr(threads, "_Crew", Watched)
+        people = bk.quest(records=40_000, items=60, mean_size=8, seed=7)
+        results = []
+        for number in (1, 3):
+            crews.clear()
+            with bk.use_threads(number):
+                reports = bk.Plan(people.domain, bk.Flip(keep=0.9)).randomize(people, rng=bk.Seeded(1))
+                found = bk.mine(reports, min_support=0.05)
+                results.append((reports.to_bytes(), found.to_frame(), bk.mine(people, min_support=0.01).to_frame()))
+            assert set(crews) <= {1, number}, "one is a call apart"
+            assert (number in crews) == (number > 1)
+        (bytes_1, frame_1, exact_1), (bytes_3, frame_3, exact_3) = results
+        assert bytes_1 == bytes_3
+        assert frame_1.equals(frame_3)
+        assert exact_1.equals(exact_3)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bosket.client import Client
     from bosket.collection import Collection
     from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
-    from bosket.disk import OpenReports, open
+    from bosket.disk import OpenBaskets, OpenReports, open
     from bosket.errors import (
         BosketError,
         BosketWarning,
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from bosket.reports import Reports
     from bosket.statistics.estimates import Estimates
     from bosket.tally import Tally
+    from bosket.threads import use_threads
 
 __all__ = [
     "Amplification",
@@ -101,6 +102,7 @@ __all__ = [
     "Mechanism",
     "Mixing",
     "NoiseWarning",
+    "OpenBaskets",
     "OpenReports",
     "ParameterError",
     "Plan",
@@ -136,6 +138,7 @@ __all__ = [
     "planning",
     "pool",
     "quest",
+    "use_threads",
     "write_itemsets",
     "write_rules",
 ]

@@ -1,4 +1,4 @@
-"""Run compiled kernels on all cores.
+"""Run compiled kernels on all cores, or on as many as a user says.
 
 The kernels release the interpreter lock, so plain threads are enough.  They are preferred to numba's own parallel
 loops: those compile several times slower, are not re-entrant on the portable threading layer, and hold Ctrl-C back
@@ -11,38 +11,68 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar, cast
 
+from bosket.checks import check_integer, shown
+from bosket.errors import ParameterError
+
 T = TypeVar("T")
 R = TypeVar("R")
+
+_MOST = 1 << 12  # threads
 
 PATIENCE = 0.5
 """Seconds that running parts are waited for on Ctrl-C."""
 
 
-_MOST: ContextVar[int | None] = ContextVar("bosket_threads", default=None)
+VARIABLE = "BOSKET_THREADS"
+"""The environment variable that says how many threads there are, where a program does not."""
+
+_chosen: int | None = None
 
 
-@contextmanager
-def at_most_threads(number: int) -> Iterator[None]:
-    """Use at most this many cores: where several processes share a machine, as the workers of a cluster do."""
-    token = _MOST.set(number)
-    try:
-        yield
-    finally:
-        _MOST.reset(token)
+class use_threads:  # noqa: N801  # called like a function, and used like open
+    """Have all work of this process done by ``number`` threads: from now on, or within a ``with`` block.
+
+    None is what there is by default: as many as the environment variable ``BOSKET_THREADS`` says, or else as the
+    process may use cores.  Results do not depend on it, to the last digit.  It is a setting of the process, not of one
+    of its threads.
+
+    >>> import bosket as bk
+    >>> with bk.use_threads(1):
+    ...     found = bk.mine(bk.Baskets([["milk", "bread"], ["milk"]]), min_support=0.5)
+    >>> len(found)
+    3
+    """
+
+    def __init__(self, number: int | None) -> None:
+        global _chosen
+        number = None if number is None else check_integer("number", number, least=1, most=_MOST)
+        self._before, _chosen = _chosen, number
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        global _chosen
+        _chosen = self._before
 
 
 def n_threads() -> int:
-    """The cores this process may use."""
-    most = _MOST.get()
-    return _cores() if most is None else min(most, _cores())
-
-
-def _cores() -> int:
+    """The threads that work is done by: as many as were chosen, or the cores this process may use."""
+    if _chosen is not None:
+        return _chosen
+    said = os.environ.get(VARIABLE, "").strip()
+    if said:
+        if not (said.isascii() and said.isdigit() and 1 <= int(said) <= _MOST):
+            raise ParameterError(
+                f"The environment variable {VARIABLE} must be a whole number from 1 to {_MOST}, got {shown(said)}.",
+                parameter=VARIABLE,
+                value=said,
+            )
+        return int(said)
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS or Windows

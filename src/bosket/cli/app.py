@@ -16,6 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from types import TracebackType
 from typing import NoReturn
@@ -25,6 +26,7 @@ from bosket.cli.names import COMMANDS
 from bosket.cli.views.console import logged, say, say_lines, warned
 from bosket.cli.views.words import in_options
 from bosket.errors import BosketError, ParameterError
+from bosket.threads import use_threads
 
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
@@ -74,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, RuntimeError) as problem:  # while the libraries of a subcommand are loaded
         return _interrupted(problem)
     try:
-        with logged(options.verbose), warned():
+        with logged(options.verbose), warned(), _threads(options):
             options.run(options)
         sys.stdout.flush()
     except ParameterError as error:
@@ -90,6 +92,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more as it ends
         return _PIPE_CLOSED
     return 0
+
+
+def _threads(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """The threads that are asked for."""
+    return use_threads(options.threads) if options.threads is not None else nullcontext()
 
 
 def _interrupted(problem: BaseException) -> int:

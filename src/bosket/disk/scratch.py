@@ -92,6 +92,9 @@ class Noted:
 class Scratch:
     """A folder of segments of one data set."""
 
+    unit = "reports"
+    """What the rows of a segment are called."""
+
     def __init__(self, folder: Path, identity: Mapping[str, Any], rows: int, *, lasting: bool = True) -> None:
         """``identity`` says of which data set; ``rows`` how many reports a segment may have at most.
 
@@ -127,8 +130,8 @@ class Scratch:
         begun = strict_json.whole(found.get("rows"), "rows", of="manifest")
         if not 1 <= begun <= rows:
             raise DataError(
-                f"The scratch folder {self.folder} was begun with segments of {begun} reports, and there is memory for "
-                f"{rows} now.",
+                f"The scratch folder {self.folder} was begun with segments of {begun} {self.unit}, and there is memory "
+                f"for {rows} now.",
                 path=self.folder,
                 hint="State as much memory as before, or give another folder.",
             )

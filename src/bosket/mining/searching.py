@@ -10,6 +10,8 @@ import numpy as np
 from bosket.checks import check_fraction, check_integer, check_not_negative, check_not_text
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets
+from bosket.disk.records.counter import counted
+from bosket.disk.records.opened import SHARE, OpenBaskets
 from bosket.errors import ParameterError
 from bosket.evidence import Evidence, EvidenceSource, Family, Kept, Level, Model, as_source, evidence_of
 from bosket.evidence.base import add_sampling
@@ -22,6 +24,7 @@ from bosket.evidence.raw import RawRecords
 from bosket.limits import least_count
 from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
+from bosket.mining.exact_parts import exact_by_parts
 from bosket.mining.influence import warn_of
 from bosket.mining.noise import warn_of_noise
 from bosket.mining.result import FrequentItemsets
@@ -45,8 +48,9 @@ def mine(
 ) -> FrequentItemsets:
     """Frequent itemsets of randomized reports, or of raw records exactly, the most frequent first.
 
-    data            reports; baskets, a table, or a frame of baskets (pandas, polars or Arrow); a frame of a Spark
-                    session, of raw records or of reports; evidence of any kind
+    data            reports; baskets, a table, or a frame of baskets (pandas, polars or Arrow); files of either that
+                    were opened, of any size; a frame of a Spark session, of raw records or of reports; evidence of any
+                    kind
     min_support     report itemsets whose estimated support, a fraction, is at least this, and their subsets
     max_size        look no further than itemsets of this size
     slack           extend itemsets down to min_support - slack standard errors
@@ -95,6 +99,8 @@ def mine(
     )
     if isinstance(data, Baskets):
         return _mine_exactly(data, search)
+    if isinstance(data, OpenBaskets):
+        return _mine_on_disk(data, search)
     if isinstance(data, RawRecords):
         return _mine_elsewhere(data, search)
     try:
@@ -162,6 +168,26 @@ def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
         on_done=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
     )
     kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
+    return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
+
+
+def _mine_on_disk(baskets: OpenBaskets, search: Search) -> FrequentItemsets:
+    """As :func:`_mine_exactly`, of records of which a part is in memory at a time."""
+    tell, n = search.on_progress, baskets.n_records
+    counts = baskets.item_counts()
+    if search.items is not None:
+        counts[~np.isin(np.arange(len(counts)), search.items)] = 0
+    levels = exact_by_parts(
+        baskets.groups,
+        baskets.group_sizes,
+        counts,
+        min_count=least_count(search.min_support, n),
+        max_size=search.max_size,
+        max_itemsets=search.max_candidates,
+        count=lambda csr, itemsets: counted(csr, itemsets, memory=baskets.memory // SHARE),
+        on_done=(lambda _: None) if tell is None else (lambda done: tell(LevelProgress(0, done, 1.0, "searching"))),
+    )
+    kept = Kept(np.array([n]), [Level.exact(items, numbers) for items, numbers in levels])
     return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
 
 

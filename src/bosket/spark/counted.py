@@ -15,7 +15,7 @@ from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.mining.record_kernels import pack_chunk
 from bosket.spark.segments import Job, PlaceOf, read
-from bosket.threads import at_most_threads, slices
+from bosket.threads import use_threads, slices
 
 SUMS = "n_records long, counts binary"
 _COUNTS = 1 << 25
@@ -48,7 +48,7 @@ def counting_job(places: PlaceOf, n_items: int, wanted: Sequence[ItemsetRows]) -
     rows_by_rank = [rank_of[rows].astype(np.int32) for rows in wanted]
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
-        with at_most_threads(1):
+        with use_threads(1):
             total = np.zeros(sum(map(len, rows_by_rank)), np.int64)
             n = 0
             for indptr, items in read(batches, places):

@@ -25,7 +25,7 @@ from bosket.spark.jobs import Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
 from bosket.spark.segments import Job, PlaceOf, read
-from bosket.threads import at_most_threads, slices
+from bosket.threads import use_threads, slices
 
 _AT_ONCE = 1 << 16  # records
 
@@ -78,7 +78,7 @@ def _drawing(plan: Plan, places: PlaceOf) -> Job:
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         rng = Secure()  # of this task, its key from the operating system
-        with at_most_threads(1):
+        with use_threads(1):
             for indptr, items in read(batches, places):
                 for start, stop in slices(len(indptr) - 1, _AT_ONCE):
                     own = items[indptr[start] : indptr[stop]]

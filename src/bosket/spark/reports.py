@@ -21,7 +21,7 @@ from bosket.spark.counted import SUMS, added_counts, in_chunks, sums_row
 from bosket.spark.encoding import Encoded, place, refuse_faults, times
 from bosket.spark.jobs import Frame, collected, started
 from bosket.spark.report_rows import fault_text, read_batches, selected
-from bosket.threads import at_most_threads
+from bosket.threads import use_threads
 
 MOST_BYTES = 1 << 31
 """Most memory of the driver that reports take where all are needed at once."""
@@ -224,7 +224,7 @@ def _checked(batches: Iterable[Any], plan: Plan) -> Iterator[Any]:
     context = TaskContext.get()
     part = 0 if context is None else int(context.partitionId())
     payload = plan.channel.payload
-    with at_most_threads(1):
+    with use_threads(1):
         for row, batch, fault in read_batches(batches, plan):
             n, strata, sizes, bits = 0, np.empty(0, np.int64), np.empty(0, np.int64), b""
             if fault is not None:
@@ -255,7 +255,7 @@ def _counting(itemsets: ItemsetRows, strata: tuple[int, ...], n_items: int) -> C
     place_of = {stratum: row for row, stratum in enumerate(strata)}
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
-        with at_most_threads(1):
+        with use_threads(1):
             total = np.zeros((len(strata), len(itemsets)), np.int64)
             n = 0
             for batch in batches:
@@ -281,7 +281,7 @@ def _mapped(frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         held: npt.NDArray[np.int64] | None = None
         n = 0
-        with at_most_threads(1):
+        with use_threads(1):
             for _, batch, _ in read_batches(batches, plan):
                 if batch is None:
                     continue  # the number of reports tells

@@ -14,7 +14,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets
 from bosket.spark.segments import Job, PlaceOf, chosen, read
-from bosket.threads import at_most_threads
+from bosket.threads import use_threads
 
 FOUND = "n_records long, size int, items binary, counts binary"
 """Rows that a task gives: one for each size; one of size 0 says how many records it has, of -1 that it gave up."""
@@ -42,7 +42,7 @@ def searching_job(
     """Mines the records of a task; ``keep`` says which items are frequent among all records."""
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
-        with at_most_threads(1):
+        with use_threads(1):
             starts, parts, n, n_entries = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], 0, 0
             for indptr, items in read(batches, places):
                 indptr, items = chosen(indptr, items, keep)

@@ -22,7 +22,7 @@ from bosket.data.domain import ItemIds
 from bosket.data.formats.columns import factorize
 from bosket.data.formats.frames import FRAME
 from bosket.errors import BosketError
-from bosket.threads import at_most_threads
+from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
 Label = Any
@@ -60,7 +60,7 @@ def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
 
     context = TaskContext.get()
     part = 0 if context is None else int(context.partitionId())
-    with at_most_threads(1):
+    with use_threads(1):
         row = 0
         for rows in _pieces(batches):
             yield _written(part, row, rows, shape)

@@ -42,6 +42,12 @@ def add_command(commands: Commands, run: Callable[[argparse.Namespace], None]) -
     command.add_argument(
         "--progress", action=argparse.BooleanOptionalAction, help="show progress (by default on a terminal only)"
     )
+    command.add_argument(
+        "--threads",
+        type=_checked("threads", int, lambda name, value: check_integer(name, value, least=1)),
+        metavar="N",
+        help="do the work with N threads (by default BOSKET_THREADS of the environment, or as many as there are cores)",
+    )
     return command
 
 

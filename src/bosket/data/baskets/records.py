@@ -44,6 +44,9 @@ from bosket.threads import parallel_map, slices
 if TYPE_CHECKING:
     from typing import Self
 
+    from bosket.disk.records.opened import OpenBaskets
+    from bosket.progress import Progress
+
 _WORDS_A_PART = 1 << 20
 
 
@@ -237,6 +240,46 @@ class Baskets:
         """
         content, told = Content(Path(path), max_bytes), Arrangement(layout, record, item)
         return cls._of(files.read(content, told=told, vocabulary=_vocabulary(items, unknown)))
+
+    @classmethod
+    def open(
+        cls,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        memory: int | str = "2GiB",
+        scratch: str | os.PathLike[str] | None = None,
+        layout: Layout | None = None,
+        record: str | None = None,
+        item: str | None = None,
+        on_progress: Progress | None = None,
+    ) -> OpenBaskets:
+        """Baskets in files that need not fit in memory, for :func:`bosket.mine` and :func:`bosket.estimate`.
+
+        paths        a ``.dat`` or ``.dat.gz`` file, a long ``.csv`` (``.csv.gz``), a ``.parquet`` of lists or long; or
+                     a folder of ``.parquet`` files, a pattern, or several of one format, whose records are put together
+        memory       the most that the process may take: a number of bytes, or text such as ``"2GiB"``
+        scratch      a folder for the records as numbers, some four bytes an item; what is finished in it is found again
+                     when the same files are opened with it.  A temporary one, unless given
+        layout, record, item   as in :meth:`read`
+        on_progress  hears how many bytes of the files are read, in the first pass, as the stage "reading"
+
+        Results are those of the records in memory, to the last digit.  Records of a long file may have their rows
+        anywhere in it.
+
+        >>> import bosket as bk, tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "some.dat"
+        ...     _ = path.write_text("1 2 3\\n2 3\\n1 3\\n")
+        ...     with bk.Baskets.open(path) as baskets:
+        ...         found = bk.mine(baskets, min_support=0.6).to_frame()
+        ...     found.equals(bk.mine(bk.Baskets.read(path), min_support=0.6).to_frame())
+        True
+        """
+        from bosket.disk.records.opened import open_baskets  # a doorway up the house: docs/decisions/0010
+
+        told = Arrangement(layout, record, item)
+        return open_baskets(paths, told, memory=memory, scratch=scratch, on_progress=on_progress)
 
     @classmethod
     def read_from(

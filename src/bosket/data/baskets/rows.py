@@ -147,7 +147,7 @@ class Items:
         """Room for more items, which the caller fills at once: it is gone when more is asked for."""
         start, self._n_items = self._n_items, self._n_items + n_items
         if self._n_items > self._values.size:
-            self._values.resize(self._n_items + self._n_items // 4, refcheck=False)  # nobody looks at the array
+            self._values.resize(self._n_items + self._n_items // 8, refcheck=False)  # nobody looks at the array
         return self._values[start : self._n_items]
 
     def append(self, items: npt.NDArray[np.integer[Any]]) -> None:
@@ -155,6 +155,10 @@ class Items:
         if items.dtype.itemsize > self._values.itemsize:
             self._values = self._values.astype(items.dtype)
         self.more(items.size)[:] = items
+
+    def last(self) -> npt.NDArray[Any]:
+        """The last one, to be changed at once."""
+        return self._values[self._n_items - 1 : self._n_items]
 
     def together(self) -> npt.NDArray[Any]:
         """All of them; what was kept is let go."""

@@ -66,7 +66,7 @@ def read(
     suffix: str | None = None,
 ) -> Csr:
     """The records of a file; what is ``told`` settles what the columns leave open, ``suffix`` overrides its own."""
-    suffix = suffix or _suffix(content.path)
+    suffix = suffix or suffix_of(content.path)
     known = FORMATS[suffix]
     told = told.settled(known.layouts, known.names, suffix=suffix)
     return known.read(content, told) if vocabulary is None else known.read_declared(content, told, vocabulary)
@@ -76,7 +76,7 @@ def write(
     csr: Csr, path: str | os.PathLike[str], *, layout: Layout | None = None, formulas: Formulas = "refuse"
 ) -> None:
     """Write the records; an existing file is replaced whole, or left alone if anything fails."""
-    known = FORMATS[_suffix(path)]
+    known = FORMATS[suffix_of(path)]
     layout = layout or known.layouts[0]
     check_choice("layout", layout, known.layouts)
     check_choice("formulas", formulas, ("refuse", "allow"))
@@ -100,7 +100,8 @@ def _suffixes(path: str | os.PathLike[str]) -> list[str]:
     return [suffix.lower() for suffix in Path(path).suffixes[-2:]] or [""]
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The suffix that tells the format of a file."""
     suffixes = _suffixes(path)
     suffix = suffixes[-2] if suffixes[-1] == ".gz" and len(suffixes) > 1 else suffixes[-1]
     if suffix not in FORMATS:

@@ -77,12 +77,12 @@ def is_sign(text: str) -> bool:
 def presence(column: Column, source: Source) -> npt.NDArray[np.int8]:
     """1 for present, 0 for absent or missing, -1 for anything else."""
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
-        parts = [_guarded(partial(_presence_of_chunk, chunk), source) for chunk in column.iterchunks()]
+        parts = [guarded(partial(_presence_of_chunk, chunk), source) for chunk in column.iterchunks()]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int8), *parts])
     if not isinstance(column, list) and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return _presence_of_numbers(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
-    codes, words = _guarded(lambda: _codes_of_list(column) if isinstance(column, list) else encoded(column), source)
-    return _guarded(lambda: _meanings(codes, words), source)
+    codes, words = guarded(lambda: _codes_of_list(column) if isinstance(column, list) else encoded(column), source)
+    return guarded(lambda: _meanings(codes, words), source)
 
 
 def _presence_of_numbers(column: Any) -> npt.NDArray[np.int8]:
@@ -133,12 +133,12 @@ def factorize(
     ``check_size`` hears what the labels will take, before there are any.
     """
     if isinstance(column, list):
-        codes, values = _guarded(lambda: _codes_of_list(column), source)
+        codes, values = guarded(lambda: _codes_of_list(column), source)
     else:
         check_different(column, lambda n_labels: check_size(taken(n_labels=n_labels)))
-        codes, words = _guarded(lambda: encoded(column), source)
+        codes, words = guarded(lambda: encoded(column), source)
         check_size(taken(n_labels=len(words)))
-        values = _guarded(words.to_pylist, source)
+        values = guarded(words.to_pylist, source)
     labels = whole(values)
     used = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0  # a categorical may list values it does not use
     rank = np.append(np.cumsum(used) - 1, -1)
@@ -157,7 +157,7 @@ def check_different(column: Any, check: Callable[[int], None]) -> None:
         size *= 2
 
 
-def _guarded(step: Callable[[], Result], source: Source) -> Result:
+def guarded(step: Callable[[], Result], source: Source) -> Result:
     """Do a step with values; what cannot be an item is told in our words."""
     try:
         return step()
@@ -228,7 +228,7 @@ def codes_in_order(column: Column, source: Source, check_size: Callable[[int], N
     """
     if not isinstance(column, list):
         check_different(column, lambda n_names: check_size(taken(n_labels=n_names // 2)))
-    codes, values = _guarded(
+    codes, values = guarded(
         lambda: _codes_of_list(column) if isinstance(column, list) else _codes_of_names(column), source
     )
     check_size(taken(n_labels=len(values) // 2))

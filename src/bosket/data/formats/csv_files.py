@@ -14,7 +14,7 @@ import io
 import itertools
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,22 +24,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, Sizes, canonical, domain_of, from_pairs, taken
-from bosket.data.domain import Domain, is_text
+from bosket.data.baskets.grouped import LongRecords
+from bosket.data.baskets.rows import Csr, Items, Sizes, canonical, domain_of, taken
+from bosket.data.domain import Domain, ItemIds, is_text
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns, is_sign
 from bosket.data.formats.layouts import LONG_NAMES, long_columns, not_one_hot, two_of_signs
 from bosket.data.formats.line_kernels import end_of_rows
 from bosket.data.formats.lines import Lines, whole_rows
+from bosket.data.formats.plain_csv import plain_rows
 from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
 from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
+from bosket.data.formats.words import NumberedWords, letters_of
 from bosket.errors import DataError
 from bosket.threads import slices
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
 _WORDS_A_PIECE = 1 << 16
+_MOST_SIGNS = 1 << 8  # more than there are ways to write the six, in capitals or not
 _OTHER = "A file of that many items is better written long, with columns record and item."
 
 
@@ -111,53 +115,79 @@ def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
     return source.row_error(f"Every row must have {n_columns} values, as the header has", row, hint=hint)
 
 
-class _Coder:
-    """Texts by number, in order of first appearance, over all blocks of a column."""
-
-    def __init__(self) -> None:
-        self.index: dict[str, int] = {}
-
-    def codes(self, column: Any, check: Callable[[], None]) -> Offsets:
-        """The number of each text, -1 where missing; ``check`` is called every so many texts, which may all be new."""
-        parts, index = [np.empty(0, np.int64)], self.index
-        for chunk in column.chunks:
-            words = chunk.dictionary
-            known = np.full(len(words) + 1, -1, np.int64)  # code -1, missing, picks the last entry
-            for start, stop in slices(len(words), _WORDS_A_PIECE):
-                texts = words.slice(start, stop - start).to_pylist()
-                known[start:stop] = [index.setdefault(text, len(index)) for text in texts]
-                check()
-            parts.append(known[pc.fill_null(chunk.indices, -1).to_numpy()])
-        return np.concatenate(parts)
-
-
 def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> Csr:
-    source, n_rows = content.source, 0
-    at_record, at_item = long_columns(Columns(names, (), source), told.record, told.item)
-    keys, labels = _Coder(), _Coder()
-    pairs = RecordItems()
-
-    def check() -> None:
-        n_labels = len(keys.index) + len(labels.index)
-        content.check_size(taken(n_records=n_rows, n_items=n_rows, n_labels=n_labels))
-
-    for block in blocks:
-        record, item = _columns(block, len(names), (at_record, at_item))
-        n_rows += len(record)
-        check()
-        codes = keys.codes(record, check)
-        if codes.size and codes.min() < 0:
-            must = f"Column {at_record + 1} must say which record the item belongs to"
-            raise block.source.row_error(must, int(np.argmin(codes)))
-        pairs.append(codes, labels.codes(item, check).astype(np.int32))
-    if told.layout is None and set(names) != set(LONG_NAMES) and all(map(is_sign, (*keys.index, *labels.index))):
+    source, keys, found = content.source, NumberedWords(), LongRecords()
+    rows = LongRows(blocks, names, content, told)
+    for _, records, items in rows.parts(keys):
+        found.append(records, items)
+    labels = rows.labels
+    if told.layout is None and set(names) != set(LONG_NAMES) and are_signs(keys) and are_signs(labels):
         raise two_of_signs(source)
-    if not told.columns:  # names that are given are those of a header
-        _check_is_header((names[at_record], keys.index), (names[at_item], labels.index), source=source)
-    domain, rank = domain_of(_whole_labels(list(labels.index)))
-    records, items = pairs.together()
-    items = np.append(rank, np.int32(-1))[items]  # code -1 picks the last entry
-    return from_pairs(records, items, len(keys.index), domain)
+    rows.check_header(keys)
+    domain, rank = domain_of(whole_labels(labels.texts()))
+    n_records = len(keys)
+    del keys, rows, labels  # of which only that number is needed
+    return found.csr(n_records, rank, domain)
+
+
+class LongRows:
+    """The rows of a long file, block by block: ``labels`` are the items, in order of first appearance."""
+
+    def __init__(self, blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> None:
+        self._blocks, self._names, self._content, self._told = blocks, names, content, told
+        self._at = long_columns(Columns(names, (), content.source), told.record, told.item)
+        self.labels = NumberedWords()
+        self.n_rows = 0
+
+    def parts(self, keys: NumberedWords | None = None) -> Iterator[tuple[NumberedWords, ItemIds, ItemIds]]:
+        """The numbers of the records among ``keys``, and of the items of some rows, -1 for no item.
+
+        Unless keys are given, those of each block are numbered anew.
+        """
+        for block in self._blocks:
+            yield self._part(block, NumberedWords() if keys is None else keys)
+
+    def _part(self, block: Rows, keys: NumberedWords) -> tuple[NumberedWords, ItemIds, ItemIds]:
+        found = plain_rows(block.text, block.n_headers, len(self._names), self._at, keys, self.labels)
+        if found is None:
+            columns = _columns(block, len(self._names), self._at)
+            self._count(len(columns[0]), keys)
+            found = tuple(_numbered(column, words) for column, words in zip(columns, (keys, self.labels), strict=True))
+            self._count(0, keys)
+        else:
+            self._count(len(found[0]), keys)
+        if found[0].size and found[0].min() < 0:
+            must = f"Column {self._at[0] + 1} must say which record the item belongs to"
+            raise block.source.row_error(must, int(np.argmin(found[0])))
+        return keys, *found
+
+    def _count(self, n_rows: int, keys: NumberedWords) -> None:
+        self.n_rows += n_rows
+        n_labels = len(keys) + len(self.labels)
+        self._content.check_size(taken(n_records=self.n_rows, n_items=self.n_rows, n_labels=n_labels))
+
+    def check_header(self, keys: NumberedWords) -> None:
+        """Refuse a file whose first line is plainly a record; names that are given are those of a header."""
+        if not self._told.columns:
+            at_record, at_item = self._at
+            columns = ((self._names[at_record], keys), (self._names[at_item], self.labels))
+            _check_is_header(*columns, source=self._content.source)
+
+
+def _numbered(column: Any, words: NumberedWords) -> ItemIds:
+    """The number of each text of a column, -1 where missing."""
+    parts = [np.empty(0, np.int32)]
+    for chunk in column.chunks:
+        letters = letters_of(chunk.dictionary)
+        assert letters is not None, "it is text"
+        known = np.append(words.number(*letters), np.int32(-1))  # code -1, missing, picks the last entry
+        parts.append(known[pc.fill_null(chunk.indices, -1).to_numpy()])
+    return np.concatenate(parts)
+
+
+def are_signs(words: NumberedWords) -> bool:
+    """Whether all words say that something is present or absent; there are few ways to."""
+    return len(words) <= _MOST_SIGNS and all(map(is_sign, words.texts()))
 
 
 def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
@@ -182,7 +212,7 @@ def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
             raise content.source.error("cannot be read as CSV")
         records.append(np.array(sizes, np.int32), n_items=len(items) - before)
         records.check(n_labels=len(index))
-    domain, rank = domain_of(_whole_labels(list(index)))
+    domain, rank = domain_of(whole_labels(list(index)))
     return canonical(records.starts(), rank[np.array(items, np.int32)], domain)
 
 
@@ -193,7 +223,7 @@ def _pieces(row: list[str]) -> Iterable[list[str]]:
     return (row[start:stop] for start, stop in slices(len(row), _WORDS_A_PIECE))
 
 
-def _check_is_header(*columns: tuple[str, dict[str, int]], source: Source) -> None:
+def _check_is_header(*columns: tuple[str, NumberedWords], source: Source) -> None:
     """Refuse a long file whose first line is plainly a record: it would be lost."""
     if any(is_whole_number(name) or name in texts for name, texts in columns):
         hint = "Give the file a first line such as record,item."
@@ -330,7 +360,7 @@ def _whole_names(names: tuple[str, ...]) -> tuple[Hashable, ...]:
     return tuple(int(name) for name in names) if all(map(is_whole_number, names)) else names
 
 
-def _whole_labels(labels: list[str]) -> Sequence[Hashable]:
+def whole_labels(labels: list[str]) -> Sequence[Hashable]:
     """The labels as whole numbers, if all of them are, and none is beyond 64 bits."""
     if not all(map(is_whole_number, labels)):
         return labels

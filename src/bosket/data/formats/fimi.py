@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +29,29 @@ _VALUES_A_PART = 1 << 20
 def read(content: Content, _told: Arrangement) -> Csr:
     """The records of a FIMI file; the domain is the numbers that occur, sorted."""
     sizes, items = Sizes(content.check_size), Items()
+    for block in blocks(content):
+        sizes.append(block.sizes, n_items=block.numbers.size)
+        items.append(block.numbers)
+    labels, indices = _ranked(items.together())
+    sizes.check(n_labels=labels.size)
+    return canonical(sizes.starts(), indices, Domain(labels.tolist(), is_declared=False))
+
+
+class FimiBlock(NamedTuple):
+    """Some records: their sizes, and the numbers of one after the other, increasing and each once in a record."""
+
+    sizes: npt.NDArray[np.int64]
+    numbers: npt.NDArray[Any]
+    """In 32 bits where they fit."""
+    n_bytes: int
+    n_lines: int
+
+
+def blocks(content: Content, *, before: int = 0) -> Iterator[FimiBlock]:
+    """The records, some at a time; ``before`` are the lines before the place where the contents begin."""
     for block in whole_lines(content, is_strict=True):
         text = block.bytes
-        if block.before == 0 and block.text.startswith(codecs.BOM_UTF8):
+        if before + block.before == 0 and block.text.startswith(codecs.BOM_UTF8):
             text = text[len(codecs.BOM_UTF8) :]
         n_records, n_numbers = count(text)
         indptr = np.zeros(n_records + 1, np.int64)
@@ -38,14 +59,11 @@ def read(content: Content, _told: Arrangement) -> Csr:
         bad = parse(text, indptr, values)
         if bad:
             must = "must hold whole numbers from 0, with spaces between"
-            raise content.source.error(must, line=block.before + bad)
+            raise content.source.error(must, line=before + block.before + bad)
         if not is_canonical(indptr, values):
             values = values[: canonicalize(indptr, values)]
-        sizes.append(np.diff(indptr), n_items=values.size)
-        items.append(values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64))
-    labels, indices = _ranked(items.together())
-    sizes.check(n_labels=labels.size)
-    return canonical(sizes.starts(), indices, Domain(labels.tolist(), is_declared=False))
+        narrow = values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64)
+        yield FimiBlock(np.diff(indptr), narrow, len(block.text), block.text.count(b"\n"))
 
 
 def _ranked(values: npt.NDArray[Any]) -> tuple[Offsets, ItemIds]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,13 +12,22 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from bosket.data.baskets.rows import Csr, canonical, over
-from bosket.data.domain import Domain
+from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.layouts import LONG_NAMES, Layout, long_rows, to_csr
-from bosket.data.formats.parquet_opening import opened, sound
-from bosket.data.formats.parquet_texts import coded_table
+from bosket.data.formats.parquet_opening import Opened, opened, sound
+from bosket.data.formats.parquet_streams import (
+    Lists,
+    LongColumns,
+    has_lists,
+    layout_of,
+    read_lists,
+    read_long,
+    without_data,
+)
+from bosket.data.formats.parquet_texts import coded_table, table_batches, table_schema
 from bosket.data.formats.sources import Content, Source
 from bosket.errors import DataError
 from bosket.strict_json import parse
@@ -27,6 +36,8 @@ from bosket.threads import slices
 DOMAIN_KEY = b"bosket.domain"
 LIST_NAME = "items"
 _RECORDS_A_GROUP = 1 << 17
+_LISTS_AT_ONCE = 1 << 14
+_ROWS_AT_ONCE = 1 << 17
 _CELLS_A_GROUP = 1 << 26
 
 
@@ -37,16 +48,57 @@ def read(content: Content, told: Arrangement) -> Csr:
         if not told.columns and len(set(names)) != len(names):
             raise content.source.error("must not give two columns the same name")
         places = told.places(Columns(names, (), content.source)) or list(range(len(names)))
+        wanted = [names[at] for at in places] if told.columns else None
         stored = (file.schema.metadata or {}).get(DOMAIN_KEY)
-        table = sound(content, lambda: coded_table(file, [names[at] for at in places] if told.columns else None))
-    read = dict(zip(places, table.columns, strict=True))
-    values = tuple(read.get(at) for at in range(len(names)))
-    columns = Columns(names, values, content.source, check_size=content.check_size)
-    csr = to_csr(columns, told.layout, record=told.record, item=told.item)
-    return csr if stored is None else _restored(csr, stored, content.source)
+
+        def columns_of(values: list[Any]) -> Columns:
+            read = dict(zip(places, values, strict=True))
+            every = tuple(read.get(at) for at in range(len(names)))
+            return Columns(names, every, content.source, check_size=content.check_size)
+
+        streamed = _streamed(file, columns_of, told, wanted)
+        if streamed is not None:
+            return streamed
+        table = sound(content, lambda: coded_table(file, wanted))
+        csr = to_csr(columns_of(table.columns), told.layout, record=told.record, item=told.item)
+    return csr if stored is None else restored(csr, stored, content.source)
 
 
-def _restored(csr: Csr, stored: bytes, source: Source) -> Csr:
+def _streamed(
+    file: Opened, columns_of: Callable[[list[Any]], Columns], told: Arrangement, wanted: list[str] | None
+) -> Csr | None:
+    """The records of lists or long rows, read batch by batch; None where the file has to be read whole."""
+    empty = columns_of(without_data(sound(file.content, lambda: table_schema(file, wanted))))
+    layout, stored = layout_of(empty, told.layout), (file.schema.metadata or {}).get(DOMAIN_KEY)
+
+    def restore(domain: Domain, rank: ItemIds) -> tuple[Domain, ItemIds]:
+        return (domain, rank) if stored is None else restored_domain(domain, rank, stored, file.content.source)
+
+    if layout == "list":
+        lists = Lists(empty, told.item)
+        parts = (columns.values[lists.at] for columns in _batches(file, columns_of, wanted, _LISTS_AT_ONCE))
+        return read_lists(parts, lists, empty, restore)
+    if layout == "long" and not has_lists(empty):
+        long = LongColumns(empty, told.record, told.item)
+        record, item = long.at
+        pairs = (
+            (columns.values[record], columns.values[item])
+            for columns in _batches(file, columns_of, wanted, _ROWS_AT_ONCE)
+        )
+        return read_long(pairs, long, restore)
+    return None
+
+
+def _batches(
+    file: Opened, columns_of: Callable[[list[Any]], Columns], wanted: list[str] | None, most_rows: int
+) -> Iterator[Columns]:
+    """The columns of some rows, and of those after them; what is wrong with the file is told in our words."""
+    batches = table_batches(file, wanted, most_rows=most_rows)
+    while (batch := sound(file.content, lambda: next(batches, None))) is not None:
+        yield columns_of(batch.columns)
+
+
+def restored(csr: Csr, stored: bytes, source: Source) -> Csr:
     """The records over the domain that was written with them; one-hot columns have its labels as text."""
     fault = "names a domain in its metadata that cannot be read"
     try:
@@ -58,6 +110,13 @@ def _restored(csr: Csr, stored: bytes, source: Source) -> Csr:
     except DataError:
         pass
     raise source.error(fault)
+
+
+def restored_domain(domain: Domain, rank: ItemIds, stored: bytes, source: Source) -> tuple[Domain, ItemIds]:
+    """The same of the items alone, all of which occur: the domain that was written, and the item id of each label."""
+    labels = Csr(np.arange(len(rank) + 1), rank, domain)
+    found = restored(labels, stored, source)
+    return found.domain, found.indices
 
 
 def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout, _formulas: Formulas) -> None:

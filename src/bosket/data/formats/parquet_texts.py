@@ -21,6 +21,7 @@ from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyo
 from bosket.data.formats.list_cells import CELL_BYTES
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import MAX_BYTES
+from bosket.threads import n_threads
 
 _ROWS_A_BATCH = 1 << 16
 _MOST_ROWS = 1 << 20
@@ -62,22 +63,43 @@ def coded_table(file: Opened, columns: list[str] | None = None) -> Any:
     Of all columns, or of those of these names.  Errors are Arrow's, for the caller to turn.  A row group is read at
     once, so that its words are held once.
     """
+    batches = list(table_batches(file, columns))
+    return pa.Table.from_batches(batches, batches[0].schema if batches else table_schema(file, columns))
+
+
+def table_schema(file: Opened, columns: list[str] | None = None) -> Any:
+    """The types in which :func:`coded_table` reads columns: text comes as codes."""
+    reader = _with_codes(file, file.schema.names if columns is None else columns)
+    return reader.schema_arrow if columns is None else pa.schema(map(reader.schema_arrow.field, columns))
+
+
+def table_batches(
+    file: Opened, columns: list[str] | None = None, *, most_rows: int = _ROWS_OF_A_TABLE
+) -> Iterator[Any]:
+    """The rows of :func:`coded_table`, counted as there; columns without text come at most ``most_rows`` at a time."""
     metadata = file.file.metadata
     reader = _with_codes(file, file.schema.names if columns is None else columns)
     if columns is not None:
         file.content.check_size(parquet_cells.n_claimed(file, columns))
     file.content.check_size(parquet_cells.n_bytes(file, columns))
     schema = reader.schema_arrow if columns is None else pa.schema(map(reader.schema_arrow.field, columns))
-    batches: list[Any] = []
+    most_rows = _ROWS_OF_A_TABLE if any(map(_has_codes, schema.types)) else most_rows
     total = 0
     for group in range(metadata.num_row_groups):
-        size = max(1, min(metadata.row_group(group).num_rows, _ROWS_OF_A_TABLE))
+        size = max(1, min(metadata.row_group(group).num_rows, most_rows))
         for batch in _group(file, reader, group, columns, size):
             coded = list(map(_as_codes, batch.columns, schema.types))
-            batches.append(pa.RecordBatch.from_arrays(coded, names=batch.schema.names))
-            total += batches[-1].nbytes
+            whole = pa.RecordBatch.from_arrays(coded, names=batch.schema.names)
+            total += whole.nbytes
             file.content.check_size(total)
-    return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
+            yield whole
+
+
+def _has_codes(kind: Any) -> bool:
+    """Whether values, or those in lists, come as codes of words."""
+    while pa.types.is_nested(kind) and kind.num_fields:
+        kind = kind.field(0).type
+    return bool(pa.types.is_dictionary(kind))
 
 
 def _as_codes(column: Any, kind: Any) -> Any:
@@ -132,7 +154,7 @@ def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, siz
     """The rows of a row group; where there cannot be codes, or no more of them, the rest as it is."""
     done = 0
     try:
-        for batch in reader.iter_batches(size, row_groups=[group], columns=columns):
+        for batch in reader.iter_batches(size, row_groups=[group], columns=columns, use_threads=n_threads() > 1):
             yield _with_words(_only(batch, columns), is_strict=file.is_strict)
             done += batch.num_rows
     except pa.lib.ArrowCapacityError:

@@ -68,12 +68,15 @@ def file_source(path: Path, line_of: Callable[[int], int | None] | None = None) 
 class Content:
     """The contents of a file, decompressed if its name ends in ``.gz``; they can be read once.
 
-    ``handle`` is an open file to read in place of the one at ``path``, such as standard input.
+    ``handle`` is an open file to read in place of the one at ``path``, such as standard input.  ``start`` is where to
+    begin in the contents; ``on_read`` hears how many bytes of the file itself are read.
     """
 
     path: Path
     max_bytes: int | None = MAX_BYTES
     handle: IO[bytes] | None = None
+    start: int = 0
+    on_read: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
         if self.max_bytes is not None:
@@ -96,18 +99,22 @@ class Content:
         total = 0
         file = self._guarded(self._open)
         try:
+            if self.start:
+                self._guarded(lambda: file.seek(self.start))
             while block := self._guarded(lambda: file.read(BLOCK)):
-                if is_strict and total == 0 and self.is_packed and block.startswith(_GZIP):
+                if is_strict and total == self.start == 0 and self.is_packed and block.startswith(_GZIP):
                     raise self.source.error("is a gzip file within a gzip file")
                 total += len(block)
                 if is_strict:
                     self.check_size(total)
+                if self.on_read is not None:
+                    self.on_read(getattr(file, "myfileobj", None).tell() if self.is_packed else self.start + total)  # type: ignore[union-attr]  # of a GzipFile that opened its file
                 yield block
         finally:
             if self.handle is None:
                 with contextlib.suppress(OSError):
                     file.close()
-        if is_strict and not total:
+        if is_strict and not total and not self.start:
             raise self.source.error("is empty")
 
     def load(self) -> bytes:

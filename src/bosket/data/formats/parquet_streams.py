@@ -1,0 +1,194 @@
+"""Lists and long rows of Parquet files, batch by batch: what is held is the result, and one batch.
+
+Files whose layout their names and types leave open are read whole, by :mod:`bosket.data.formats.parquet_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bosket.data.baskets.grouped import LongRecords, ranked
+from bosket.data.baskets.rows import Csr, Items, Sizes, canonical, domain_of, taken
+from bosket.data.domain import Domain, ItemIds
+from bosket.data.formats.column_names import position
+from bosket.data.formats.columns import Columns, check_different, encoded, guarded, is_boolean, is_list, whole
+from bosket.data.formats.layouts import LONG_NAMES, NAME_LISTS, NAME_RECORDS, Layout, long_columns
+from bosket.data.formats.sources import Source
+from bosket.data.formats.words import NumberedWords, letters_of
+from bosket.threads import slices
+
+_LABELS_A_PIECE = 1 << 16
+
+
+class NumberedLabels:
+    """The labels of the items of a column, numbered in order of first appearance over all batches."""
+
+    def __init__(self, check_size: Callable[[int], None]) -> None:
+        self.index: dict[Hashable, int] = {}
+        self._check_size = check_size
+
+    def number(self, column: Any, source: Source) -> ItemIds:
+        """The number of each cell, -1 where missing."""
+        check_different(column, self._check)
+        codes, words = guarded(lambda: encoded(column), source)
+        used = np.flatnonzero(np.bincount(codes + 1, minlength=len(words) + 1)[1:])  # a dictionary may list more
+        self._check(len(used))
+        known = np.full(len(words) + 1, -1, np.int32)  # code -1, missing, picks the last entry
+        for start, stop in slices(len(used), _LABELS_A_PIECE):
+            some = used[start:stop]
+            known[some] = guarded(lambda some=some: self._numbers(words.take(pa.array(some)).to_pylist()), source)
+            self._check(len(self.index))
+        numbers: ItemIds = known[codes]
+        return numbers
+
+    def _numbers(self, labels: list[Hashable]) -> list[int]:
+        index = self.index
+        return [index.setdefault(label, len(index)) for label in labels]
+
+    def _check(self, n_labels: int) -> None:
+        self._check_size(taken(n_labels=n_labels))
+
+    def whole(self) -> list[Hashable]:
+        """All labels in the order of their numbers, whole numbers as such."""
+        return whole(list(self.index))
+
+
+def has_lists(columns: Columns) -> bool:
+    """Whether a column that is read holds lists."""
+    return any(is_list(column) for column in columns.values if column is not None)
+
+
+def layout_of(columns: Columns, layout: Layout | None) -> Layout | None:
+    """The layout, where it is told, or names and types tell it; the values of ``columns`` need not be there."""
+    if layout is not None:
+        return layout
+    if has_lists(columns):
+        return "list"
+    is_long = set(columns.names) == set(LONG_NAMES) and not all(map(is_boolean, columns.values))
+    return "long" if is_long else None
+
+
+class Lists:
+    """The column of lists, batch by batch."""
+
+    def __init__(self, columns: Columns, item: Hashable | None) -> None:
+        places = [at for at, column in enumerate(columns.values) if column is not None and is_list(column)]
+        places = places if item is None else [position(columns, "item", item)]
+        if len(places) != 1:
+            raise columns.source.error(f"must have one column of lists, got {len(places)}", hint=NAME_LISTS)
+        self.at, self._columns = places[0], columns
+        if not is_list(columns.values[self.at]):
+            raise columns.source.error(f"must hold lists in {columns.called(self.at)}", hint=NAME_RECORDS)
+        self.labels = NumberedLabels(columns.check_size)
+        self.n_rows = 0
+
+    def add(self, column: Any) -> tuple[npt.NDArray[np.int32], ItemIds]:
+        """The sizes of the lists of a batch, and the numbers of their items."""
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        numbers = self.labels.number(pc.list_flatten(column), self._columns.source)
+        if numbers.size and numbers.min() < 0:
+            row = int(np.searchsorted(np.cumsum(lengths), np.argmin(numbers), side="right"))
+            must = f"C{self._columns.called(self.at)[1:]} must hold lists of items, none of them missing"
+            raise self._columns.source.row_error(must, self.n_rows + row)
+        self.n_rows += len(lengths)
+        return lengths.astype(np.int32), numbers
+
+
+class LongColumns:
+    """The columns of records and items, batch by batch."""
+
+    def __init__(self, columns: Columns, record: Hashable | None, item: Hashable | None) -> None:
+        self.at, self._columns = long_columns(columns, record, item), columns
+        self.labels = NumberedLabels(columns.check_size)
+        self.n_rows = 0
+
+    def add(self, records: Any, items: Any, keys: NumberedWords) -> tuple[ItemIds, ItemIds] | None:
+        """The numbers of records, which ``keys`` gives them, and of items, of a batch; None of keys without letters."""
+        columns, n_rows = self._columns, self.n_rows + len(records)
+        columns.check_size(taken(n_records=n_rows, n_items=n_rows))
+        codes, words = guarded(lambda: _names(records), columns.source)
+        if codes.size and codes.min() < 0:
+            must = f"C{columns.called(self.at[0])[1:]} must say which record the item belongs to"
+            raise columns.source.row_error(must, self.n_rows + int(np.argmin(codes)))
+        letters = letters_of(words)
+        if letters is None:
+            return None
+        numbers = (
+            _in_order(words, codes, keys) if pa.types.is_dictionary(records.type) else keys.number(*letters)[codes]
+        )
+        columns.check_size(taken(n_labels=len(keys) // 2))
+        found = numbers, self.labels.number(items, columns.source)
+        self.n_rows = n_rows
+        return found
+
+
+def _in_order(words: Any, codes: npt.NDArray[np.int64], keys: NumberedWords) -> ItemIds:
+    """Numbers in order of first appearance in the rows, which is not the order of a dictionary in the file."""
+    first = np.full(len(words), codes.size, np.int64)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
+    letters = letters_of(words.take(pa.array(order)))
+    assert letters is not None, "they were there before"
+    known = np.full(len(words), -1, np.int32)
+    known[order] = keys.number(*letters)
+    numbers: ItemIds = known[codes]
+    return numbers
+
+
+def _names(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
+    """Codes of the names of records, and the names; text must be UTF-8."""
+    if pa.types.is_integer(column.type) and not column.null_count and len(column):
+        values = column.to_numpy(zero_copy_only=False)
+        if (values[1:] >= values[:-1]).all():  # the rows of a record stand together
+            is_first = np.concatenate([[True], values[1:] != values[:-1]])
+            return np.cumsum(is_first) - 1, pa.array(values[is_first], column.type)
+    codes, words = encoded(column)
+    words.validate(full=True)
+    return codes, words
+
+
+Restore = Callable[[Domain, ItemIds], tuple[Domain, ItemIds]]
+"""The domain that a file stores in place of the labels that occur, and the item id of each label there."""
+
+
+def read_lists(batches: Iterator[Any], lists: Lists, columns: Columns, restore: Restore) -> Csr:
+    """The records of a column of lists."""
+    sizes, items = Sizes(columns.check_size), Items()
+    for batch in batches:
+        lengths, numbers = lists.add(batch)
+        sizes.append(lengths, n_items=numbers.size)
+        items.append(numbers)
+    domain, rank = restore(*domain_of(lists.labels.whole()))
+    return canonical(sizes.starts(), ranked(items.together(), rank), domain)
+
+
+def read_long(batches: Iterator[tuple[Any, Any]], long: LongColumns, restore: Restore) -> Csr | None:
+    """The records of a long file; None where names of records are values that have no letters."""
+    keys, found = NumberedWords(), LongRecords()
+    for records, items in batches:
+        numbers = long.add(records, items, keys)
+        if numbers is None:
+            return None
+        found.append(*numbers)
+    n_records = len(keys)
+    del keys
+    domain, rank = restore(*domain_of(long.labels.whole()))
+    return found.csr(n_records, rank, domain)
+
+
+def without_data(schema: Any) -> list[Any]:
+    """Empty columns of the types of a schema."""
+    columns = []
+    for field in schema:
+        with suppress(pa.ArrowNotImplementedError):
+            columns.append(pa.chunked_array([], field.type))
+            continue
+        columns.append(pa.nulls(0))
+    return columns

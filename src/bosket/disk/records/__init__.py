@@ -1,0 +1,1 @@
+"""Raw baskets in files that need not fit in memory."""

@@ -1,0 +1,268 @@
+"""Raw baskets in files that need not fit in memory: mined exactly, in the memory that is stated."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+from weakref import finalize
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.data.baskets.grouped import sizes_of
+from bosket.data.baskets.rows import Csr, canonical
+from bosket.data.domain import Domain, ItemIds
+from bosket.data.formats.arrangements import Arrangement
+from bosket.disk.budget import memory_for_data
+from bosket.disk.paths import named_files
+from bosket.disk.records.kernels import keep_items
+from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
+from bosket.disk.records.spill import Spill
+from bosket.disk.records.streams import check_alike, stream_of
+from bosket.disk.scratch import identity_of
+from bosket.errors import DataError
+from bosket.progress import LevelProgress, Progress
+
+SHARE = 16
+"""Of the memory for data, one part is for the records of a segment: a search holds several times as much."""
+
+_SPILL_ROW = 40  # bytes, while rows are sorted
+
+
+class _Known(NamedTuple):
+    """What a first pass leaves: what segments hold, and what codes stand for."""
+
+    notes: list[SegmentNote]
+    domain: Domain
+    codes: npt.NDArray[np.int64]
+    rank: ItemIds
+    counts: npt.NDArray[np.int64]
+
+
+def open_baskets(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    told: Arrangement,
+    *,
+    memory: int | str,
+    scratch: str | os.PathLike[str] | None,
+    on_progress: Progress | None,
+) -> OpenBaskets:
+    """What :meth:`bosket.Baskets.open` gives."""
+    many = [paths] if isinstance(paths, str | os.PathLike) else paths
+    found = named_files([Path(path) for path in many] if isinstance(many, Iterable) else many)
+    folder = None if scratch is None else Path(scratch)
+    return OpenBaskets(found, told, memory=memory_for_data(memory), scratch=folder, on_progress=on_progress)
+
+
+class OpenBaskets:
+    """Baskets in files; :meth:`bosket.Baskets.open` makes one.  :func:`bosket.mine` and ``estimate`` take it.
+
+    Nothing is read until something is asked.  Then a first pass writes the records to a scratch folder, as codes of
+    four bytes an item, in segments that fit the memory.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        told: Arrangement,
+        *,
+        memory: int,
+        scratch: Path | None = None,
+        on_progress: Progress | None = None,
+    ) -> None:
+        self._streams = [stream_of(path, told) for path in paths]
+        check_alike(self._streams)
+        self.files = tuple(paths)
+        self.memory, self._on_progress = memory, on_progress
+        missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
+        if missing is not None:
+            raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
+        folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
+        self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        identity = identity_of(paths, f"records {told.layout} {told.record!r} {told.item!r}")
+        self._scratch = RecordScratch(folder, identity, max(1, memory // SHARE // 4), lasting=scratch is not None)
+
+    def close(self) -> None:
+        """Remove the scratch folder, if it is a temporary one."""
+        if self._remove is not None:
+            self._remove()
+
+    def __enter__(self) -> OpenBaskets:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def domain(self) -> Domain:
+        return self._known.domain
+
+    @property
+    def n_items(self) -> int:
+        """How many items the domain has."""
+        return self.domain.n_items
+
+    @property
+    def n_records(self) -> int:
+        return sum(note.n_records for note in self._known.notes)
+
+    def __len__(self) -> int:
+        return self.n_records
+
+    def item_counts(self) -> npt.NDArray[np.int64]:
+        """The number of records that hold each item."""
+        return self._known.counts.copy()
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """How many records each of the groups has that are in memory one after the other."""
+        return [sum(self._known.notes[number].n_records for number in group) for group in self._groups]
+
+    @cached_property
+    def _groups(self) -> list[list[int]]:
+        """Segments by number; a last one that is less than half as long as others goes with the one before it.
+
+        A share of a count that few records must reach is reached by too many itemsets.
+        """
+        notes = self._known.notes
+        groups = [[number] for number in range(len(notes))]
+        cells = [note.n_codes + 2 * note.n_records for note in notes]
+        if len(groups) > 1 and 2 * cells[-1] < max(cells):
+            groups[-2:] = [groups[-2] + groups[-1]]
+        return groups
+
+    def groups(self, items: npt.NDArray[np.bool_] | None = None) -> Iterator[Csr]:
+        """The records of one group after the other; with ``items``, of these items alone."""
+        for group in self._groups:
+            sizes, codes = [], []
+            for number in group:
+                some, parts = self._scratch.records(number, self._known.notes[number])
+                kept = self._ids(parts)
+                if items is not None:
+                    kept = kept[: keep_items(some, kept, items)]
+                sizes.append(some)
+                codes.append(kept)
+            indptr = np.concatenate([np.zeros(1, np.int64), *sizes])
+            np.cumsum(indptr, out=indptr)
+            yield canonical(indptr, codes[0] if len(codes) == 1 else np.concatenate(codes), self.domain)
+
+    def _ids(self, codes: ItemCodes) -> ItemIds:
+        """The item id of each code."""
+        known, rank = self._known.codes, self._known.rank
+        largest = int(known[-1]) if known.size else 0
+        if largest > 4 * known.size + 1_000_000:
+            ids: ItemIds = rank[np.searchsorted(known, codes)]
+            return ids
+        table = np.zeros(largest + 1, np.int32)
+        table[known] = rank
+        if codes.dtype != np.int32:
+            return table[codes]
+        for start in range(0, codes.size, 1 << 20):  # in their place
+            codes[start : start + (1 << 20)] = table[codes[start : start + (1 << 20)]]
+        return codes.astype(np.int32, copy=False)
+
+    @cached_property
+    def _known(self) -> _Known:
+        notes = self._found()
+        number = self._scratch.n_finished
+        if number is None or number != len(notes):
+            notes = self._sorted() if self._streams[0].is_long else self._split(notes)
+            self._scratch.finish(len(notes))
+        else:
+            self._take_labels(range(len(notes)))
+        return self._together(notes)
+
+    def _found(self) -> list[SegmentNote]:
+        """Segments that are there."""
+        notes: list[SegmentNote] = []
+        while (note := self._scratch.found(len(notes))) is not None:
+            notes.append(note)
+        return notes
+
+    def _take_labels(self, numbers: Sequence[int]) -> None:
+        """What codes stand for, from a pass before."""
+        stream = self._streams[-1]
+        stream.take_labels(self._scratch.labels(numbers))
+        for other in self._streams:
+            other.labels = stream.labels
+
+    def _tell(self, before: int, done: int) -> None:
+        if self._on_progress is not None:
+            total = sum(path.stat().st_size for path in self.files)
+            self._on_progress(LevelProgress(0, before + done, total, "reading"))
+
+    def _split(self, notes: list[SegmentNote]) -> list[SegmentNote]:
+        """Cut streams of whole records into segments, from the first that is not there."""
+        self._take_labels(range(len(notes)))
+        first, at, line = (notes[-1].file, notes[-1].at, notes[-1].line) if notes else (0, 0, 0)
+        n_labels = notes[-1].n_labels if notes else 0
+        sizes: list[ItemCodes] = []
+        codes: list[ItemCodes] = []
+        cells, before = 0, sum(path.stat().st_size for path in self.files[:first])
+        end = (first, at, line)
+
+        def save() -> None:
+            nonlocal cells, n_labels
+            labels = self._streams[0].labels_from(n_labels)
+            n_labels += len(labels)
+            whole = np.concatenate(codes)
+            notes.append(self._scratch.save(len(notes), np.concatenate(sizes), whole, labels, (*end, n_labels)))
+            cells = 0
+            sizes.clear()
+            codes.clear()
+
+        for number, stream in enumerate(self._streams[first:], first):
+            stream.labels = self._streams[0].labels
+            for part in stream.parts((at, line), lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
+                self._streams[0].labels = stream.labels
+                sizes.append(part.sizes.astype(np.int32))
+                codes.append(part.codes)
+                cells += part.codes.size + 2 * part.sizes.size
+                end = (number, *part.place)
+                if cells >= self._scratch.rows:
+                    save()
+            before += stream.path.stat().st_size
+            at, line = 0, 0
+        if sizes:
+            save()
+        for stream in self._streams:
+            stream.labels = self._streams[0].labels
+        return notes
+
+    def _sorted(self) -> list[SegmentNote]:
+        """Sort the rows of a long file by record, and make segments of them."""
+        (stream,) = self._streams
+        self._scratch.without_spill()
+        spill = Spill(self._scratch.spill_folder, buffered=self.memory // SHARE // _SPILL_ROW)
+        for keys, records, codes in stream.rows(lambda done: self._tell(0, done)):
+            spill.append(keys, records, codes)
+        spill.flush()
+        labels = stream.labels_from(0)
+        notes: list[SegmentNote] = []
+        for group in spill.groups(max(1, self._scratch.rows // 2)):
+            found = spill.records(group, len(labels))
+            new = labels if not notes else []
+            sizes = sizes_of(found.indptr)
+            notes.append(self._scratch.save(len(notes), sizes, found.indices, new, (0, 0, 0, len(labels))))
+        self._scratch.without_spill()
+        return notes
+
+    def _together(self, notes: list[SegmentNote]) -> _Known:
+        found = [self._scratch.distinct(number, note) for number, note in enumerate(notes)]
+        codes = np.unique(np.concatenate([np.empty(0, np.int64), *(distinct for distinct, _ in found)]))
+        domain, known, rank = self._streams[-1].domain(codes)
+        counts = np.zeros(domain.n_items, np.int64)
+        for distinct, numbers in found:
+            places = np.searchsorted(known, distinct)
+            if places.size and (int(places.max()) >= known.size or (known[places] != distinct).any()):
+                raise DataError("The scratch folder does not hold just the records.", hint="Remove it, and open again.")
+            np.add.at(counts, rank[places], numbers)
+        return _Known(notes, domain, known, rank, counts)
+
+    def __repr__(self) -> str:
+        return f"OpenBaskets({'1 file' if len(self.files) == 1 else f'{len(self.files)} files'})"

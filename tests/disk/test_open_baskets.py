@@ -1,0 +1,253 @@
+"""Raw baskets in files: the results of the same records in memory, and nothing half-written passes for whole."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import bosket as bk
+from bosket.data.formats.arrangements import UNTOLD, Arrangement
+from bosket.disk import budget
+from bosket.disk.records.opened import OpenBaskets
+from bosket.disk.records.streams import FimiStream
+from bosket.progress import LevelProgress
+
+LABELS = ["a", "b", "c", "d", "e", "f"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _a_program_of_its_own() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "resident", lambda: 160 << 20)
+        yield
+
+
+def some_baskets(n: int, seed: int, *, numbers: bool = False) -> bk.Baskets:
+    """Few items that often go together, so that perfect extensions and ties abound; some records are empty."""
+    rng = np.random.default_rng(seed)
+    kinds = [rng.permutation(len(LABELS))[: rng.integers(0, len(LABELS))] for _ in range(6)]
+    labels: list[object] = list(range(3, 3 + len(LABELS))) if numbers else list(LABELS)
+    return bk.Baskets([[labels[item] for item in kinds[rng.integers(6)]] for _ in range(n)])  # type: ignore[misc]
+
+
+def opened(
+    paths: Path | list[Path], cells: int, *, folder: Path | None = None, told: Arrangement = UNTOLD
+) -> OpenBaskets:
+    """Files, opened with so little memory that a segment is full with so many cells."""
+    some = [paths] if isinstance(paths, Path) else paths
+    made = OpenBaskets(some, told, memory=1 << 22, scratch=folder)
+    made._scratch.rows = cells
+    return made
+
+
+def assert_alike(baskets: OpenBaskets, expected: bk.Baskets, min_support: float = 0.1) -> None:
+    assert baskets.n_records == expected.n_records
+    assert baskets.domain == expected.domain
+    np.testing.assert_array_equal(baskets.item_counts(), expected.item_counts())
+    found, known = bk.mine(baskets, min_support), bk.mine(expected, min_support)
+    assert found.to_frame().equals(known.to_frame())
+    assert found.about == known.about
+    assert (
+        bk.mine(baskets, min_support, max_size=2)
+        .to_frame()
+        .equals(bk.mine(expected, min_support, max_size=2).to_frame())
+    )
+    some = list(expected.domain.labels[:3])
+    assert (
+        bk.mine(baskets, min_support, items=some)
+        .to_frame()
+        .equals(bk.mine(expected, min_support, items=some).to_frame())
+    )
+    asked = [some, some[:1], []]
+    np.testing.assert_array_equal(bk.estimate(baskets, asked).value, bk.estimate(expected, asked).value)
+
+
+@pytest.mark.parametrize("cells", [30, 200, 10**6])
+@pytest.mark.parametrize("name", ["x.dat", "x.dat.gz", "x.csv", "x.csv.gz", "list x.parquet", "long x.parquet"])
+def test_results_are_those_of_the_records_in_memory(
+    name: str, cells: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 64)  # a few records at a time
+    baskets = some_baskets(120, 5, numbers=".dat" in name)
+    path = tmp_path / name.split()[-1]
+    baskets.write(path, **({"layout": name.split()[0]} if " " in name else {}))  # type: ignore[arg-type]
+    with opened(path, cells) as made:
+        assert_alike(made, bk.Baskets.read(path))
+        if cells == 30 and name == "x.dat":
+            assert len(made.group_sizes) > 3
+
+
+def test_many_small_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 16)
+    for seed in range(12):
+        path = tmp_path / f"{seed}.dat"
+        some_baskets(40, seed, numbers=True).write(path)
+        for least in (0.05, 0.3):
+            with opened(path, 20 + 5 * seed) as made:
+                found, known = bk.mine(made, least), bk.mine(bk.Baskets.read(path), least)
+                assert found.to_frame().equals(known.to_frame())
+
+
+def test_rows_of_a_record_may_stand_anywhere(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = [f"{rng.integers(50)},{rng.choice(['x', 'y', 'z', ''])}" for _ in range(400)]
+    path = tmp_path / "x.csv"
+    path.write_text("record,item\n" + "\n".join(rows) + "\n")
+    expected = bk.Baskets.read(path)
+    with opened(path, 100) as made:
+        assert_alike(made, expected)
+        assert len(made.group_sizes) > 1
+    table = pa.table({"who": [row.split(",")[0] for row in rows], "what": [row.split(",")[1] or None for row in rows]})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    told = Arrangement("long", "who", "what")
+    with opened(tmp_path / "x.parquet", 100, told=told) as made:
+        assert_alike(made, bk.Baskets.read(tmp_path / "x.parquet", record="who", item="what"))
+
+
+def test_several_files_are_put_together(tmp_path: Path) -> None:
+    parts = [some_baskets(50, seed) for seed in (1, 2)]
+    for at, part in enumerate(parts):
+        parquet.write_table(pa.table({"items": [list(record) for record in part]}), tmp_path / f"{at}.parquet")
+    every = bk.Baskets([record for part in parts for record in part])
+    with bk.Baskets.open(tmp_path, memory="1GiB") as made:
+        assert_alike(made, every)
+    with opened([tmp_path / "0.parquet", tmp_path / "1.parquet"], 10) as made:
+        assert_alike(made, every)
+
+
+def test_large_numbers_and_repeated_items(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    path.write_text("9223372036854775807 1 1\n1 9223372036854775807\n\n5 1\n" * 5)
+    with opened(path, 8) as made:
+        assert_alike(made, bk.Baskets.read(path))
+    parquet.write_table(pa.table({"items": [["b", "a", "a"], ["b"], None, []] * 5}), tmp_path / "x.parquet")
+    with opened(tmp_path / "x.parquet", 8) as made:
+        assert_alike(made, bk.Baskets.read(tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.dat", b"1 2\n3\n4 x\n"),
+        ("x.csv", b"record,item\n1,2\n,4\n"),
+        ("x.csv", b"record,item\n1,2\n1,2,3\n"),
+        ("x.csv", b"record,item\n1,\xff\n"),
+        ("x.csv", b"1,5\n1,2\n"),
+        ("x.csv", b"one,two\n1,0\n0,1\n"),
+        ("x.dat.gz", gzip.compress(b"1 2\n" * 1000)[:30]),
+        ("x.dat", b""),
+        ("x.parquet", b"PAR1 this is none"),
+    ],
+)
+def test_errors_are_those_of_the_reader(name: str, text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(text)
+    with pytest.raises(bk.DataError) as expected:
+        bk.Baskets.read(path)
+    with pytest.raises(bk.DataError) as problem, bk.Baskets.open(path) as made:
+        bk.mine(made, 0.5)
+    assert (str(problem.value), problem.value.line) == (str(expected.value), expected.value.line)
+
+
+def test_what_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    baskets = some_baskets(20, 1)
+    for name in ("1.csv", "2.csv"):
+        baskets.write(tmp_path / name)
+    baskets.write(tmp_path / "hot.csv", layout="one-hot")
+    baskets.write(tmp_path / "hot.parquet", layout="one-hot")
+    for paths in ([tmp_path / "1.csv", tmp_path / "2.csv"], [tmp_path / "1.csv", tmp_path / "hot.parquet"]):
+        with pytest.raises(bk.DataError, match="opened together"):
+            bk.Baskets.open(paths)
+    for path in (tmp_path / "hot.csv", tmp_path / "hot.parquet"):
+        with pytest.raises(bk.DataError, match="to be opened"), bk.Baskets.open(path) as made:
+            bk.mine(made, 0.5)
+    with pytest.raises(bk.DataError, match="does not exist"):
+        bk.Baskets.open(tmp_path / "none.dat")
+    with pytest.raises(bk.ParameterError, match="at least"):
+        bk.Baskets.open(tmp_path / "1.csv", memory="100MiB")
+
+
+def test_too_much_for_a_part_says_what_helps(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    path.write_text(" ".join(map(str, range(24))) + "\n" + "1\n" * 200)
+    with opened(path, 10**6) as made, pytest.raises(bk.TooManyCandidatesError, match="In a part") as problem:
+        bk.mine(made, 1 / 201, max_candidates=1000)
+    assert "memory" in str(problem.value.hint)
+
+
+def test_a_first_pass_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 64)
+    path, folder = tmp_path / "x.dat.gz", tmp_path / "scratch"
+    some_baskets(120, 5, numbers=True).write(path)
+    with opened(path, 60, folder=folder) as made:
+        n_segments = len(made._known.notes)
+    assert n_segments > 4
+    for number in range(3, n_segments):
+        (folder / f"{number:06d}.json").unlink()
+    (folder / "complete.json").unlink()
+    (folder / "000002.records").write_bytes(b"cut short")
+    began = []
+    parts = FimiStream.parts
+    monkeypatch.setattr(FimiStream, "parts", lambda self, place, tell: began.append(place) or parts(self, place, tell))
+    with opened(path, 60, folder=folder) as made:
+        assert_alike(made, bk.Baskets.read(path))
+    assert began[0][0] > 0
+    assert began[0][1] > 0
+    with opened(path, 60, folder=folder) as made:
+        assert_alike(made, bk.Baskets.read(path))
+    assert len(began) == 1, "nothing is read again"
+
+
+@pytest.mark.parametrize("layout", ["list", "long"])
+def test_labels_are_found_again(layout: str, tmp_path: Path) -> None:
+    path, folder = tmp_path / "x.parquet", tmp_path / "scratch"
+    baskets = some_baskets(90, 2)
+    baskets.write(path, layout=layout)  # type: ignore[arg-type]
+    for _ in range(2):
+        with opened(path, 60, folder=folder) as made:
+            assert_alike(made, baskets)
+    path.touch()
+    with pytest.raises(bk.DataError, match="of other files"):
+        opened(path, 60, folder=folder)
+
+
+def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.dat"
+    some_baskets(60, 2, numbers=True).write(path)
+    full = shutil.disk_usage(tmp_path)._replace(free=10)
+    with opened(path, 60, folder=tmp_path / "scratch") as made:
+        with monkeypatch.context() as patch:
+            patch.setattr("bosket.disk.scratch.shutil.disk_usage", lambda _: full)
+            with pytest.raises(bk.DataError, match="room for 10 bytes"):
+                made.item_counts()
+        assert_alike(made, bk.Baskets.read(path))
+
+
+def test_progress_is_told_in_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    some_baskets(60, 2, numbers=True).write(path)
+    heard: list[LevelProgress] = []
+    with bk.Baskets.open(path, on_progress=heard.append) as made:
+        assert not heard, "nothing is read before something is asked"
+        found: list[LevelProgress] = []
+        bk.mine(made, 0.1, on_progress=found.append)
+    assert (heard[-1].stage, heard[-1].done, heard[-1].total) == ("reading", path.stat().st_size, path.stat().st_size)
+    assert found[-1].done == 1.0
+
+
+def test_a_temporary_folder_goes_with_the_object(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    some_baskets(60, 2, numbers=True).write(path)
+    made = bk.Baskets.open(path)
+    made.item_counts()
+    folder = made._scratch.folder
+    assert folder.is_dir()
+    made.close()
+    assert not folder.exists()
