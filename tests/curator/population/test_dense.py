@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,17 @@ import pytest
 
 import bosket as bk
 from bosket.curator import SieveSettings
+from bosket.curator.limit import ShareOfRecords
 from bosket.curator.noise import LAPLACE, NoiseLaw
+from bosket.curator.population.dense import kth_product
 from bosket.curator.population.rounds import groups_of
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.sieve.contributions import PURE, Bounding
 from bosket.curator.sieve.curate import if_dense
+from bosket.curator.sieve.people import People
 from bosket.curator.sieve.rounds import Sieve, Sieved
 from bosket.data import Baskets
+from bosket.research.rivals.base import exact_top_k, mined
 from tests.curator.sieve.test_rounds import KINDS, Led, Recording
 
 pytest.importorskip("opendp")
@@ -47,7 +52,7 @@ def curated(
 ) -> Sieved:  # fmt: skip
     sieve = Sieve(baskets, bounding, granted, settings, per_person)
     number = sieve.number()
-    return sieve.run(share * number, number, instead=if_dense(sieve, share, number))
+    return sieve.run(share * number, number, instead=if_dense(sieve, ShareOfRecords(share), number))
 
 
 @pytest.mark.slow
@@ -231,3 +236,77 @@ def test_groups_of_numbers_clearly_have_records() -> None:
     counts = np.array([900.0, 500.0, 30.0, 25.0, 80.0, -3.0, 4.0])
     assert groups_of(counts, 10.0).tolist() == [0, 1, 2, 2, 2, 2, 2]
     assert groups_of(np.zeros(3), 10.0).tolist() == [0, 0, 0]
+
+
+def _of_persons(of: list[int], baskets: Baskets, bounding: Bounding, granted: Recording, per_person: int = 1) -> Sieved:
+    """At most three records of a person."""
+    people = People(np.array(of, np.int64), 3)
+    settings = SieveSettings(population=PopulationSettings(refits=0))
+    sieve = Sieve(baskets, bounding, granted, settings, per_person, None, people)
+    number = sieve.number()
+    return sieve.run(0.6 * number, number, instead=if_dense(sieve, ShareOfRecords(0.6), number))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+@pytest.mark.parametrize("other", [[[], [], []], [[0, 2, 4, 6], [1], list(range(N_ITEMS))]])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_person_with_three_records_moves_no_more_than_it_says(
+    bounding: Bounding, law: NoiseLaw, other: list[list[int]], is_replaced: bool
+) -> None:
+    """A person more, or in place of the last, with all its records, led by the noisy answers of the first run; a claim
+    for one record would be passed.
+    """
+    records = [list(record) for record in dense_records(900, 2)]
+    of = [place // 3 for place in range(len(records))]
+    kept = len(records) - 3 * is_replaced
+    granted = Recording(4.0, law)
+    result = _of_persons(of, Baskets(records, items=range(N_ITEMS)), bounding, granted, 1 + is_replaced)
+    assert [name for name, _ in result.costs][-2:] == ["literals", "pairs"], "the route was taken"
+    neighbour = Led(granted, 4.0, law)
+    changed = Baskets([*records[:kept], *other], items=range(N_ITEMS))
+    _of_persons([*of[:kept], *[kept // 3] * 3], changed, bounding, neighbour, 1 + is_replaced)
+    assert len(neighbour.exact) == len(granted.exact) >= 5
+    most = 0.0
+    for before, after, (_, sensitivity) in zip(granted.exact, neighbour.exact, granted.asked, strict=True):
+        difference = (after - before).astype(float)
+        moved = np.abs(difference).sum() if law is LAPLACE else float(np.sqrt((difference**2).sum()))
+        assert moved <= sensitivity
+        most = max(most, moved / sensitivity)
+    assert most > 1 / 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_most_frequent_itemsets_of_dense_records(baskets: Baskets, delta: float) -> None:
+    """By exact counts; rounds of direct counts have some .6 of them."""
+    k = 150
+    release = bk.curator.top_k(baskets, epsilon=1.0, k=k, delta=delta)
+    found = {tuple(row) for part in release.rows for row in part.tolist()}
+    assert len(found) == k
+    assert "pairs" in release.about["parts"], "the route was taken"
+    assert len(found & set(exact_top_k(baskets, k))) >= 0.85 * k
+    assert release.about["announced"]["f"] == pytest.approx(len(found & set(exact_top_k(baskets, k))) / k, abs=0.1)
+
+
+@pytest.mark.slow
+def test_dense_records_of_persons_are_read_together(baskets: Baskets) -> None:
+    """Two records each: the noise is twice that of one, and most itemsets are found all the same."""
+    release = bk.curator.mine(
+        baskets, epsilon=2.0, min_support=0.7, persons=np.arange(12_000) // 2, max_records_per_person=2
+    )
+    assert "pairs" in release.about["parts"], "the route was taken"
+    found = {tuple(row) for part in release.rows for row in part.tolist()}
+    true = {tuple(row) for rows, _ in mined(baskets, 8400) for row in rows.tolist()}
+    assert 2 * len(found & true) / (len(found) + len(true)) > 0.85
+
+
+@pytest.mark.parametrize("largest", [1, 2, 6])
+def test_the_kth_product_is_that_of_all_products(largest: int) -> None:
+    shares = np.array([0.9, 0.5, 0.95, 0.2, 0.7, 0.7])
+    sets = [one for size in range(1, largest + 1) for one in combinations(shares, size)]
+    products = sorted((float(np.prod(one)) for one in sets), reverse=True)
+    for k in range(1, len(products) + 1):
+        assert kth_product(shares, k, largest) == pytest.approx(products[k - 1])
+    assert kth_product(shares, 1000, largest) == pytest.approx(products[-1])
+    assert kth_product(np.zeros(3), 2, 2) == 0.0

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from bosket.curator.limit import ShareOfRecords
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw
 from bosket.curator.population.leaves import NO_LEAVES, Leaves, grown, words_of
 from bosket.curator.population.literals import LiteralRecords, Literals
@@ -97,7 +98,7 @@ def curated(baskets: Baskets, bounding: Bounding, granted: Recording, share: flo
     settings = SieveSettings(population=PopulationSettings(refits=0))
     sieve = Sieve(baskets, bounding, granted, settings, per_person)
     number = sieve.number()
-    sieve.run(share * number, number, instead=if_dense(sieve, share, number))
+    sieve.run(share * number, number, instead=if_dense(sieve, ShareOfRecords(share), number))
 
 
 @pytest.mark.slow

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
 import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.noise import Composition
 from bosket.curator.population.items import ItemBeliefs
-from bosket.curator.population.literals import Literals
+from bosket.curator.population.literals import MOST_LITERALS, Literals
 from bosket.curator.population.rounds import PopulationRounds
 from bosket.curator.population.search import FittedItemsets, PopulationSearch
 from bosket.curator.population.settings import PopulationSettings
@@ -23,6 +27,30 @@ _WEIGHTS = np.exp(-(_POINTS**2) / 2) / np.exp(-(_POINTS**2) / 2).sum()
 _HALF = 0.5
 _MOST_ITEMS = 2000  # of which the first round is looked at again: those of the largest noisy sums
 _DOUBT = 0.15  # of what records keep in the first round: records of one length may be off the middle of their bin
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """How the records are looked at: what is granted, and how far apart neighbours are."""
+
+    granted: Composition
+    whole: float
+    """Of what was granted, for all that follows."""
+    per_person: int
+    n_deviation: float
+    """Of the noise of the number of records."""
+    records_each: int = 1
+    """Records of one person, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundDense:
+    """Itemsets by size, their limit as a share, how many frequent ones are expected beside them, what was paid."""
+
+    levels: list[SievedLevel]
+    limit: float
+    missed: float
+    costs: tuple[tuple[str, float], ...]
 
 
 class DenseRecords:
@@ -48,39 +76,48 @@ class DenseRecords:
         number = float(probability.sum())
         return number > 0 and float(probability @ np.maximum(mean, self._limit)) >= self._settings.dense * number
 
+    def of_most(self, k: int, largest: int) -> DenseRecords:
+        """The same at the limit that k itemsets would reach if items were independent, by their noisy supports."""
+        mean, _, _ = self._beliefs.summary(self._limit)
+        result = copy(self)
+        result._limit = max(kth_product(mean, min(k, self._settings.most_itemsets), largest), _HALF / self._n_records)
+        return result
+
     def levels(
-        self,
-        granted: Composition,
-        whole: float,
-        per_person: int,
-        n_deviation: float,
-        largest: int,
-        groups: ItemGroups | None = None,
-    ) -> tuple[list[SievedLevel], float, tuple[tuple[str, float], ...]]:
-        """Itemsets by size with posteriors of their supports, for ``whole`` of what was granted, how many
-        frequent ones are expected beside them, and what each part costs.
+        self, looked: Looked, largest: int, groups: ItemGroups | None = None, k: int | None = None
+    ) -> FoundDense:
+        """Itemsets by size with posteriors of their supports, for what is left of what was granted: those above the
+        limit, or about the k most frequent.
         """
-        settings = self._settings
-        rounds = PopulationRounds(self._data, self._bounding, granted, settings, per_person, n_deviation)
+        settings, whole = self._settings, looked.whole
+        rounds = PopulationRounds(
+            self._data, self._bounding, looked.granted, settings, looked.per_person, looked.n_deviation,
+            looked.records_each,
+        )  # fmt: skip
         (population, *refits), literals, others = rounds.run(
             self._beliefs, self._items, self._limit, self._n_records, whole
         )
         search = PopulationSearch(
             population, literals, settings.misfit, settings.most_itemsets, largest, groups, refits
         )
-        found, left_out = search.above(self._limit)
-        levels = [self._level(part, literals) for part in found]
-        return levels or [self._nothing(literals)], left_out + _with(others, levels), settings.costs(whole)
+        limit = self._limit
+        if k is None:
+            found, left_out = search.above(limit)
+        else:
+            found, left_out, limit = search.most(k, limit)
+        levels = [self._level(part, literals, limit) for part in found]
+        missed = left_out + _with(others, levels)
+        return FoundDense(levels or [self._nothing(literals)], limit, missed, settings.costs(whole))
 
-    def _level(self, part: FittedItemsets, literals: Literals) -> SievedLevel:
+    def _level(self, part: FittedItemsets, literals: Literals, limit: float) -> SievedLevel:
         rows = np.sort(literals.items[part.places], axis=1).astype(np.int32)
-        return normal_level(rows, part.mean, part.deviation, part.draws, part.own, self._n_records, self._limit)
+        return normal_level(rows, part.mean, part.deviation, part.draws, part.own, self._n_records, limit)
 
     def _nothing(self, literals: Literals) -> SievedLevel:
         """The items themselves, none of which is frequent."""
         none = np.zeros(1)
         part = FittedItemsets(np.zeros((1, 1), np.int32), none, none + 1e-6, np.zeros((1, 1), np.float32), none, none)
-        return self._level(part, literals)
+        return self._level(part, literals, self._limit)
 
 
 def normal_level(
@@ -99,6 +136,30 @@ def normal_level(
     level.own = own * n_records
     level.rounds.append(Values(places, mean * n_records, 1.0, np.ones(len(rows))))
     return level
+
+
+def kth_product(shares: Floats, k: int, largest: int) -> float:
+    """The k-th largest product of different numbers in [0, 1], of ``largest`` of them at most; the least there is where
+    there are fewer.
+
+    With the numbers in falling order, each set of places comes once: the last place moves on by one, or the next place
+    is added.  Neither makes the product larger.
+    """
+    falling = -np.sort(-shares)[:MOST_LITERALS]
+    waiting = [(-float(falling[0]), 0, 1)]  # product, last place, number of places
+    product = 0.0
+    for _ in range(k):
+        if not waiting:
+            break
+        negative, last, number = heappop(waiting)
+        product = -negative
+        if last + 1 < len(falling):
+            following = float(falling[last + 1])
+            without = product / float(falling[last]) if falling[last] > 0 else 0.0
+            heappush(waiting, (-without * following, last + 1, number))
+            if number < largest:
+                heappush(waiting, (-product * following, last + 1, number + 1))
+    return product
 
 
 def _with(others: Floats, levels: list[SievedLevel]) -> float:

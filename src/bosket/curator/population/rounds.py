@@ -49,6 +49,19 @@ class PopulationRounds:
     settings: PopulationSettings
     per_person: int
     n_deviation: float
+    records_each: int = 1
+    """Records of one person, at most.  Each is bounded by itself, so a person adds as much as so many records: all
+    norms are that many times those of one.
+    """
+
+    @property
+    def _one(self) -> float:
+        """The norm of what neighbours differ by, where a record is in one bin."""
+        return self._times(self.bounding.norm_of_ones(self.per_person))
+
+    def _times(self, norm: float) -> float:
+        """Of one record each, for all records of a person; never less, by rounding."""
+        return norm if self.records_each == 1 else more(norm * self.records_each)
 
     def run(
         self, beliefs: ItemBeliefs, of_beliefs: ItemIds, limit: float, n_records: int, whole: float
@@ -99,7 +112,7 @@ class PopulationRounds:
 
     def _for_numbers(self, n_records: int, whole: float) -> float:
         """As much of an amount as tells numbers of records to a small share of all of them, within bounds."""
-        settings, one = self.settings, self.bounding.norm_of_ones(self.per_person)
+        settings, one = self.settings, self._one
         for share in np.geomspace(min(_LEAST_NUMBERS, settings.numbers), settings.numbers, 9)[:-1]:
             scale = self.granted.scale_of(float(share) * whole, one)
             if self.bounding.deviation(scale) <= settings.precision * n_records:
@@ -128,7 +141,7 @@ class PopulationRounds:
         share = float(numbers @ (held * self.bounding.weights(held, bound)) / max(float(numbers @ held), 1e-9))
         amount *= 1 - _OF_NUMBERS
         budget = self.bounding.budget(bound)
-        sensitivity = self.bounding.sensitivity(budget, self.per_person)
+        sensitivity = self._times(self.bounding.sensitivity(budget, self.per_person))
         sums = records.singles(self.bounding.units(records.held, budget))
         noisy = self.granted.noisy(sums, epsilon=amount, sensitivity=sensitivity) / RESOLUTION
         scale = self.granted.scale_of(amount, sensitivity) / RESOLUTION
@@ -152,7 +165,7 @@ class PopulationRounds:
             for_leaves = self.settings.leaves * (rest - of_patterns)
         for_pairs = rest - of_patterns - for_leaves
         budget = bounding.budget(bound)
-        sensitivity = bounding.sensitivity(budget, self.per_person)
+        sensitivity = self._times(bounding.sensitivity(budget, self.per_person))
         units = bounding.units(adds, budget)
         each: Units = units[records.held]
         sums = np.concatenate([records.singles(each), records.pairs(each)])
@@ -167,10 +180,12 @@ class PopulationRounds:
     def _patterns(self, records: LiteralRecords, amount: float) -> float:
         """How many patterns of literals records have, with noise, and one standard deviation of it more.
 
-        A record that comes or goes moves their number by one at most, and so does one in place of another.
+        A record that comes or goes moves their number by one at most, and so does one in place of another; so many
+        records of a person by as many.
         """
-        noisy = self.granted.noisy([records.n_patterns], epsilon=amount, sensitivity=1)
-        return max(1.0, float(noisy[0]) + self.bounding.deviation(self.granted.scale_of(amount, 1)))
+        noisy = self.granted.noisy([records.n_patterns], epsilon=amount, sensitivity=self.records_each)
+        deviation = self.bounding.deviation(self.granted.scale_of(amount, self.records_each))
+        return max(1.0, float(noisy[0]) + deviation)
 
     def _are_few(self, n_patterns: float, bound: float, n_records: int) -> bool:
         """Whether records repeat each other, so that leaves tell of whole patterns; by noisy numbers.
@@ -189,7 +204,7 @@ class PopulationRounds:
         A record is in one leaf.  Those have a coefficient that are expected to have records, or seem to have more
         than noise makes of one leaf among all of them.
         """
-        one = self.bounding.norm_of_ones(self.per_person)
+        one = self._one
         scale = self.granted.scale_of(amount, one)
         deviation = self.bounding.deviation(scale)
         weights = population.weights
@@ -216,7 +231,7 @@ class PopulationRounds:
 
         A record is in one bin.
         """
-        one = self.bounding.norm_of_ones(self.per_person)
+        one = self._one
         counts = self.granted.noisy(np.bincount(records.held, minlength=m + 1), epsilon=amount, sensitivity=one)
         return counts.astype(float), self.bounding.deviation(self.granted.scale_of(amount, one))
 
@@ -228,6 +243,11 @@ class PopulationRounds:
             if numbers @ (weights * adds) >= kept * whole:
                 return float(bound)
         return float(max(1, adds[-1]))
+
+
+def more(norm: float) -> float:
+    """A product of norms that is not whole, rounded up; whole numbers are exact."""
+    return norm if float(norm).is_integer() else math.nextafter(norm, math.inf)
 
 
 def _totals(counts: Floats, deviation: float) -> Floats:

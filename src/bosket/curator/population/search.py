@@ -30,6 +30,7 @@ _TRUST = 0.5  # of a bias that was told by refits: the rest may be
 _OF_A_SIZE = 300  # itemsets that bias is learned from
 _MARGIN = 2.0  # standard deviations below the limit
 _NEAR = 0.05  # of the limit
+_BISECTIONS = 40
 _HIGHER, _STEPS = 0.8, 12  # of what a limit leaves above it, as long as itemsets are too many
 
 
@@ -108,6 +109,23 @@ class PopulationSearch:
         lowest = -min([float(part.bias.min()) for part in drawn if len(part.bias)], default=0.0)
         found, left_out = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
         return self._drawn(found), left_out
+
+    def most(self, k: int, limit: float) -> tuple[list[FittedItemsets], int, float]:
+        """About the k most frequent itemsets and those near them, how many more there were than were looked at, and the
+        limit that k are expected to reach; ``limit`` is where the search begins, and falls while there are fewer.
+        """
+        found, left_out = self.above(limit)
+        for _ in range(_STEPS):
+            if left_out or sum(float(part.probability(limit).sum()) for part in found) >= k:
+                break
+            limit *= _HIGHER
+            found, left_out = self.above(limit)
+        low, high = 0.0, 1.0
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            is_low = sum(float(part.probability(middle).sum()) for part in found) > k
+            low, high = (middle, high) if is_low else (low, middle)
+        return found, left_out, (low + high) / 2
 
     def _mined(self, limit: float) -> tuple[list[ItemsetRows], int]:
         """The itemsets of the fitted population, the most frequent ones where there are too many."""

@@ -13,12 +13,12 @@ from bosket.curator.declared import Declared
 from bosket.curator.limit import KthSupport, ShareOfRecords
 from bosket.curator.noise import Composition, rho_of
 from bosket.curator.population.cells import CellSizes, TableCells, is_for
-from bosket.curator.population.dense import DenseRecords
-from bosket.curator.sieve.beliefs import SievedLevel, Values
+from bosket.curator.population.dense import DenseRecords, FoundDense, Looked
+from bosket.curator.sieve.beliefs import Values
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE
 from bosket.curator.sieve.draws import UNSURE
 from bosket.curator.sieve.release import SieveRelease
-from bosket.curator.sieve.rounds import Instead, PartCosts, Sieve, Sieved
+from bosket.curator.sieve.rounds import Instead, Sieve, Sieved
 from bosket.curator.sieve.selection import Announced, ReleasedItemsets, select
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.sieve.top import KthLimit, select_top
@@ -30,6 +30,7 @@ from bosket.progress import Progress
 from bosket.threads import one_thread_of_blas
 
 _CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
+_HALF = 0.5  # of the records, a limit before there is one
 MECHANISM = "rounds of bounded contributions (the sieve) with discrete {} noise"
 """How a release names its noise."""
 
@@ -76,13 +77,12 @@ def _measured(
     cells = None if sizes is None else if_cells(program, sizes, limit, number)
     if cells is not None:
         return cells, *(select(cells) if isinstance(limit, ShareOfRecords) else select_top(cells, limit.k))
+    instead = None if program.settings.largest == 1 else if_dense(program, limit, number)  # items need no population
     if isinstance(limit, ShareOfRecords):
-        is_alone = program.people is not None or program.settings.largest == 1  # items need no population
-        instead = None if is_alone else if_dense(program, limit.min_support, number)
         result = program.run(limit.of(number), number, instead=instead, on_progress=on_progress)
         return result, *select(result)
     moving = KthLimit(limit.k, number, len(program.settings.rounds), program.settings.largest)
-    result = program.run(moving.first, number, moving=moving, on_progress=on_progress)
+    result = program.run(moving.first, number, moving=moving, instead=instead, on_progress=on_progress)
     return result, *select_top(result, limit.k)
 
 
@@ -110,18 +110,20 @@ def if_cells(program: Sieve, sizes: CellSizes, limit: ShareOfRecords | KthSuppor
     return Sieved(levels, number, share * number, missed, parts, are_shares=True)
 
 
-def if_dense(program: Sieve, limit: float, number: int) -> Instead:
+def if_dense(program: Sieve, limit: ShareOfRecords | KthSupport, number: int) -> Instead:
     """Go on with one population where the first round says that records are dense."""
+    share, k = (limit.min_support, None) if isinstance(limit, ShareOfRecords) else (_HALF, limit.k)
 
-    def instead(first: Values) -> tuple[list[SievedLevel], float, PartCosts] | None:
+    def instead(first: Values) -> FoundDense | None:
         settings = program.settings
-        records = DenseRecords(first, program.data, program.bounding, limit, number, settings.population)
+        records = DenseRecords(first, program.data, program.bounding, share, number, settings.population)
+        if k is not None:
+            records = records.of_most(k, settings.largest)
         if not records.is_dense:
             return None
         deviation = program.bounding.deviation(program.scale_of_number)
-        return records.levels(
-            program.granted, program.left, program.per_person, deviation, settings.largest, program.groups
-        )
+        looked = Looked(program.granted, program.left, program.per_person, deviation, program.records_each)
+        return records.levels(looked, settings.largest, program.groups, k)
 
     return instead
 

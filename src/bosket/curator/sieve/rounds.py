@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from bosket.curator.noise import Composition
+from bosket.curator.population.dense import FoundDense
 from bosket.curator.sieve.beliefs import Believer, LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.bounds import choose_bound, shares_at
 from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding, Units
@@ -69,8 +70,8 @@ class MovingLimit(Protocol):
 class Instead(Protocol):
     """Another way to go on after the first round, where noisy numbers say so."""
 
-    def __call__(self, first: Values) -> tuple[list[SievedLevel], float, PartCosts] | None:
-        """Levels, how many frequent itemsets are expected beside them, and what was paid; None: go on as usual."""
+    def __call__(self, first: Values) -> FoundDense | None:
+        """What is found that way; None: go on as usual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +88,21 @@ class Sieve:
     """Whose the records are, where a person may have several."""
 
     @property
-    def _most(self) -> int:
+    def records_each(self) -> int:
         """Records of one person, at most."""
         return 1 if self.people is None else self.people.most
 
     @property
     def scale_of_number(self) -> float:
         """Of the noise of the number of records."""
-        return self.granted.scale_of(self.settings.number * self.granted.epsilon, self._most)
+        return self.granted.scale_of(self.settings.number * self.granted.epsilon, self.records_each)
 
     def number(self) -> int:
         """The noisy number of records, at least 1; a record in place of another does not move it, a person with
         several in place of another by less than it has.
         """
         amount = self.settings.number * self.granted.epsilon
-        return max(1, int(self.granted.noisy([self.data.n_records], epsilon=amount, sensitivity=self._most)[0]))
+        return max(1, int(self.granted.noisy([self.data.n_records], epsilon=amount, sensitivity=self.records_each)[0]))
 
     @property
     def left(self) -> float:
@@ -133,8 +134,9 @@ class Sieve:
                 self._measure(levels, [np.arange(self.data.n_items)], ActiveItems(self.data), share, limit)
                 other = None if instead is None else instead(levels[0].rounds[0])
                 if other is not None:
-                    found, missed, paid = other
-                    return Sieved(found, n_records, limit, missed, (*self._costs()[:2], *paid), are_shares=True)
+                    costs = (*self._costs()[:2], *other.costs)
+                    count = other.limit * n_records
+                    return Sieved(other.levels, n_records, count, other.missed, costs, are_shares=True)
             else:
                 if number > 2:
                     _extend(levels, search, largest=min(settings.largest, sizes_in(number, len(settings.rounds))))

@@ -4,7 +4,8 @@ An itemset that was never measured has a prior probability: that its subsets are
 ratio to the smallest of them reaches the limit.  The ratios are those of its size where some were measured, otherwise
 
     pairs     log-uniform over a factor of exp(6): Pr(ratio >= r) = log(1 / r) / 6
-    larger    uniform: Pr(ratio >= r) = 1 - r
+    triples   uniform: Pr(ratio >= r) = 1 - r
+    larger    those of the largest size that was measured
 
 Candidates of one size, with their prior probabilities, are what candidates of the next are joined from, so that one
 round can look at several sizes.
@@ -26,7 +27,7 @@ from bosket.statistics.estimates import Floats
 from bosket.threads import slices
 
 _SPAN = 6.0  # of the logarithms of ratios of pairs
-_PAIRS_MEAN, _LARGER_MEAN = 0.3, 0.6  # of ratios, before any were measured
+_TRIPLES = 3  # items: ratios of this size on are like those of the size before
 _HARDLY = 0.7  # of the limit: items with a smaller support are not joined to pairs
 _JOINED = 4_000_000  # candidates of one size, before the unlikely ones are left out
 _AT_ONCE = 1 << 16  # of them that are looked at; each takes some kilobytes meanwhile
@@ -129,16 +130,19 @@ class SieveSearch:
         return np.empty((0, rows.shape[1] + 1), np.int32)
 
     def _chance(self, expected: Expected, size: int, levels: list[SievedLevel]) -> tuple[Floats, Floats]:
-        """The chance that supports of which this is expected reach the limit, and their means."""
+        """The chance that supports of which this is expected reach the limit, and the mean of those that do."""
         needed = self.limit / expected.most
-        if len(levels) >= size:
-            prior = levels[size - 1].prior[expected.classes]
-            above = np.concatenate([np.cumsum(prior[:, ::-1], axis=1)[:, ::-1], np.zeros((len(prior), 1))], axis=1)
-            return above[np.arange(len(prior)), np.searchsorted(RATIOS, needed)], prior @ RATIOS * expected.most
+        measured = min(size, len(levels))
+        if measured >= min(size, _TRIPLES):
+            prior = levels[measured - 1].prior[expected.classes]
+            at = np.arange(len(prior)), np.searchsorted(RATIOS, needed)
+            chance, sums = _above(prior)[at], _above(prior * RATIOS)[at]
+            return chance, sums / np.maximum(chance, np.finfo(float).tiny) * expected.most
         needed = np.minimum(needed, 1.0)
         if size == 2:
-            return -np.log(needed) / _SPAN, _PAIRS_MEAN * expected.most
-        return 1 - needed, _LARGER_MEAN * expected.most
+            chance = -np.log(needed) / _SPAN
+            return chance, (1 - needed) / np.maximum(_SPAN * chance, np.finfo(float).tiny) * expected.most
+        return 1 - needed, (1 + needed) / 2 * expected.most
 
     def _most_likely(
         self, found: list[SievedCandidates], missed: list[float]
@@ -155,3 +159,8 @@ class SieveSearch:
         return [
             SievedCandidates(part.rows[keep], part.probability[keep]) for part, keep in zip(found, kept, strict=True)
         ], missed
+
+
+def _above(values: Floats) -> Floats:
+    """Sums of rows from each place on; after the last one 0."""
+    return np.concatenate([np.cumsum(values[:, ::-1], axis=1)[:, ::-1], np.zeros((len(values), 1))], axis=1)
