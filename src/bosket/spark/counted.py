@@ -15,7 +15,7 @@ from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.mining.record_kernels import pack_chunk
 from bosket.spark.segments import Job, PlaceOf, read
-from bosket.threads import use_threads, slices
+from bosket.threads import slices, use_threads
 
 SUMS = "n_records long, counts binary"
 _COUNTS = 1 << 25

@@ -25,7 +25,7 @@ from bosket.spark.jobs import Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
 from bosket.spark.segments import Job, PlaceOf, read
-from bosket.threads import use_threads, slices
+from bosket.threads import slices, use_threads
 
 _AT_ONCE = 1 << 16  # records
 
