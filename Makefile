@@ -67,7 +67,9 @@ types: $(VENV)/.dev ## mypy --strict
 	$(BIN)/mypy
 
 # tests that come by most kernels between them: seeded results, readers and writers, both methods of the curator
-KERNELS := tests/test_golden.py tests/data/formats/test_files.py tests/curator/sieve/test_curate.py::test_it_is_the_default_and_pure
+KERNELS := tests/test_golden.py tests/data/formats/test_files.py tests/data/formats/test_table_reading.py::test_groups_gather_cells \
+  tests/curator/sieve/test_curate.py::test_it_is_the_default_and_pure \
+  tests/evidence/test_cut_records.py::test_answers_about_baskets_are_of_baskets_as_cut
 compiled: $(VENV)/.dev ## compile most kernels, which are kept on disk: on the core that `make types` leaves free
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not slow" $(KERNELS)
 

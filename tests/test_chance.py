@@ -38,7 +38,7 @@ def test_one_name_draws_alike_and_another_does_not() -> None:
 
 @pytest.fixture(scope="module")
 def of_the_module() -> list[int]:
-    return Secure().stream().words(4).tolist()
+    return list(map(int, Secure().stream().words(4)))
 
 
 def test_the_draws_of_a_module_are_nobody_elses(of_the_module: list[int]) -> None:
