@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.disk import budget, folders
+from bosket.disk import budget
 from bosket.mechanisms.payload import Batch
 from tests.collection.test_collection import PAIRS, PLAN, some_reports
 from tests.disk.test_opened import open_with, written
@@ -110,7 +110,7 @@ def test_a_folder_that_others_can_write_is_refused(mode: int, tmp_path: Path) ->
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths, folder = written(tmp_path, [some_reports(80, 1)]), tmp_path / "scratch"
     open_with(paths, 300, folder).counter()
-    monkeypatch.setattr(folders.os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(bk.DataError, match="another user"):
         open_with(paths, 300, folder)
 

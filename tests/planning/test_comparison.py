@@ -14,6 +14,7 @@ import bosket as bk
 from bosket import planning
 from bosket.planning.comparison import PHASED, best_of
 from bosket.planning.families import FAMILIES
+from bosket.planning.goals import LARGE, SMALL
 from bosket.planning.item_factors import item_variance
 
 TABLE = bk.TableDomain([bk.Attribute(name, ["no", "yes"]) for name in "abcdef"])
@@ -220,6 +221,10 @@ def test_different_weights_are_better_served_than_by_one_keep() -> None:
         lambda: planning.Study(UNEVEN, people=10, itemset_size=4),
         lambda: planning.Study(TABLE, people=10, sizes={2: 1.0}),
         lambda: planning.privacy_for(TABLE_STUDY, stderr=0.0),
+        lambda: planning.privacy_for(TABLE_STUDY, stderr=1e300),
+        lambda: planning.people_needed(TABLE_STUDY, planning.Goal(1.0), stderr=1e-200),
+        lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10).people_for(1, 0.1, stderr=1e-200),
+        lambda: planning.Study(ITEMS, people=10, support=1e-300),
         lambda: planning.optimal_keeps({}, epsilon=1.0),
         lambda: planning.optimal_keeps({"a": 1.0}, epsilon=1.0, most={"b": 1.0}),
     ],
@@ -227,3 +232,20 @@ def test_different_weights_are_better_served_than_by_one_keep() -> None:
 def test_wrong_arguments(wrong: object) -> None:
     with pytest.raises(bk.ParameterError):
         wrong()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("domain", [TABLE, ITEMS], ids=["table", "items"])
+def test_what_is_wanted_at_its_limits_ends_in_no_error_of_pythons(domain: bk.Domain) -> None:
+    sizes = {2: 1.0} if domain is ITEMS else None
+    study = planning.Study(domain, people=10**30, support=2 * SMALL, sizes=sizes)
+    for epsilon in (1e-9, 1.0, 600.0):
+        assert planning.compare(study, planning.Goal(epsilon)).to_frame()["error"].notna().all()
+    for stderr in (2 * SMALL, LARGE):
+        assert (planning.people_needed(study, planning.Goal(1.0), stderr=stderr)["people"] >= 1).all()
+
+
+def test_a_table_of_more_pairs_than_can_be_asked_about_has_other_mechanisms() -> None:
+    domain = bk.TableDomain([bk.Attribute(f"q{at}", ["no", "yes"]) for at in range(500)])
+    found = planning.compare(planning.Study(domain, people=1000), planning.Goal(1.0, "item"))
+    assert "Flip, one keep" in {option.family for option in found.options}
+    assert "Ask" not in {option.family for option in found.options}

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 import pandas as pd
 from scipy.optimize import brentq
 
-from bosket.checks import check_positive
 from bosket.errors import ParameterError
 from bosket.mechanisms import Mechanism
 from bosket.planning.families import FAMILIES
 from bosket.planning.foresight import Foresight
-from bosket.planning.goals import Goal, Study
+from bosket.planning.goals import Goal, Study, check_stderr
 from bosket.planning.phased import Phased, two_phases
 from bosket.planning.words import advice, answers_text, number_text, why
 from bosket.privacy import LocalGuarantee
@@ -165,7 +164,7 @@ def privacy_for(study: Study, *, stderr: float, unit: str = "record") -> pd.Data
     And the number of people that ``stderr`` takes at half of that epsilon.  The strongest promise comes first; families
     that no epsilon up to 41 helps are left out.
     """
-    check_positive("stderr", stderr)
+    check_stderr(stderr)
     rows = []
     for family in [*FAMILIES, PHASED]:
         epsilon = _least_epsilon(family, study, stderr, unit)
@@ -210,7 +209,7 @@ def _least_epsilon(family: str, study: Study, stderr: float, unit: str) -> float
 
 def people_needed(study: Study, goal: Goal, *, stderr: float) -> pd.DataFrame:
     """How many people each family takes for this promise and this error, the fewest first."""
-    check_positive("stderr", stderr)
+    check_stderr(stderr)
     found = compare(study, goal)
     rows = [
         {"family": option.family, "mechanism": str(option.mechanism), "people": option.people_for(stderr)}

@@ -19,6 +19,7 @@ from bosket.errors import ParameterError
 from bosket.mechanisms import Ask, CutAndPaste, Design, Flip, GammaDiagonal, Mechanism
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
+from bosket.mechanisms.questions.designs import MOST_QUESTIONS
 from bosket.planning.goals import Goal, Study
 from bosket.planning.overlaps import overlap_law
 from bosket.statistics.estimates import Floats
@@ -161,7 +162,7 @@ def _designs(domain: TableDomain, k: int) -> tuple[Design, ...]:
         largest = sorted(domain.sizes.tolist(), reverse=True)
         wide = [size for size in _WIDE if size < n and math.prod(largest[:size]) <= _MOST_ANSWERS]
         designs += [Design.covering(domain, size=size, times=3) for size in wide]
-    if not designs and k <= 2:
+    if not designs and k <= 2 and math.comb(n, 2) <= MOST_QUESTIONS:
         designs.append(Design.covering(domain, size=2))
     return tuple(designs)
 

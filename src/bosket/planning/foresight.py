@@ -22,6 +22,7 @@ from bosket.mechanisms import Channel, Mechanism
 from bosket.mechanisms.base import as_domain
 from bosket.plan import Plan, PrivacyUnit
 from bosket.planning.discoverability import Overlaps, independent
+from bosket.planning.goals import check_stderr
 from bosket.planning.laws import checked_sizes
 from bosket.planning.rule_errors import chance_to_find, rule_covariance, rule_ratio
 from bosket.planning.spreads import Spread, lowest, spread
@@ -104,7 +105,7 @@ class Foresight:
 
     def people_for(self, itemset_size: int, support: float, *, stderr: float) -> float:
         """How many people bring the standard error down to this; infinite where none do."""
-        check_positive("stderr", stderr)
+        check_stderr(stderr)
         found = self.spread(itemset_size)
         if found is None:
             return math.inf

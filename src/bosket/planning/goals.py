@@ -18,7 +18,14 @@ from bosket.privacy import LocalGuarantee
 from bosket.privacy.guarantee import percent_up, rounded_up
 
 MOST_EPSILON = 600.0
+SMALL, LARGE = 1e-12, 1e6
+"""Supports and standard errors that are planned for lie between these: squares of others leave what doubles hold."""
 UNITS = ("record", "item")
+
+
+def check_stderr(stderr: float) -> float:
+    """A standard error that somebody may want."""
+    return check_limits("stderr", stderr, above=SMALL, most=LARGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ class Study:
         check_integer("people", self.people, least=1, of="Study")
         check_integer("itemset_size", self.itemset_size, least=1, most=6, of="Study")
         check_fraction("support", self.support, of="Study")
+        check_limits("support", self.support, above=SMALL, most=1.0, of="Study")
         if self.itemset_size > self.n_units:
             raise ParameterError(
                 f"The 'itemset_size' parameter of Study must be at most {self.n_units}, which a record can hold.",

@@ -15,6 +15,7 @@ import bosket as bk
 from bosket.audit.lower_bounds import distinguish
 from bosket.budget.budgets import Budget
 from bosket.curator import Settings, SieveSettings
+from bosket.curator.limit import MOST_K
 from bosket.curator.noise import Composition
 from bosket.curator.sieve.contributions import PURE, RESOLUTION, PureBounding
 from bosket.curator.sieve.release import SieveRelease, quantiles
@@ -115,6 +116,16 @@ def test_a_budget_of_another_relation_or_without_a_delta_is_refused() -> None:
 def test_a_delta_that_lets_one_record_out_is_told_of() -> None:
     with pytest.warns(LargeDeltaWarning, match="as private"):
         released(4.0, delta=0.01)
+
+
+@pytest.mark.parametrize("method", ["sieve", "truncation"])
+def test_more_itemsets_than_may_be_asked_for_are_refused_unpaid(method: str) -> None:
+    budget = Budget.in_memory(4.0)
+    for k in (MOST_K + 1, 10**30, 0):
+        with pytest.raises(ParameterError) as caught:
+            bk.curator.top_k(bk.Baskets(RECORDS, items=ITEMS), 4.0, k, budget=budget, method=method)
+        assert caught.value.parameter == "k"
+    assert not budget.entries()
 
 
 def test_a_release_is_not_lost_where_warnings_are_errors() -> None:

@@ -28,7 +28,7 @@ def _rows(frame: pd.DataFrame) -> list[list[str]]:
     return [
         [
             str(row["family"]),
-            rounded_up(float(row["error"]), 3),
+            "none" if math.isinf(float(row["error"])) else rounded_up(float(row["error"]), 3),
             "none" if math.isinf(float(row["lowest_support"])) else percent_up(float(row["lowest_support"])),
             rounded_up(float(row["record_epsilon"])),
             rounded_up(float(row["item_epsilon"])),

@@ -70,18 +70,31 @@ def has_codes_beyond(column: Any) -> bool:
 
 
 def is_sound(column: Any) -> bool:
-    """Whether nested values of a column are where their offsets say: Arrow looks only at the first and the last.
-
-    Falling offsets, and views beyond their values, are read as they are, which may end the process.
+    """Whether the lists of a column, within others too, are where their offsets say: Arrow looks only at the first and
+    the last.  Falling offsets, and views beyond their values, are read as they are, which may end the process.
     """
-    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        array = stored(chunk)
-        if pa.types.is_nested(array.type) or is_view(array.type):
-            try:
-                array.validate(full=True)
-            except pa.ArrowInvalid:
-                return False
+    left = list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
+    while left:
+        array = stored(left.pop())
+        if not _reaches_inside(array):
+            return False
+        left += _within(array)
     return True
+
+
+def _reaches_inside(array: Any) -> bool:
+    """Whether lists, if it is of lists, reach no further than their values."""
+    kind, types = array.type, pa.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind)
+    if not len(array) or not (is_list or is_view(kind)):
+        return True
+    starts = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+    if is_list:
+        return bool(starts[0] >= 0 and (np.diff(starts) >= 0).all() and starts[-1] <= len(array.values))
+    sizes = array.sizes.to_numpy(zero_copy_only=False).astype(np.int64)
+    is_there = array.is_valid().to_numpy(zero_copy_only=False)
+    starts, ends = starts[is_there], (starts + sizes)[is_there]
+    return bool((starts >= 0).all() and (ends >= starts).all() and (ends <= len(array.values)).all())
 
 
 def without_codes_beyond(array: Any) -> Any:

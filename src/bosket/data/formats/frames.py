@@ -131,16 +131,14 @@ def check_codes(series: nw.Series[Any]) -> None:
     native = series.to_native()
     if isinstance(native, pd.Series) and isinstance(native.dtype, pd.ArrowDtype):
         native = native.array.__arrow_array__()  # type: ignore[attr-defined]  # the protocol of Arrow
+    if isinstance(native, pa.ChunkedArray) and not is_sound(native):
+        raise FRAME.error("holds lists that reach beyond their values")
     if categories.is_categorical(native):
         is_beyond = categories.has_codes_beyond(native)
     else:
         is_beyond = isinstance(native, pa.ChunkedArray) and has_codes_beyond(native)
     if is_beyond:
         raise FRAME.error("holds codes that their dictionary has no word for")
-    if isinstance(native, pa.ChunkedArray) and not is_sound(native):
-        raise FRAME.error(
-            "holds nested values that are not sound: lists beyond their values, or bytes that are no text"
-        )
 
 
 def _column(series: nw.Series[Any]) -> Column:
