@@ -206,6 +206,7 @@ def spoiled(value: Any, rng: np.random.Generator) -> Any:
 
 
 @needs_node
+@pytest.mark.slow
 def test_spoiled_plans_are_refused_or_read_as_python_reads_them() -> None:
     """Nothing but a refusal comes out; what both take has the same bytes."""
     rng = np.random.Generator(np.random.PCG64(3))
