@@ -215,9 +215,9 @@ def test_spoiled_plans_are_refused_or_read_as_python_reads_them() -> None:
         record = as_json(case, taken(case)[1])
         for _ in range(40):
             value = spoiled(json.loads(case.plan.json), rng)
-            plan = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
             words = ["".join(f"{int(word):016x}" for word in rng.integers(0, 1 << 63, 400)) for _ in range(6)]
-            jobs.append({"plan": plan, "record": record, "words": words})
+            jobs.append({"plan": text, "record": record, "words": words})
     found = run(jobs)
     assert sum(isinstance(one, dict) for one in found) > len(jobs) / 2
     both = 0
