@@ -86,7 +86,7 @@ def test_fresh_coins_have_the_law() -> None:
 @needs_node
 @pytest.mark.parametrize("twin", ["of_doubles", "math_random"], indirect=True)
 def test_another_source_of_chance_is_convicted(twin: Path) -> None:
-    """A word of 53 bits has no high bits, by which a record stays; one of a double no low ones, by which others come."""
+    """A word of 53 bits has no high bits, by which a record stays; a double no low ones, by which others come."""
     case = next(case for case in LOCAL if case.mechanism.name == "gamma_diagonal")
     assert_plausible(p_value(case, taken(case)[1], 2000))
     assert_rejected(p_value(case, taken(case)[1], 2000, twin))
