@@ -229,6 +229,19 @@ def test_an_answer_that_was_lost_is_counted_once(visit: Visit) -> None:
     assert all("ticket" not in path for _, path, _, _ in visit.collector.requests), "never in an address"
 
 
+@pytest.mark.parametrize("visit", [(SURVEY, {"tokens": "one-time"})], indirect=True)
+def test_a_study_of_one_report_a_person_asks_for_the_link(visit: Visit) -> None:
+    page = visit.open().page
+    assert page.is_disabled("#send")
+    assert "the link that you were given" in page.inner_text("#state")
+
+
+@pytest.mark.parametrize("visit", [(SURVEY, {"closes": "2020-01-01T00:00:00+00:00"})], indirect=True)
+def test_a_study_that_is_over_says_so(visit: Visit) -> None:
+    assert visit.open().sent() == "This study is closed."
+    assert not visit.page.is_visible("#answers")
+
+
 @pytest.mark.parametrize("visit", [(SURVEY, {"title": "<img src=x onerror=alert(1)>"})], indirect=True)
 def test_words_of_others_are_shown_as_words(visit: Visit) -> None:
     page = visit.open().page

@@ -22,7 +22,7 @@ from bosket.errors import BosketError, DataError, ParameterError
 
 MOST_DOCUMENT = 1 << 26
 _MOST_ANSWER = 1 << 20
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 

@@ -154,7 +154,7 @@ const share = (a, b, most = ONE) => least((a * ONE) / b, most);
 // whole numbers, alike on every machine.
 function ratio(epsilon) {
 	const places = 640n;
-	const [a, b] = fraction(epsilon);
+	const [a, b] = fraction(real(epsilon, "An epsilon", 2 ** -40, 600));
 	const halvings = BigInt(Math.max(0, Math.ceil(Math.log2(epsilon)) + 2));
 	const x = (a << places) / (b << halvings);
 	let sum = 1n << places;
@@ -228,13 +228,6 @@ const bucketOf = (seed, key, buckets) =>
 
 // --- plans
 
-const parsed = (text) => {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return refuse("This is not JSON.");
-	}
-};
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function fields(value, of, required, optional = "") {
@@ -286,7 +279,10 @@ function readDomain(value) {
 }
 
 function bySize(value, check) {
-	if (!Array.isArray(value)) return { at: () => check(value), sizes: null };
+	if (!Array.isArray(value)) {
+		const one = check(value);
+		return { at: () => one, sizes: null };
+	}
 	const known = new Map(value.map(([size, one]) => [whole(size, "A record size", 0), check(one)]));
 	return { at: (size) => known.get(size), sizes: [...known.keys()] };
 }
@@ -437,7 +433,7 @@ const MECHANISMS = {
 		const sets = value.candidates?.map((one) => one.map((label) => items.at(label, "A candidate"))) ?? null;
 		const keys = sets === null ? domain.size : sets.length;
 		const length = Math.min(whole(value.length, "A length", 1), keys);
-		const gamma = ratio(real(value.epsilon, "An epsilon", 2 ** -40, 600));
+		const gamma = ratio(value.epsilon);
 		const kept = (bits, stream) => heldKeys(bits, sets, length, stream);
 		if (value.by === "subset") return subsetSelection(keys, length, whole(value.size, "A size", 1, keys), gamma, kept);
 		const isHashed = value.by === "hashing";
@@ -525,7 +521,7 @@ function readQuestion(value, domain, [a, b], channel) {
 	const sizes = given.map((at) => domain.attributes[at].size);
 	const cells = sizes.reduce((product, size) => product * size, 1);
 	const answers = value.merged ?? Array.from({ length: cells }, (_, at) => at);
-	if (cells > 65536 || answers.length !== cells) refuse("A question has an answer for each combination.");
+	if (cells > 65536 || answers.length !== cells) refuse("A question answers each combination.");
 	const n = 1 + answers.reduce((most, one) => Math.max(most, whole(one, "An answer", 0, cells - 1)), 0);
 	if (n < 2) refuse("A question has two answers or more.");
 	const variance = (g) => [(a + BigInt(g - 1) * b) ** 2n, b * b * BigInt(g - 1)];
@@ -560,18 +556,23 @@ function stateSize(plan, size, source) {
 	return plan.mechanism.sendsSizes && size < limit ? size : at + limit;
 }
 
-export async function readPlan(text) {
+export const readPlan = (text) =>
+	read(text).catch((problem) => {
+		throw problem instanceof BosketError ? problem : new BosketError("This is no plan.");
+	});
+
+async function read(text) {
 	if (typeof text !== "string") refuse("A plan is JSON text.");
-	const value = parsed(text);
+	const value = JSON.parse(text);
 	fields(value, "A plan", "bosket_plan domain mechanism unit");
-	if (value.bosket_plan !== 1) refuse("Plans of version 1 are read here.");
+	if (value.bosket_plan !== 1) refuse("Plans have version 1.");
 	const unit = fields(
 		value.unit, "A unit", "max_size reports", "longer is_declared state_sizes_to size_epsilon",
 	);
 	const domain = readDomain(value.domain);
 	if (domain.size < 1 || domain.size > MOST_ITEMS) refuse(`Plans here have 1 to ${MOST_ITEMS} items.`);
 	const name = value.mechanism?.name;
-	if (!Object.hasOwn(MECHANISMS, name)) refuse("The mechanism is unknown, or a curator's.");
+	if (!Object.hasOwn(MECHANISMS, name)) refuse("No client has this mechanism.");
 	const mechanism = MECHANISMS[name](value.mechanism, domain);
 	const longer = unit.longer ?? "refuse";
 	if (longer !== "refuse" && longer !== "sample") refuse("Longer records are cut or refused.");
@@ -593,7 +594,7 @@ export async function readPlan(text) {
 function bitsOf(plan, record, attributes) {
 	const bits = new Uint8Array(plan.domain.size);
 	if (plan.domain.items) {
-		if (!Array.isArray(record)) refuse("A record of this plan is a list of items.");
+		if (!Array.isArray(record)) refuse("A record is a list of items.");
 		for (const label of record) bits[plan.domain.items.at(label, "An item of the record")] = 1;
 		return bits;
 	}
@@ -615,7 +616,7 @@ function draw(plan, truth, source, question) {
 	if (most !== null && size > most) refuse(`A record has at most ${most} items.`);
 	const isCut = plan.longer === "sample" && limit !== null;
 	const within = isCut ? Math.min(size, limit) : size;
-	if (mechanism.sizes && !mechanism.sizes.includes(within)) refuse("The mechanism does not take records of this size.");
+	if (mechanism.sizes && !mechanism.sizes.includes(within)) refuse("The mechanism takes no records of this size.");
 	const stratum = stated ? [stateSize(plan, size, source)] : mechanism.sendsSizes ? [within] : [];
 	if (isCut) keepSubset(bits, within, source);
 	if (mechanism.tell) return mechanism.tell(bits, source, question);
@@ -693,10 +694,10 @@ export async function verify(document, key) {
 	const said = encoder.encode(`bosket-task-v1\n${text}`);
 	const isSound = await crypto.subtle.verify("Ed25519", known, base64(document.signature), said);
 	if (!isSound) refuse("The task is not signed by the key.");
-	const task = parsed(text);
-	if (task.version !== 1) refuse("Tasks of version 1 are read here.");
+	const task = JSON.parse(text);
+	if (task.version !== 1) refuse("Tasks have version 1.");
 	const plan = await readPlan(task.plan_text);
-	if (hex(plan.digest) !== task.digest) refuse("The plan does not have the digest that was signed.");
+	if (hex(plan.digest) !== task.digest) refuse("The plan has another digest than was signed.");
 	return { task, plan };
 }
 

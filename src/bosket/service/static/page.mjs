@@ -178,20 +178,24 @@ function display(plan, report) {
 	$("bits").textContent = Array.from(payload, (byte) => [...byte.toString(2).padStart(8, "0")].reverse().join("")).join(" ");
 }
 
-function thank(text) {
+function thank(text, title = "Thank you") {
 	$("answers").hidden = true;
+	$("thanks-title").textContent = title;
 	$("thanks-text").textContent = text;
 	$("thanks").hidden = false;
 	$("thanks").focus();
 }
 
-async function post(plan, waiting) {
-	const once = new URLSearchParams(location.hash.slice(1));
-	const options = { id: waiting.id, tries: 3 };
-	if (once.has("token")) options.once = once.get("token");
-	if (once.has("submit")) options.token = once.get("submit");
+// Tokens come in the fragment of the address, which browsers send to nobody.
+function tokens() {
+	const given = new URLSearchParams(location.hash.slice(1));
+	return { once: given.get("token") ?? undefined, token: given.get("submit") ?? undefined };
+}
+
+async function post(waiting) {
+	const { report, ...options } = waiting;
 	try {
-		await send(`${address}/reports`, fromHex(waiting.report), options);
+		await send(`${address}/reports`, fromHex(report), { ...options, tries: 3 });
 	} catch (problem) {
 		if (problem.isFinal) {
 			remember("waiting", null);
@@ -216,6 +220,7 @@ async function start() {
 	$("card").textContent = said.card;
 	$("key").textContent = key;
 	$("study").hidden = false;
+	if (said.closes !== null && Date.parse(said.closes) <= Date.now()) return thank("This study is closed.", "It is over");
 	const asked = plan.domain.items ? basket(plan) : questionnaire(plan);
 	$("questions").replaceChildren(...asked.parts);
 	$("why").textContent = asked.why;
@@ -260,14 +265,14 @@ async function start() {
 		const bytes = await report();
 		$("send").disabled = true;
 		state("Sending…");
-		const waiting = { id: newId(), report: toHex(bytes) };
+		const waiting = { id: newId(), report: toHex(bytes), ...tokens() };
 		remember("waiting", JSON.stringify(waiting));
 		display(plan, bytes);
-		await post(plan, waiting);
+		await post(waiting);
 	}));
 	const flush = async () => {
 		const waiting = remembered("waiting");
-		if (waiting !== null) await post(plan, JSON.parse(waiting));
+		if (waiting !== null) await post(JSON.parse(waiting));
 	};
 	addEventListener("online", flush);
 	if (remembered("waiting") !== null) {
@@ -276,6 +281,9 @@ async function start() {
 		await flush();
 	} else if (remembered("sent") !== null && said.reports_per_person === 1) {
 		thank("You have taken part already from this device. Each person counts once.");
+	} else if (said.tokens === "one-time" && tokens().once === undefined) {
+		$("send").disabled = true;
+		state("To send a report, open the page by the link that you were given: each person has one of their own.");
 	}
 }
 
