@@ -11,7 +11,6 @@ import json
 import logging
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bosket.collection import Collection
-from bosket.errors import BosketError, BosketWarning
+from bosket.errors import BosketError, hushed
 from bosket.plan import Plan
 from bosket.progress import LevelProgress
 from bosket.reports import Reports
@@ -162,8 +161,7 @@ class RunningResults:
             picture = None
             started = time.monotonic()
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", BosketWarning)
+                with hushed():
                     _apply(running, plans, changes)
                     if is_enough:
                         picture = picture_of(
