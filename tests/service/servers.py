@@ -63,7 +63,7 @@ class ServerProcess:
 
     def _end(self) -> int:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(60)
+            self.process.wait(600)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

@@ -127,8 +127,8 @@ class RunningResults:
         """The JSON of the present results; None where there are too few reports."""
         return self._tasks[task].picture
 
-    def settle(self, timeout: float = 60.0) -> None:
-        """Wait until nothing is due."""
+    def settle(self, timeout: float | None = None) -> None:
+        """Wait until nothing is due, or so many seconds."""
         with self._wake:
             self._wake.wait_for(
                 lambda: not self._is_working and not any(one.is_due for one in self._tasks.values()), timeout
