@@ -52,6 +52,7 @@ $(VENV)/.bench: $(VENV)/.dev
 
 demo: $(VENV)/.dev ## generate baskets, randomize, mine, and write demo/report.html
 	$(BIN)/bosket demo --output demo
+	@echo 'a study in the browser, with made-up people: $(BIN)/bosket serve --demo (http://127.0.0.1:8080/t/groceries)'
 
 test: $(VENV)/.dev ## the quick test suite, on all cores
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal

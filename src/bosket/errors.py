@@ -31,6 +31,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -252,8 +253,26 @@ def telling_no_sizes(doing: str) -> Iterator[None]:
             error.__context__ = None  # the other error, which names shapes, must not hang on it
 
 
+_HUSHED: ContextVar[bool] = ContextVar("hushed", default=False)
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Let no warning of ours be given in this thread while the block runs.
+
+    ``warnings.catch_warnings`` changes the filters of all threads, and puts back what another one may have changed.
+    """
+    before = _HUSHED.set(True)
+    try:
+        yield
+    finally:
+        _HUSHED.reset(before)
+
+
 def warn(warning: BosketWarning) -> None:
     """Warn whoever called the library: the warning points at the first caller outside of it."""
+    if _HUSHED.get():
+        return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "bosket":
         level, frame = level + 1, frame.f_back

@@ -9,9 +9,15 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import bosket as bk
+from bosket.service.app import make_app
+from bosket.service.collector import Collector
+from bosket.service.server import address_of, listening, server_of
 
 MEDIA_TYPE = "application/vnd.bosket.reports"
 
@@ -57,7 +63,7 @@ class ServerProcess:
 
     def _end(self) -> int:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(60)
+            self.process.wait(600)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -74,3 +80,18 @@ def send(connection: http.client.HTTPConnection, body: bytes, key: str) -> int:
     answer = connection.getresponse()
     answer.read()
     return answer.status
+
+
+@contextmanager
+def on_a_socket(collector: Collector) -> Iterator[str]:
+    """The collector at an address of the loopback, served by a thread."""
+    server = server_of(make_app(collector, ends_it=False))
+    at = listening("127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [at]}, daemon=True)
+    thread.start()
+    try:
+        yield address_of(at)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        at.close()

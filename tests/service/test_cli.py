@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import bosket as bk
 from bosket.cli import main
-from bosket.service.app import make_app
 from bosket.service.collector import Collector
 from bosket.service.demo import ITEMS, TASK, MadeUpPeople, demo_settings, made_up
-from bosket.service.server import address_of, listening, server_of
-from tests.service.servers import ServerProcess, write_study
+from tests.service.servers import ServerProcess, on_a_socket, write_study
 from tests.service.studies import Study, reports, study
-
-
-@contextmanager
-def on_a_socket(collector: Collector) -> Iterator[str]:
-    """The collector at an address of the loopback, served by a thread."""
-    server = server_of(make_app(collector, ends_it=False))
-    at = listening("127.0.0.1", 0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [at]}, daemon=True)
-    thread.start()
-    try:
-        yield address_of(at)
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        at.close()
 
 
 def token_of(s: Study) -> str:
@@ -97,10 +76,6 @@ def test_made_up_people_answer(tmp_path: Path) -> None:
         with on_a_socket(collector) as address:
             crowd = MadeUpPeople(address, 100, pause=0.0)
             crowd.start()
-            until = time.monotonic() + 60
-            while collector.store.n_reports(TASK, 1) < 100 and time.monotonic() < until:
-                time.sleep(0.02)
-            crowd.stop()
             crowd.join()
         assert collector.store.n_reports(TASK, 1) == 100
         assert not collector.reports(TASK, 1).is_simulation, "their coins are those of real clients"

@@ -17,9 +17,9 @@ import sqlalchemy as sa
 import bosket as bk
 from bosket.service import schema
 from bosket.service.store import (
-    Outcome,
-    Store,
+    ReportStore,
     Submission,
+    SubmissionOutcome,
     Verdict,
     backup,
     shuffled,
@@ -29,8 +29,8 @@ from tests.service.studies import random_reports, reports, rows_of, small_plan, 
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Store]:
-    store = Store(url)
+def opened(url: str) -> Iterator[ReportStore]:
+    store = ReportStore(url)
     try:
         if not store.phases("shop"):
             store.add_phase("shop", small_plan(128).json)
@@ -46,7 +46,7 @@ def submission(n: int = 1) -> Submission:
     return Submission("shop", 1, secrets.token_bytes(16), some.to_bytes(), rows)
 
 
-def contents(store: Store) -> list[bytes]:
+def contents(store: ReportStore) -> list[bytes]:
     return sorted(row.tobytes() for part in store.stored("shop", 1) for row in part.rows)
 
 
@@ -60,7 +60,10 @@ def test_a_group_knows_what_it_holds_twice(store_url: str) -> None:
         assert store.n_reports("shop", 1) == 3
         asked = Submission("shop", 1, one.key, one.body)
         unknown = Submission("shop", 1, bytes(16), b"")
-        assert store.commit([asked, unknown]) == [Outcome(Verdict.REPEATED, 2), Outcome(Verdict.REFUSED)]
+        assert store.commit([asked, unknown]) == [
+            SubmissionOutcome(Verdict.REPEATED, 2),
+            SubmissionOutcome(Verdict.REFUSED),
+        ]
 
 
 def test_a_receipt_written_by_another_process_in_between(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +168,7 @@ def test_a_store_that_went_away_is_told(tmp_path: Path, monkeypatch: pytest.Monk
         sent, key = reports(s.plan, 3), secrets.token_hex(16)
         real = s.collector.store._commit
 
-        def gone(group: list[Submission]) -> list[Outcome]:
+        def gone(group: list[Submission]) -> list[SubmissionOutcome]:
             raise sa.exc.OperationalError("INSERT", {}, sqlite3.OperationalError("disk I/O error"))
 
         monkeypatch.setattr(s.collector.store, "_commit", gone)
@@ -197,7 +200,7 @@ def test_versions_are_brought_up_to_date(store_url: str) -> None:
         with store.writing.begin() as connection:
             assert schema.migrate(connection, migrations={1: step}, version=2) == 2, "once"
     with pytest.raises(bk.DataError, match="version 2"):
-        Store(store_url)
+        ReportStore(store_url)
 
 
 def test_a_step_that_fails_changes_nothing(store_url: str) -> None:
@@ -239,7 +242,7 @@ def test_sqlite_waits_for_the_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "nonsense"])
 def test_other_stores_are_refused(url: str) -> None:
     with pytest.raises(bk.DataError):
-        Store(url)
+        ReportStore(url)
 
 
 def test_what_waits_beyond_its_limit_is_refused(tmp_path: Path) -> None:

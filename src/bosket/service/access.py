@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import sqlalchemy as sa
 
 from bosket.service.schema import ONE_TIME, TOKENS
-from bosket.service.store import Store, told
+from bosket.service.store import ReportStore, told
 
 Scope = Literal["submit", "analyse", "admin"]
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -43,7 +43,7 @@ def digest_of(secret: str) -> bytes:
 class Access:
     """The tokens of a store, held in memory: looking one up asks no database."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ReportStore) -> None:
         self._store = store
         with told(), store.reading.begin() as connection:
             self._known = {

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
 from bosket._version import __version__
 from bosket.service import managing, pages, reading, submitting
@@ -44,7 +45,8 @@ def make_app(collector: Collector, *, ends_it: bool = True) -> FastAPI:
     app.state.collector = collector
     app.state.metrics = ServiceMetrics()
     app.state.rates = {task.id: RateLimit(task.rate) for task in collector.settings.tasks if task.rate is not None}
-    for router in (submitting.router, reading.router, managing.router, pages.router, pages.health):
+    app.router.routes.insert(0, Route(submitting.PATH, submitting.submit, methods=["POST"]))
+    for router in (reading.router, managing.router, pages.router, pages.health):
         app.include_router(router)
     add_handlers(app)
     app.add_middleware(SafeHeaders, origins=collector.settings.origins)
@@ -59,7 +61,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         document = FastAPI.openapi(app)
         components = document.setdefault("components", {})
         schemas = components.setdefault("schemas", {})
-        schemas["Problem"] = Problem.model_json_schema()
+        schemas |= {"Problem": Problem.model_json_schema(), "Accepted": submitting.Accepted.model_json_schema()}
+        document["paths"][submitting.PATH]["post"] = submitting.operation()
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
         components["securitySchemes"] = {

@@ -13,7 +13,7 @@ from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
 from bosket.service.signing import load_or_make, write_secret
-from bosket.service.store import SealedBatch, Store, StoredRows, Submission, shuffled
+from bosket.service.store import ReportStore, SealedBatch, StoredRows, Submission, shuffled
 from bosket.service.tasks import ServedTask, served
 from bosket.service.writer import Writer
 
@@ -30,7 +30,7 @@ class Collector:
         self.settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
         self.key = load_or_make(settings.folder / KEY)
-        self.store = Store(settings.store)
+        self.store = ReportStore(settings.store)
         try:
             self.access = Access(self.store)
             self.tasks: dict[str, ServedTask] = {}

@@ -13,29 +13,27 @@ from bosket.service.problems import Refusal, documented
 
 STATIC = Path(__file__).parent / "static"
 MEDIA_TYPES = {
-    "page.html": "text/html; charset=utf-8",
-    "page.mjs": "text/javascript; charset=utf-8",
-    "page.css": "text/css; charset=utf-8",
-    "bosket.mjs": "text/javascript; charset=utf-8",
-    "dashboard.html": "text/html; charset=utf-8",
-    "dashboard.mjs": "text/javascript; charset=utf-8",
-    "dashboard.css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
-"""The files that are served, and nothing else."""
+"""Of the files in the package's folder those that end so are served, and nothing else."""
 router = APIRouter(include_in_schema=False)
 
 
 @cache
-def content_of(folder: Path, name: str) -> bytes | None:
-    path = folder / name
-    return path.read_bytes() if path.is_file() else None
+def served_files(folder: Path) -> dict[str, bytes]:
+    """The files that are served, by name: listed once, so that no name leads anywhere else."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in MEDIA_TYPES and path.is_file()}
 
 
 def _file(name: str) -> Response:
-    content = content_of(STATIC, name) if name in MEDIA_TYPES else None
+    content = served_files(STATIC).get(name)
     if content is None:
         raise Refusal(404, "not-found", "There is nothing at this address.")
-    return Response(content, headers={"Content-Type": MEDIA_TYPES[name], "Cache-Control": "no-cache"})
+    kind = MEDIA_TYPES[Path(name).suffix]
+    return Response(content, headers={"Content-Type": kind, "Cache-Control": "no-cache"})
 
 
 @router.get("/static/{name}")

@@ -11,7 +11,6 @@ import json
 import logging
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bosket.collection import Collection
-from bosket.errors import BosketError, BosketWarning
+from bosket.errors import BosketError, hushed
 from bosket.plan import Plan
 from bosket.progress import LevelProgress
 from bosket.reports import Reports
@@ -128,8 +127,8 @@ class RunningResults:
         """The JSON of the present results; None where there are too few reports."""
         return self._tasks[task].picture
 
-    def settle(self, timeout: float = 60.0) -> None:
-        """Wait until nothing is due."""
+    def settle(self, timeout: float | None = None) -> None:
+        """Wait until nothing is due, or so many seconds."""
         with self._wake:
             self._wake.wait_for(
                 lambda: not self._is_working and not any(one.is_due for one in self._tasks.values()), timeout
@@ -162,8 +161,7 @@ class RunningResults:
             picture = None
             started = time.monotonic()
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", BosketWarning)
+                with hushed():
                     _apply(running, plans, changes)
                     if is_enough:
                         picture = picture_of(

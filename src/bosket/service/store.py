@@ -52,7 +52,7 @@ class Verdict(Enum):
     REFUSED = "refused"  # it came with no reports that could be taken, and was not accepted before
 
 
-class Outcome(NamedTuple):
+class SubmissionOutcome(NamedTuple):
     verdict: Verdict
     n_reports: int = 0
 
@@ -111,7 +111,7 @@ def shuffled(rows: ByteRows) -> ByteRows:
     return rows[np.argsort(Secure().stream().words(len(rows)), kind="stable")]
 
 
-class Store:
+class ReportStore:
     """The reports, receipts and phases of all tasks.  One thread at a time writes; others may read."""
 
     def __init__(self, url: str) -> None:
@@ -181,7 +181,7 @@ class Store:
 
     # reports
 
-    def commit(self, group: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, group: Sequence[Submission]) -> list[SubmissionOutcome]:
         """Write a group in one transaction; when this returns, all that is ACCEPTED is on disk."""
         with told():
             try:
@@ -189,8 +189,8 @@ class Store:
             except IntegrityError:  # another process wrote a receipt at the same time
                 return [outcome for one in group for outcome in self._commit([one])]
 
-    def _commit(self, group: Sequence[Submission]) -> list[Outcome]:
-        outcomes: list[Outcome] = []
+    def _commit(self, group: Sequence[Submission]) -> list[SubmissionOutcome]:
+        outcomes: list[SubmissionOutcome] = []
         receipts: list[dict[str, Any]] = []
         spent: list[bytes] = []
         taken: dict[tuple[str, int], list[Submission]] = {}
@@ -221,23 +221,23 @@ class Store:
 
     def _judged(
         self, one: Submission, known: dict[bytes, tuple[bytes, int]], tokens: dict[bytes, tuple[str, bool]]
-    ) -> Outcome:
+    ) -> SubmissionOutcome:
         earlier = known.get(one.receipt)
         if earlier is not None:
             is_same = hmac.compare_digest(earlier[0], one.code)
-            return Outcome(Verdict.REPEATED, earlier[1]) if is_same else Outcome(Verdict.CONFLICT)
+            return SubmissionOutcome(Verdict.REPEATED, earlier[1]) if is_same else SubmissionOutcome(Verdict.CONFLICT)
         if one.rows is None:
-            return Outcome(Verdict.REFUSED)
+            return SubmissionOutcome(Verdict.REFUSED)
         phases = self.phases(one.task)
         if not phases or phases[-1].is_closed or phases[-1].phase != one.phase:
-            return Outcome(Verdict.CLOSED)
+            return SubmissionOutcome(Verdict.CLOSED)
         if one.token is not None:
             task, is_spent = tokens.get(one.token, ("", False))
             if task != one.task:
-                return Outcome(Verdict.UNKNOWN_TOKEN)
+                return SubmissionOutcome(Verdict.UNKNOWN_TOKEN)
             if is_spent:
-                return Outcome(Verdict.SPENT)
-        return Outcome(Verdict.ACCEPTED, len(one.rows))
+                return SubmissionOutcome(Verdict.SPENT)
+        return SubmissionOutcome(Verdict.ACCEPTED, len(one.rows))
 
     def n_open(self, task: str, phase: int) -> int:
         """Reports of a phase that are not in a sealed batch yet."""

@@ -6,18 +6,18 @@ import asyncio
 import re
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from bosket.errors import BosketError, PlanMismatchError
 from bosket.reports import Reports
 from bosket.service.access import digest_of
-from bosket.service.asking import TaskId, check_token, collector_of, task_of
+from bosket.service.asking import check_token, collector_of, task_of
 from bosket.service.collector import Collector
 from bosket.service.limits import body_of
 from bosket.service.problems import Refusal, documented
-from bosket.service.store import Outcome, StoreFullError, StoreLostError, Submission, Verdict
+from bosket.service.store import StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
 from bosket.service.tasks import ServedTask
 from bosket.service.writer import BusyError
 
@@ -25,7 +25,7 @@ MEDIA_TYPE = "application/vnd.bosket.reports"
 _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _LARGE = 1 << 16  # bytes from which on a body is read in another thread
-router = APIRouter(tags=["report"])
+PATH = "/v1/tasks/{task_id}/reports"
 
 
 class Accepted(BaseModel):
@@ -39,33 +39,39 @@ def _header(name: str, pattern: str, text: str, *, required: bool = False) -> di
     return {"name": name, "in": "header", "required": required, "description": text, "schema": schema}
 
 
-_DOCUMENT = {
-    "requestBody": {
-        "required": True,
-        "description": "Reports in their wire form, one after the other",
-        "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-    },
-    "parameters": [
-        _header("Idempotency-Key", "^[0-9a-f]{32}$", "128 random bits that the client chose", required=True),
-        _header("Bosket-Token", "^[A-Za-z0-9_-]{1,128}$", "A one-time token, where the task asks for one"),
-    ],
-    "security": [{}, {"submit": []}],
-}
+def operation() -> dict[str, Any]:
+    """The operation in the OpenAPI document; the route itself is a plain one, since it is asked most."""
+    accepted = {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}
+    task = {"type": "string", "maxLength": 64}
+    return {
+        "tags": ["report"],
+        "summary": "Submit reports",
+        "operationId": "submit_reports",
+        "parameters": [
+            {"name": "task_id", "in": "path", "required": True, "description": "The id of a task", "schema": task},
+            _header("Idempotency-Key", "^[0-9a-f]{32}$", "128 random bits that the client chose", required=True),
+            _header("Bosket-Token", "^[A-Za-z0-9_-]{1,128}$", "A one-time token, where the task asks for one"),
+        ],
+        "requestBody": {
+            "required": True,
+            "description": "Reports in their wire form, one after the other",
+            "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        "responses": {
+            "201": {"description": "On disk", "content": accepted},
+            "200": {"description": "Accepted before, under the same key", "content": accepted},
+            **{
+                str(status): answer
+                for status, answer in documented(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 503, 507).items()
+            },
+        },
+        "security": [{}, {"submit": []}],
+    }
 
 
-@router.post(
-    "/v1/tasks/{task_id}/reports",
-    status_code=201,
-    summary="Submit reports",
-    operation_id="submit_reports",
-    response_model=Accepted,
-    responses={
-        200: {"model": Accepted, "description": "Accepted before, under the same key"},
-        **documented(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 503, 507),
-    },
-    openapi_extra=_DOCUMENT,
-)
-async def submit(task_id: TaskId, request: Request) -> Response:
+async def submit(request: Request) -> Response:
+    """Take the reports of one request."""
+    task_id: str = request.path_params["task_id"]
     collector = collector_of(request)
     task = task_of(collector, task_id)
     headers = request.headers
@@ -136,7 +142,7 @@ def _decoded(task: ServedTask, body: bytes) -> Reports:
     return reports
 
 
-async def _written(collector: Collector, submission: Submission) -> Outcome:
+async def _written(collector: Collector, submission: Submission) -> SubmissionOutcome:
     try:
         return await collector.writer.submit(submission)
     except StoreFullError:
@@ -152,7 +158,7 @@ async def _written(collector: Collector, submission: Submission) -> Outcome:
         raise Refusal(429, "busy", "Too much is waiting to be written.", headers={"Retry-After": "1"}) from None
 
 
-def _answer(outcome: Outcome) -> Response:
+def _answer(outcome: SubmissionOutcome) -> Response:
     verdict = outcome.verdict
     if verdict in (Verdict.ACCEPTED, Verdict.REPEATED):
         status = 201 if verdict is Verdict.ACCEPTED else 200

@@ -6,17 +6,20 @@ import asyncio
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bosket.service.store import Outcome, Store, StoreFullError, StoreLostError, Submission, Verdict
+from bosket.service.store import ReportStore, StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 MOST_GROUP = 1024
 """Submissions of one transaction."""
 MOST_GROUP_BYTES = 16 << 20
+LINGER = 0.003
+"""Seconds to wait for more where several came together before."""
 
 
 class BusyError(Exception):
@@ -43,7 +46,7 @@ class Writer:
     """
 
     def __init__(
-        self, store: Store, on_durable: Callable[[Sequence[Submission]], None], *, most_waiting: int = 256 << 20
+        self, store: ReportStore, on_durable: Callable[[Sequence[Submission]], None], *, most_waiting: int = 256 << 20
     ) -> None:
         self._store = store
         self._on_durable = on_durable
@@ -51,17 +54,19 @@ class Writer:
         self._most = most_waiting
         self._bytes = 0
         self._lock = threading.Lock()
+        self._ahead: _Waiting | None = None
+        self._n_before = 0
         self._thread = threading.Thread(target=self._work, name="bosket-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, submission: Submission) -> Outcome:
+    async def submit(self, submission: Submission) -> SubmissionOutcome:
         """Wait until a submission is on disk, or refused."""
         with self._lock:
             if self._bytes + len(submission.body) > self._most:
                 raise BusyError
             self._bytes += len(submission.body)
         outcome = await self._wait(submission=submission)
-        assert isinstance(outcome, Outcome)
+        assert isinstance(outcome, SubmissionOutcome)
         return outcome
 
     async def run(self, job: Callable[[], Answer]) -> Answer:
@@ -108,6 +113,8 @@ class Writer:
         group.append(first)
         if first.job is not None:
             return group, False
+        if self._n_before > 1:  # others are about to come: one commit for all of them costs less than two
+            time.sleep(LINGER)
         while len(group) < MOST_GROUP and n_bytes < MOST_GROUP_BYTES:
             try:
                 following = self._queue.get_nowait()
@@ -120,9 +127,8 @@ class Writer:
                 break
             group.append(following)
             n_bytes += len(following.submission.body) if following.submission else 0
+        self._n_before = len(group)
         return group, False
-
-    _ahead: _Waiting | None = None
 
     def _do(self, group: Sequence[_Waiting]) -> list[Submission]:
         """Do what is waited for; the submissions that were accepted."""

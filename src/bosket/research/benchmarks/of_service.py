@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ BATCH = 100
 SINGLE = 10_000
 CLIENTS = 50
 ITEMS = 128
+TASK = "load"
 _PARTS = 5
 _ECHO = """
 import sys
@@ -48,9 +50,32 @@ serve(app, at, on_started=lambda: print("listening on", address_of(at), file=sys
 """
 
 
+class _Server(NamedTuple):
+    port: int
+    pid: int
+
+    def pressed(self, path: str, bodies: list[bytes]) -> Load:
+        """Send each body under a key of its own."""
+        requests = [request_of(path, body, secrets.token_hex(16)) for body in bodies]
+        before = self.processor_seconds
+        load = press(self.port, requests, clients=CLIENTS, n_bytes=sum(map(len, bodies)))
+        return replace(load, processor_seconds=self.processor_seconds - before)
+
+    @property
+    def processor_seconds(self) -> float:
+        path = Path(f"/proc/{self.pid}/stat")
+        times = path.read_text().rpartition(")")[2].split()[11:13] if path.exists() else ["0", "0"]
+        return (int(times[0]) + int(times[1])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def resident(self) -> int:
+        """Bytes of memory; 0 where the system does not tell."""
+        path = Path(f"/proc/{self.pid}/statm")
+        return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if path.exists() else 0
+
+
 @contextlib.contextmanager
-def _process(command: list[str]) -> Iterator[tuple[int, int]]:
-    """A server; its port and its process number."""
+def _process(command: list[str]) -> Iterator[_Server]:
     process = subprocess.Popen([sys.executable, *command], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     port = 0
@@ -60,7 +85,7 @@ def _process(command: list[str]) -> Iterator[tuple[int, int]]:
             port = int(found[1])
             break
     try:
-        yield port, process.pid
+        yield _Server(port, process.pid)
     finally:
         process.terminate()
         process.wait(60)
@@ -76,14 +101,14 @@ def service(n_reports: int = N, n_single: int = SINGLE) -> list[Bar]:
         folder = Path(name)
         study = _study(folder, plan)
         with (
-            _process(["-m", "bosket", "serve", str(study), "--port", "0"]) as (port, pid),
-            _process(["-c", _ECHO]) as (echo_port, _),
+            _process(["-m", "bosket", "serve", str(study), "--port", "0"]) as ours,
+            _process(["-c", _ECHO]) as echo,
         ):
-            press(echo_port, [request_of("/echo", b"warm", "0" * 32)] * 500, clients=CLIENTS, n_bytes=0)
-            batches, memory = _batches(parts, port, echo_port, pid)
-            single = _single(parts[0], port, echo_port, n_single)
+            press(echo.port, [request_of("/echo", b"warm", "0" * 32)] * 500, clients=CLIENTS, n_bytes=0)
+            batches, memory = _batches(parts, ours, echo)
+            single = _single(parts[0], ours, echo, n_single)
         sent = np.concatenate([_rows(part) for part in [*parts, parts[0][:n_single]]])
-        exact = _is_exact(study, sent)
+        exact = is_exact(study, sent)
     return _bars(n_reports, batches, single, memory, exact)
 
 
@@ -110,8 +135,15 @@ def _detail(turns: list[tuple[Load, Load]], size: int) -> dict[str, Any]:
         "p50_ms": round(1000 * float(np.quantile(late, 0.5)), 2),
         "p99_ms": round(1000 * float(np.quantile(late, 0.99)), 2),
         "echo_p99_ms": round(1000 * float(np.quantile(echoed, 0.99)), 2),
+        "processor_us": round(_each([turn[0] for turn in turns])),
+        "echo_processor_us": round(_each([turn[1] for turn in turns])),
         "statuses": sorted(set().union(*(load.statuses for load in ours))),
     }
+
+
+def _each(loads: list[Load]) -> float:
+    """Microseconds of the server's processors for a request."""
+    return 1e6 * sum(load.processor_seconds for load in loads) / sum(load.n_requests for load in loads)
 
 
 def _reports(n_reports: int) -> tuple[Plan, list[Reports]]:
@@ -130,54 +162,37 @@ def _study(folder: Path, plan: Plan) -> Path:
     return path
 
 
-def _requests(path: str, bodies: list[bytes]) -> tuple[list[bytes], int]:
-    return [request_of(path, body, secrets.token_hex(16)) for body in bodies], sum(map(len, bodies))
-
-
-def _batches(parts: list[Reports], port: int, echo_port: int, pid: int) -> tuple[list[tuple[Load, Load]], list[int]]:
+def _batches(parts: list[Reports], ours: _Server, echo: _Server) -> tuple[list[tuple[Load, Load]], list[int]]:
     """Each part in batches, a fifth of them to the echo in turns; the server's memory after each."""
     turns, memory = [], []
     for part in parts:
         bodies = [part[start : start + BATCH].to_bytes() for start in range(0, len(part), BATCH)]
-        requests, n_bytes = _requests("/v1/tasks/load/reports", bodies)
-        ours = press(port, requests, clients=CLIENTS, n_bytes=n_bytes)
-        fifth = bodies[: max(CLIENTS, len(bodies) // _PARTS)]
-        requests, n_bytes = _requests("/echo", fifth)
-        turns.append((ours, press(echo_port, requests, clients=CLIENTS, n_bytes=n_bytes)))
-        memory.append(_resident(pid))
+        taken = ours.pressed(f"/v1/tasks/{TASK}/reports", bodies)
+        turns.append((taken, echo.pressed("/echo", bodies[: max(CLIENTS, len(bodies) // _PARTS)])))
+        memory.append(ours.resident)
     return turns, memory
 
 
-def _single(part: Reports, port: int, echo_port: int, n: int) -> list[tuple[Load, Load]]:
+def _single(part: Reports, ours: _Server, echo: _Server, n: int) -> list[tuple[Load, Load]]:
     turns = []
     for start in range(0, n, n // _PARTS):
         bodies = [part[at : at + 1].to_bytes() for at in range(start, start + n // _PARTS)]
-        loads = []
-        for path, where in (("/v1/tasks/load/reports", port), ("/echo", echo_port)):
-            requests, n_bytes = _requests(path, bodies)
-            loads.append(press(where, requests, clients=CLIENTS, n_bytes=n_bytes))
-        turns.append((loads[0], loads[1]))
+        turns.append((ours.pressed(f"/v1/tasks/{TASK}/reports", bodies), echo.pressed("/echo", bodies)))
     return turns
-
-
-def _resident(pid: int) -> int:
-    """Bytes of memory of a process; 0 where the system does not tell."""
-    path = Path(f"/proc/{pid}/statm")
-    return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if path.exists() else 0
 
 
 def _rows(reports: Reports) -> Any:
     return reports.plan.channel.payload.to_rows(reports.batch)
 
 
-def _is_exact(study: Path, sent: Any) -> bool:
+def is_exact(study: Path, sent: Any, *, task: str = TASK) -> bool:
     """Whether the store holds just what was sent, as often as it was sent."""
     from bosket.service.settings import read_settings
-    from bosket.service.store import Store
+    from bosket.service.store import ReportStore
 
-    store = Store(read_settings(study).store)
+    store = ReportStore(read_settings(study).store)
     try:
-        stored = np.concatenate([part.rows for part in store.stored("load", 1)])
+        stored = np.concatenate([part.rows for part in store.stored(task, 1)])
     finally:
         store.close()
     kind = f"V{sent.shape[1]}"

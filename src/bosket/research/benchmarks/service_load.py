@@ -19,6 +19,8 @@ class Load:
     seconds: float
     latencies: Floats
     statuses: frozenset[int]
+    processor_seconds: float = 0.0
+    """Of the server, where the system tells: what does not hang on who else is at work."""
 
     @property
     def requests_per_second(self) -> float:

@@ -1,0 +1,63 @@
+"""The dashboard in a real browser: what it shows, what it asks for, and how it fits a phone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.servers import on_a_socket
+from tests.service.studies import Study, reports, study
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Iterator[tuple[Study, str, str]]:
+    """A study with results, its address and a token."""
+    with study(tmp_path, min_batch=50, min_support=0.2) as s:
+        s.send(reports(s.plan, 400))
+        s.settle()
+        token = s.issue("analyse")[0]
+        with on_a_socket(s.collector) as address:
+            yield s, address, token
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_results_are_drawn_from_the_collector_alone(shown: tuple[Study, str, str], width: int) -> None:
+    browsers = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    s, address, token = shown
+    n_itemsets = len(s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()["itemsets"])
+    with browsers.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 844})
+        asked: list[str] = []
+        said: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"{address}/d/shop")
+        page.wait_for_selector("#ask:visible")
+        page.fill("#token", "wrong.token")
+        page.press("#token", "Enter")
+        page.wait_for_function("document.getElementById('status').textContent.includes('does not show')")
+        said.clear()  # the browser tells of the 401
+        page.fill("#token", token)
+        page.press("#token", "Enter")
+        page.wait_for_selector("#itemsets tr")
+        assert page.is_hidden("#ask")
+        assert page.text_content("#n-reports") == "400"
+        assert page.text_content("#title") == "What is bought together"
+        assert page.locator("#itemsets tr").count() == n_itemsets
+        assert page.locator("#rules tr").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert not said
+        assert all(url.startswith(address) for url in asked)
+        assert not any(token in url for url in asked)
+        assert token not in page.url
+        browser.close()
