@@ -20,7 +20,7 @@ from bosket.service.store import (
     ReportStore,
     Submission,
     SubmissionOutcome,
-    Verdict,
+    SubmissionVerdict,
     backup,
     shuffled,
 )
@@ -56,13 +56,18 @@ def test_a_group_knows_what_it_holds_twice(store_url: str) -> None:
         one = submission(2)
         other = Submission("shop", 1, one.key, b"other", submission().rows)
         verdicts = [outcome.verdict for outcome in store.commit([one, one, other, submission()])]
-        assert verdicts == [Verdict.ACCEPTED, Verdict.REPEATED, Verdict.CONFLICT, Verdict.ACCEPTED]
+        assert verdicts == [
+            SubmissionVerdict.ACCEPTED,
+            SubmissionVerdict.REPEATED,
+            SubmissionVerdict.CONFLICT,
+            SubmissionVerdict.ACCEPTED,
+        ]
         assert store.n_reports("shop", 1) == 3
         asked = Submission("shop", 1, one.key, one.body)
         unknown = Submission("shop", 1, bytes(16), b"")
         assert store.commit([asked, unknown]) == [
-            SubmissionOutcome(Verdict.REPEATED, 2),
-            SubmissionOutcome(Verdict.REFUSED),
+            SubmissionOutcome(SubmissionVerdict.REPEATED, 2),
+            SubmissionOutcome(SubmissionVerdict.REFUSED),
         ]
 
 
@@ -81,7 +86,10 @@ def test_a_receipt_written_by_another_process_in_between(store_url: str, monkeyp
 
         real = module._receipts
         monkeypatch.setattr(module, "_receipts", blind)
-        assert [outcome.verdict for outcome in store.commit([two, one])] == [Verdict.ACCEPTED, Verdict.REPEATED]
+        assert [outcome.verdict for outcome in store.commit([two, one])] == [
+            SubmissionVerdict.ACCEPTED,
+            SubmissionVerdict.REPEATED,
+        ]
         assert seen == [2, 1, 1]
         assert store.n_reports("shop", 1) == 2
 

@@ -40,7 +40,7 @@ class StoreLostError(Exception):
     """The store does not answer: whether the last group was written is not known until it is asked again."""
 
 
-class Verdict(Enum):
+class SubmissionVerdict(Enum):
     """What became of a submission."""
 
     ACCEPTED = "accepted"
@@ -53,7 +53,7 @@ class Verdict(Enum):
 
 
 class SubmissionOutcome(NamedTuple):
-    verdict: Verdict
+    verdict: SubmissionVerdict
     n_reports: int = 0
 
 
@@ -200,7 +200,7 @@ class ReportStore:
             for one in group:
                 outcome = self._judged(one, known, tokens)
                 outcomes.append(outcome)
-                if outcome.verdict is not Verdict.ACCEPTED or one.rows is None:
+                if outcome.verdict is not SubmissionVerdict.ACCEPTED or one.rows is None:
                     continue
                 known[one.receipt] = (one.code, len(one.rows))
                 receipts.append({"id": one.receipt, "code": one.code, "n_reports": len(one.rows)})
@@ -225,19 +225,23 @@ class ReportStore:
         earlier = known.get(one.receipt)
         if earlier is not None:
             is_same = hmac.compare_digest(earlier[0], one.code)
-            return SubmissionOutcome(Verdict.REPEATED, earlier[1]) if is_same else SubmissionOutcome(Verdict.CONFLICT)
+            return (
+                SubmissionOutcome(SubmissionVerdict.REPEATED, earlier[1])
+                if is_same
+                else SubmissionOutcome(SubmissionVerdict.CONFLICT)
+            )
         if one.rows is None:
-            return SubmissionOutcome(Verdict.REFUSED)
+            return SubmissionOutcome(SubmissionVerdict.REFUSED)
         phases = self.phases(one.task)
         if not phases or phases[-1].is_closed or phases[-1].phase != one.phase:
-            return SubmissionOutcome(Verdict.CLOSED)
+            return SubmissionOutcome(SubmissionVerdict.CLOSED)
         if one.token is not None:
             task, is_spent = tokens.get(one.token, ("", False))
             if task != one.task:
-                return SubmissionOutcome(Verdict.UNKNOWN_TOKEN)
+                return SubmissionOutcome(SubmissionVerdict.UNKNOWN_TOKEN)
             if is_spent:
-                return SubmissionOutcome(Verdict.SPENT)
-        return SubmissionOutcome(Verdict.ACCEPTED, len(one.rows))
+                return SubmissionOutcome(SubmissionVerdict.SPENT)
+        return SubmissionOutcome(SubmissionVerdict.ACCEPTED, len(one.rows))
 
     def n_open(self, task: str, phase: int) -> int:
         """Reports of a phase that are not in a sealed batch yet."""

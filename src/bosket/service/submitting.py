@@ -17,7 +17,7 @@ from bosket.service.asking import check_token, collector_of, task_of
 from bosket.service.collector import Collector
 from bosket.service.limits import body_of
 from bosket.service.problems import Refusal, documented
-from bosket.service.store import StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
+from bosket.service.store import StoreFullError, StoreLostError, Submission, SubmissionOutcome, SubmissionVerdict
 from bosket.service.tasks import ServedTask
 from bosket.service.writer import BusyError
 
@@ -89,7 +89,7 @@ async def submit(request: Request) -> Response:
     token = _token_of(headers.get("bosket-token"), task)
     submission, refusal = await _read(task, bytes.fromhex(key), body, token)
     outcome = await _written(collector, submission)
-    if outcome.verdict is Verdict.REFUSED and refusal is not None:
+    if outcome.verdict is SubmissionVerdict.REFUSED and refusal is not None:
         raise refusal
     return _answer(outcome)
 
@@ -160,13 +160,13 @@ async def _written(collector: Collector, submission: Submission) -> SubmissionOu
 
 def _answer(outcome: SubmissionOutcome) -> Response:
     verdict = outcome.verdict
-    if verdict in (Verdict.ACCEPTED, Verdict.REPEATED):
-        status = 201 if verdict is Verdict.ACCEPTED else 200
+    if verdict in (SubmissionVerdict.ACCEPTED, SubmissionVerdict.REPEATED):
+        status = 201 if verdict is SubmissionVerdict.ACCEPTED else 200
         return Response(b'{"accepted":%d}' % outcome.n_reports, status, media_type="application/json")
-    if verdict is Verdict.CONFLICT:
+    if verdict is SubmissionVerdict.CONFLICT:
         raise Refusal(409, "conflict", "Another body was accepted under this key.")
-    if verdict is Verdict.SPENT:
+    if verdict is SubmissionVerdict.SPENT:
         raise Refusal(403, "spent", "The one-time token is spent.")
-    if verdict is Verdict.UNKNOWN_TOKEN:
+    if verdict is SubmissionVerdict.UNKNOWN_TOKEN:
         raise Refusal(403, "one-time-token", "This is no one-time token of the task.")
     raise Refusal(410, "closed", "The task takes no more reports, or is in another phase.")

@@ -11,7 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bosket.service.store import ReportStore, StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
+from bosket.service.store import (
+    ReportStore,
+    StoreFullError,
+    StoreLostError,
+    Submission,
+    SubmissionOutcome,
+    SubmissionVerdict,
+)
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -153,7 +160,9 @@ class Writer:
         else:
             for one, outcome in zip(group, outcomes, strict=True):
                 one.answer = outcome
-            taken = [one for one, how in zip(submissions, outcomes, strict=True) if how.verdict is Verdict.ACCEPTED]
+            taken = [
+                one for one, how in zip(submissions, outcomes, strict=True) if how.verdict is SubmissionVerdict.ACCEPTED
+            ]
         with self._lock:
             self._bytes -= sum(len(one.body) for one in submissions)
         return taken
