@@ -110,7 +110,7 @@ def ranking_page(found: Ranking) -> Page:
     best = found.best
     lowest = "none" if math.isinf(best.lowest_support) else f"{100 * best.lowest_support:.3g}%"
     return plan_page(
-        PageTable("Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame())),
+        PageTable("Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame()), has_remark=True),
         goal=str(found.goal),
         sentence=found.sentence,
         figures=[
