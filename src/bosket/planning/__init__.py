@@ -20,6 +20,7 @@ from bosket.planning.maximal import allowed_maximal_supports, breach_levels, max
 from bosket.planning.previews import Preview, preview
 from bosket.planning.questions import optimal_design, refined_design
 from bosket.planning.rehearsals import simulated_errors
+from bosket.planning.special_goals import compare_breaches, compare_classes
 
 __all__ = [
     "Choice",
@@ -35,6 +36,8 @@ __all__ = [
     "allowed_maximal_supports",
     "breach_levels",
     "compare",
+    "compare_breaches",
+    "compare_classes",
     "cut_and_paste",
     "cut_and_paste_for",
     "cut_and_paste_insert",

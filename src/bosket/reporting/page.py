@@ -71,8 +71,9 @@ class PageTable:
             return "".join(f"<{tag}{side}>{_escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
 
         body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
+        kind = "table words" if self.has_remark else "table"
         return (
-            f'<div class="table{" words" if self.has_remark else ""}" role="region" tabindex="0" aria-label="{_escape(self.caption)}"><table>'
+            f'<div class="{kind}" role="region" tabindex="0" aria-label="{_escape(self.caption)}"><table>'
             f"<caption>{_escape(self.caption)}</caption><thead><tr>{cells(self.headings, 'th')}</tr></thead>"
             f"<tbody>\n{body}\n</tbody></table></div>"
         )
