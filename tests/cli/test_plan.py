@@ -8,6 +8,7 @@ import math
 import resource
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,8 @@ class TestPilots:
     @pytest.fixture
     def pilot(self, tmp_path: Path) -> Path:
         path = tmp_path / "public.dat"
-        path.write_text("1 2 3\n1 2\n4\n2 5\n1 6\n7 8\n3\n" * 60)
+        sets = [one for size in (1, 2, 3) for one in combinations("12345678", size)]
+        path.write_text("".join(" ".join(one) + "\n" for one in sets) * 4)
         return path
 
     def test_mistakes_of_a_search_are_foreseen(self, run: Run, pilot: Path) -> None:

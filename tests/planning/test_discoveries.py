@@ -78,7 +78,7 @@ def test_another_domain_is_refused() -> None:
 def test_errors_of_whole_records_are_taken_together() -> None:
     """Of a pair and its two items, against the normal law of weights that are enumerated over all records."""
     cells = np.repeat(np.arange(8), [40, 10, 10, 20, 5, 5, 30, 80])
-    data, people, limit, slack = bk.Table.from_cells(cells, TABLE), 400, 0.3, 1.0
+    data, people, limit, slack = bk.Table.from_cells(cells, TABLE), 400, 0.58, 1.0
     channel = bk.GammaDiagonal(gamma=5).channel(TABLE)
     assert isinstance(channel, GammaDiagonalChannel)
     pair = (1, 3)

@@ -48,20 +48,21 @@ class TestClasses:
                 compare_classes(study, Goal(3.0), classes)
 
 
-class TestBreaches:
-    MAXIMAL = {1: [0.2], 2: [0.2, 0.05], 3: [0.25, 0.06, 0.02]}
+MAXIMAL = {1: [0.2], 2: [0.2, 0.05], 3: [0.25, 0.06, 0.02]}
 
+
+class TestBreaches:
     def test_cut_and_paste_stays_below_the_level(self) -> None:
-        found = compare_breaches(STUDY, self.MAXIMAL, level=0.5)
+        found = compare_breaches(STUDY, MAXIMAL, level=0.5)
         option = next(one for one in found.options if one.family == BY_BREACH)
-        assert (breach_levels(option.mechanism, self.MAXIMAL)["breach"] <= 0.5 + 1e-9).all()
+        assert (breach_levels(option.mechanism, MAXIMAL)["breach"] <= 0.5 + 1e-9).all()
 
     def test_others_keep_the_commonest_item_below_it_whatever_they_show(self) -> None:
-        found = compare_breaches(STUDY, self.MAXIMAL, level=0.5)
+        found = compare_breaches(STUDY, MAXIMAL, level=0.5)
         for option in found.options:
             if option.family != BY_BREACH:
                 assert option.guarantee.record.posterior(0.25) <= 0.5 + 1e-9
 
     def test_a_level_that_the_commonest_item_has_already_is_refused(self) -> None:
         with pytest.raises(bk.ParameterError):
-            compare_breaches(STUDY, self.MAXIMAL, level=0.2)
+            compare_breaches(STUDY, MAXIMAL, level=0.2)
