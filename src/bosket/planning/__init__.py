@@ -16,6 +16,7 @@ from bosket.planning.foresight import Foresight, foresee
 from bosket.planning.goals import Goal, Study
 from bosket.planning.item_factors import ItemFactors, optimal_keeps
 from bosket.planning.laws import geometric_sizes
+from bosket.planning.matrices import MatrixForesight
 from bosket.planning.maximal import allowed_maximal_supports, breach_levels, maximal_supports
 from bosket.planning.previews import Preview, preview
 from bosket.planning.questions import optimal_design, refined_design
@@ -28,6 +29,7 @@ __all__ = [
     "Foresight",
     "Goal",
     "ItemFactors",
+    "MatrixForesight",
     "Overlaps",
     "Preview",
     "Prospect",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 from bosket.checks import check_between, check_positive
 from bosket.errors import ParameterError
@@ -21,7 +22,7 @@ BY_BREACH = "CutAndPaste, by breach level"
 _STEPS = 10  # by which what records that differ in few items leave over is found
 
 
-def compare_classes(study: Study, goal: Goal, classes: Mapping[Hashable, float]) -> Ranking:
+def compare_classes(study: Study, goal: Goal, classes: Mapping[Any, float]) -> Ranking:
     """As :func:`compare`, where some items have an epsilon of their own that one who knows all others must not exceed.
 
     classes  items of a class that must be hidden better, each with its epsilon; for baskets

@@ -250,7 +250,7 @@ def _pilot(options: argparse.Namespace) -> Baskets | None:
     baskets = read_baskets(options.pilot, options)
     if options.max_size is None or int(baskets.sizes.max(initial=0)) <= options.max_size:
         return baskets
-    short = baskets[baskets.sizes <= options.max_size]
+    short: Baskets = baskets[baskets.sizes <= options.max_size]
     say(f"note: {baskets.n_records - short.n_records:,} baskets of more than {options.max_size} items are left out")
     return short
 
