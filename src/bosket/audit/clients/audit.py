@@ -53,7 +53,7 @@ def client(
     (:mod:`bosket.audit.clients.attack`), against what the card promises.
 
     >>> import bosket as bk
-    >>> plan = bk.Plan(bk.Domain("abc"), bk.Flip(keep=0.8))
+    >>> plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.8))
     >>> bk.audit.client(plan, rng=bk.Seeded(1), trials=4000).is_convicted
     False
     >>> def of_ones(record): return bytes([7])
@@ -280,7 +280,7 @@ def attacked(
     """A lower bound on the epsilon of this library's client, on the pair of records that it tells apart the best.
 
     >>> import bosket as bk
-    >>> plan = bk.Plan(bk.Domain("abc"), bk.Flip(keep=0.8), bk.PrivacyUnit(max_size=1))
+    >>> plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.8), bk.PrivacyUnit(max_size=1))
     >>> found = bk.audit.attacked(plan, unit="item", rng=bk.Seeded(1))
     >>> 1.2 < found.bound.epsilon < found.claim == plan.guarantee.item.epsilon
     True
