@@ -50,20 +50,20 @@ SABOTAGED: dict[str, tuple[bk.Plan, Callable[[], Any], set[str], int]] = {
     "seeded by the record": (bad.FLIP, lambda: bad.seeded_by_record(7), {OURS, LAW, RIGHT}, 1000),
     "always ones": (bad.FLIP, lambda: bad.always_ones, {OURS, LAW, RIGHT}, 1000),
     "every report twice": (bad.FLIP, lambda: bad.sent_twice(8), {WHOLE}, 200),
-    "chance that says it is seeded": (bad.FLIP, lambda: bad.says_it_is_seeded, {WHOLE}, 200),
-    "the question depends on the record": (bad.ASK, lambda: bad.asking(9, question=bad.by_the_record), {OURS}, 4000),
+    "chance that says it is seeded": (bad.FLIP, lambda: bad.says_it_is_seeded, {WHOLE}, 100),
+    "the question depends on the record": (bad.ASK, lambda: bad.asking(9, question=bad.by_the_record), {OURS}, 1500),
     "true answers too often": (bad.ASK, lambda: bad.asking(10, more=0.04), {OURS}, 8000),
     "an answer that there is not": (bad.ASK, lambda: bad.asking(11, answer=4), {WHOLE}, 400),
-    "a size that is not the record's": (bad.CUT, lambda: bad.cutting(12, stated=1), {OURS}, 200),
-    "seeds that are not drawn": (bad.HASHED, lambda: bad.hashing(13, bucket=True), {OURS}, 200),
+    "a size that is not the record's": (bad.CUT, lambda: bad.cutting(12, stated=1), {OURS}, 100),
+    "seeds that are not drawn": (bad.HASHED, lambda: bad.hashing(13, bucket=True), {OURS}, 100),
 }
 LONG = {"keep is 0.88 where 0.90 is planned", "the coin is biased to show", "true answers too often"}
 """Eight thousand reports of each record, drawn one by one."""
 HONEST: dict[str, tuple[bk.Plan, Callable[[], Any], int]] = {
     "flipping": (bad.FLIP, lambda: bad.flipping(1), 1000),
     "asking": (bad.ASK, lambda: bad.asking(2), 1000),
-    "cutting": (bad.CUT, lambda: bad.cutting(3), 200),
-    "hashing": (bad.HASHED, lambda: bad.hashing(4, bucket=False), 200),
+    "cutting": (bad.CUT, lambda: bad.cutting(3), 100),
+    "hashing": (bad.HASHED, lambda: bad.hashing(4, bucket=False), 100),
 }
 
 
@@ -168,7 +168,7 @@ class TestPaths:
         assert sent.notes == {"", "secure"}
         assert len({int(word) for word in sent.batch["report"][:, 0]}) == 1
 
-    @pytest.mark.parametrize("answer", [b"", b"\x01\x02", "1", None, b"\x40", b"BSKR\x01 and more"])
+    @pytest.mark.parametrize("answer", [b"", b"\x01\x02", "1", None, b"\x40", b"B\x01 and more"])
     def test_what_is_no_report_is_counted(self, answer: object) -> None:
         sent = read_reports(bad.FLIP, [b"\x01", answer, b"\x03"])
         assert sent.wrong == 1

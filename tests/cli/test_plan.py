@@ -8,6 +8,7 @@ import math
 import resource
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,49 @@ def test_it_answers_within_three_seconds_of_work() -> None:
     subprocess.run(command, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3 * slowness()
+
+
+class TestPilots:
+    """A public file of the same kind: its sizes, its items, and goals that are about them."""
+
+    @pytest.fixture
+    def pilot(self, tmp_path: Path) -> Path:
+        path = tmp_path / "public.dat"
+        sets = [one for size in (1, 2, 3) for one in combinations("12345678", size)]
+        path.write_text("".join(" ".join(one) + "\n" for one in sets) * 4)
+        return path
+
+    def test_mistakes_of_a_search_are_foreseen(self, run: Run, pilot: Path) -> None:
+        result = run("plan", "--pilot", pilot, "--people", 5000, "--epsilon", 9, "--unit", "item", "--min-support", 0.2)
+        assert result.code == 0
+        assert "must be public" in result.err
+        assert "listed by mistake" in result.out
+
+    def test_a_breach_level_is_a_goal(self, run: Run, pilot: Path, tmp_path: Path) -> None:
+        out = tmp_path / "plan.json"
+        result = run("plan", "--pilot", pilot, "--people", 50_000, "--breach", "70%", "-o", out)
+        assert result.code == 0
+        assert "CutAndPaste, by breach level" in result.out
+        assert "knows supports alone" in result.err
+        assert bk.Plan.from_json(out.read_text()).max_size == 3
+
+    def test_classes_are_a_goal(self, run: Run, pilot: Path, tmp_path: Path) -> None:
+        classes = tmp_path / "classes.csv"
+        classes.write_text("item,epsilon\n3,0.2\n")
+        options = ("plan", "--pilot", pilot, "--people", 50_000, "--epsilon", 6, "--size", 1, "--classes", classes)
+        result = run(*options)
+        assert result.code == 0
+        assert "Flip, a keep for each item" in result.out
+        for text in ("item,epsilon\n33,0.2\n", "3;0.2\n", "3,much\n"):
+            classes.write_text(text)
+            assert run(*options).code == 1
+
+    def test_options_that_make_no_sense_together(self, run: Run, pilot: Path) -> None:
+        for options in (
+            ("--breach", "50%", "--items", 5, "--mean-size", 2),
+            ("--pilot", pilot, "--items", 5, "--epsilon", 1),
+            ("--classes", "x.csv", "--questions", 5, "--epsilon", 1),
+            ("--pilot", pilot, "--breach", "50%", "--epsilon", 1),
+            ("--pilot", pilot, "--breach", "50%", "--stderr", 0.1),
+        ):
+            assert run("plan", "--people", 100, *options).code == 2

@@ -16,10 +16,12 @@ from bosket.planning.foresight import Foresight, foresee
 from bosket.planning.goals import Goal, Study
 from bosket.planning.item_factors import ItemFactors, optimal_keeps
 from bosket.planning.laws import geometric_sizes
+from bosket.planning.matrices import MatrixForesight
 from bosket.planning.maximal import allowed_maximal_supports, breach_levels, maximal_supports
 from bosket.planning.previews import Preview, preview
 from bosket.planning.questions import optimal_design, refined_design
 from bosket.planning.rehearsals import simulated_errors
+from bosket.planning.special_goals import compare_breaches, compare_classes
 
 __all__ = [
     "Choice",
@@ -27,6 +29,7 @@ __all__ = [
     "Foresight",
     "Goal",
     "ItemFactors",
+    "MatrixForesight",
     "Overlaps",
     "Preview",
     "Prospect",
@@ -35,6 +38,8 @@ __all__ = [
     "allowed_maximal_supports",
     "breach_levels",
     "compare",
+    "compare_breaches",
+    "compare_classes",
     "cut_and_paste",
     "cut_and_paste_for",
     "cut_and_paste_insert",

@@ -106,7 +106,10 @@ class Ranking:
             )
         seen = "is seen"
         if best.lowest_support > study.support:
-            seen = f"is not seen (that would take {number_text(_people_to_see(best))} people)"
+            needed = _people_to_see(best)
+            seen = "is not seen"
+            if needed > study.people:  # not what long baskets lose by being cut, which no number of people mends
+                seen += f" (that would take {number_text(needed)} people)"
         return (
             f"{advice(best.seen, study)} Supports of {about} from {percent_up(best.lowest_support)} on stand four "
             f"standard errors above zero, so that {percent_up(study.support)} {seen}, with an error of about "

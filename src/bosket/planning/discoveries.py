@@ -3,8 +3,9 @@
 Estimates are taken for normal around the supports of the pilot, with the errors that people like those would have.  A
 search lists an itemset whose estimate reaches the limit, if it gets there: each of its subsets must have been kept,
 that is estimated no more than ``slack`` standard errors below the limit.  A subset that was kept is listed with what it
-led to.  Errors of an itemset and of its subsets are taken for independent: they nearly are where items are randomized
-one by one, and less so elsewhere.
+led to.  Errors of an itemset and of its subsets are taken for independent, which they nearly are where items are
+randomized one by one; of whole records that are kept or replaced they are not, and are taken together
+(:mod:`bosket.planning.joint_errors`).
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.foreseen import variances_of
 from bosket.mining import mine
 from bosket.planning.foresight import Foresight
+from bosket.planning.joint_errors import Together, together
 from bosket.statistics.estimates import Floats
 
 _SELDOM = 1e-4  # itemsets that are less likely to be looked at are left out
 _MOST = 2_000_000  # itemsets of one size
+_TOGETHER = 4  # items of itemsets up to which errors are taken together with those of subsets
 _PIECE = 50_000  # itemsets whose patterns are counted at once
 
 
@@ -98,13 +101,22 @@ def _looked_at(
     slack: float,
     n: int,
 ) -> _Level:
+    channel, k = foresight.channel, itemsets.shape[1]
     support, variance = np.empty(len(itemsets)), np.empty(len(itemsets))
+    parts: list[Together] = []
     for start in range(0, len(itemsets), _PIECE):
         part = slice(start, start + _PIECE)
         rows = np.ascontiguousarray(itemsets[part])
         cells = cells_of(count_subsets(counter, rows))
         support[part] = cells[:, :, -1].sum(axis=0) / n
         variance[part] = _variances(foresight, counter, rows, cells, n)
+        if isinstance(channel, GammaDiagonalChannel) and 2 <= k <= _TOGETHER:
+            parts.append(together(channel, rows, cells[0] / n, people=foresight.people, limit=limit, slack=slack))
+    if parts:
+        looked_at, reaches, kept = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("looked_at", "reaches", "kept")
+        )
+        return _Level(itemsets, support, looked_at, reaches, kept)
     kept_share = getattr(foresight.spread(itemsets.shape[1]), "kept", 1.0)
     error = np.sqrt(variance / foresight.people)
     away = (support * kept_share - limit) / np.maximum(error, 1e-300)

@@ -25,8 +25,8 @@ def audit_page(verdict: Mapping[str, Any]) -> Page:
             ]
         )
     )
-    rows = [[str(one["check"]), _SHOWN[one["verdict"]], f"{one['tests']:,}", str(one["words"])] for one in findings]
-    table = PageTable("What was looked at", ("check", "verdict", "comparisons", "found"), rows, text_columns=4)
+    rows = [[str(one["check"]), _SHOWN[one["verdict"]], str(one["words"])] for one in findings]
+    table = PageTable("What was looked at", ("check", "", "found"), rows, text_columns=3, has_remark=True)
     about = [[str(name).replace("_", " "), str(value)] for name, value in verdict["about"].items()]
     return Page(
         title="An audit",

@@ -56,21 +56,24 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """Rows of text; the columns from ``text_columns`` on hold numbers."""
+    """Rows of text; the columns from ``text_columns`` on hold numbers, but for the last one where it is a remark."""
 
     caption: str
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     text_columns: int = 1
+    has_remark: bool = False
 
     def html(self) -> str:
         def cells(row: Sequence[str], tag: str) -> str:
-            sides = ("" if at < self.text_columns else ' class="number"' for at in range(len(row)))
+            numbers = range(self.text_columns, len(row) - self.has_remark)
+            sides = (' class="number"' if at in numbers else "" for at in range(len(row)))
             return "".join(f"<{tag}{side}>{_escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
 
         body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
+        kind = "table words" if self.has_remark else "table"
         return (
-            f'<div class="table" role="region" tabindex="0" aria-label="{_escape(self.caption)}"><table>'
+            f'<div class="{kind}" role="region" tabindex="0" aria-label="{_escape(self.caption)}"><table>'
             f"<caption>{_escape(self.caption)}</caption><thead><tr>{cells(self.headings, 'th')}</tr></thead>"
             f"<tbody>\n{body}\n</tbody></table></div>"
         )

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from bosket.audit.clients.attack import Attack, told_apart
 from bosket.audit.clients.comparing import Difference, against_law, against_other, following, repetition
 from bosket.audit.clients.estimating import estimates_of
 from bosket.audit.clients.features import Claims, expected_alone
-from bosket.audit.clients.pairs import Pair, candidate_pairs, sizes_of
-from bosket.audit.clients.paths import Client, Command, Record, Sent, by_client, by_library
+from bosket.audit.clients.pairs import Pair, sizes_of
+from bosket.audit.clients.paths import ClientPath, Command, Record, Sent, by_client, by_library
+from bosket.audit.clients.promised import LEAST_TRIALS, PILOT, promise_kept, worst_pairs
 from bosket.audit.clients.showing import wire_bits
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
 from bosket.checks import check_between, check_integer
@@ -24,16 +22,13 @@ from bosket.mechanisms.base import Mechanism
 from bosket.plan import Plan
 from bosket.randomness import Randomness, Secure, check_randomness
 
-_PILOT = 2000  # reports of each record of a pair, to choose pairs by
-_MOST_PAIRS = 12
 _TIMES = 8  # reports of our own client for one of the client's
-_LEAST_TRIALS = 100
 _MOST_SIZES = 5  # of records beside the worst
 
 
 def client(
     plan: Plan,
-    client: Client | Command | None = None,
+    client: ClientPath | Command | None = None,
     *,
     trials: int = 40_000,
     failure: float = 1e-6,
@@ -53,7 +48,7 @@ def client(
     (:mod:`bosket.audit.clients.attack`), against what the card promises.
 
     >>> import bosket as bk
-    >>> plan = bk.Plan(bk.Domain("abc"), bk.Flip(keep=0.8))
+    >>> plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.8))
     >>> bk.audit.client(plan, rng=bk.Seeded(1), trials=4000).is_convicted
     False
     >>> def of_ones(record): return bytes([7])
@@ -61,12 +56,12 @@ def client(
     True
     """
     _check(plan, client)
-    n = check_integer("trials", trials, least=_LEAST_TRIALS)
+    n = check_integer("trials", trials, least=LEAST_TRIALS)
     each = check_between("failure", failure, 0, 1) / 6
     chance = Secure() if rng is None else check_randomness(rng)
     pairs = worst_pairs(plan, chance)
     records = list(dict.fromkeys([*(r for pair in pairs for r in (pair.one, pair.other)), *_others(plan)]))
-    pilot = by_library(plan, records, _PILOT, chance).batch
+    pilot = by_library(plan, records, PILOT, chance).batch
     features = Claims.settled(plan.channel, records, pilot)
     sent = by_library(plan, records, n, chance) if client is None else by_client(plan, client, records, n)
     whole = _whole(sent, n * len(records), plan)
@@ -110,34 +105,6 @@ def _check(plan: Plan, client: object) -> None:
         )
 
 
-def claim_of(plan: Plan, unit: str) -> float:
-    """The epsilon that the card has for a pair of records: one report of it, whatever a person sends in all."""
-    card = plan.guarantee
-    return card.item.epsilon if unit == "item" else card.record.epsilon
-
-
-def worst_pairs(plan: Plan, rng: Randomness | None = None) -> list[Pair]:
-    """For an item and for the whole record, the two records that our own client's reports tell apart the best.
-
-    By the law, where the records of the domain can be gone through; by a trial elsewhere.  None where nobody is
-    promised anything, or where a report takes the records of several people.
-    """
-    if plan.mechanism.needs_curator:
-        return []
-    chance = Secure() if rng is None else rng
-    best: dict[str, tuple[float, Pair]] = {}
-    found = candidate_pairs(plan)
-    for pair in found[: 2 * _MOST_PAIRS]:
-        score = 0.0
-        if len(found) > 2:
-            batch = by_library(plan, (pair.one, pair.other), _PILOT, chance).batch
-            features = Claims.settled(plan.channel, (pair.one, pair.other), batch)
-            score = _attacked(plan, features, pair, (pair.one, pair.other), batch, 0.1).bound.epsilon
-        if pair.unit not in best or score > best[pair.unit][0]:
-            best[pair.unit] = (score, pair)
-    return [pair for _, pair in best.values()]
-
-
 def _others(plan: Plan) -> list[Record]:
     """Records beside those of the worst pairs: of other sizes, or with values in turn."""
     if isinstance(plan.domain, TableDomain):
@@ -147,17 +114,6 @@ def _others(plan: Plan) -> list[Record]:
     sizes = sizes_of(plan)
     chosen = sorted({sizes[round(at)] for at in np.linspace(0, len(sizes) - 1, _MOST_SIZES)})
     return [tuple(range(size)) for size in chosen]
-
-
-def _attacked(
-    plan: Plan, features: Claims, pair: Pair, records: Sequence[Record], batch: object, failure: float
-) -> Attack:
-    from bosket.mechanisms.payload import Batch
-
-    assert isinstance(batch, Batch)
-    one, other = (batch.take(np.arange(records.index(r), len(batch), len(records))) for r in (pair.one, pair.other))
-    shown = features.shown(one), features.shown(other)
-    return told_apart(features, pair, claim_of(plan, pair.unit), one, other, shown, failure)
 
 
 def _whole(sent: Sent, n: int, plan: Plan) -> Finding:
@@ -192,7 +148,7 @@ def _findings(
     bits = wire_bits(plan.channel, sent.batch)
     found.append(_in_a_row(bits, features, n_records, failure))
     found.append(_again(bits, n_records, failure))
-    found.append(_promise(plan, features, pairs, sent, failure))
+    found.append(promise_kept(plan, features, pairs, sent, failure))
     return found
 
 
@@ -254,46 +210,3 @@ def _again(bits: object, n_records: int, failure: float) -> Finding:
         return Finding(check, ACQUITTED, "No report foretells a later one of the same record.", total, failure)
     words = f"Reports of a record depend on those {lag:,} before: coins come back."
     return Finding(check, CONVICTED, words, total, failure, {"distance": lag})
-
-
-def _promise(plan: Plan, features: Claims, pairs: Sequence[Pair], sent: Sent, failure: float) -> Finding:
-    """The distinguishing attack against the card."""
-    check = "two records cannot be told apart better than promised"
-    promised = [pair for pair in pairs if math.isfinite(claim_of(plan, pair.unit))]
-    if not promised:
-        return Finding(check, NOT_LOOKED, "The card promises nothing between any two records.")
-    each = failure / len(promised)
-    found = [_attacked(plan, features, pair, features.records, sent.batch, each) for pair in promised]
-    figures = {
-        one.pair.unit: {"at_least": one.bound.epsilon, "promised": one.claim, "trials": one.bound.trials}
-        for one in found
-    }
-    told = "; ".join(f"epsilon of {o.pair.unit} at least {o.bound.epsilon:.3f}, promised {o.claim:.3f}" for o in found)
-    refuted = any(one.is_refuted for one in found)
-    words = f"Measured: {told}." if not refuted else f"The promise is broken: {told}."
-    return Finding(check, CONVICTED if refuted else ACQUITTED, words, len(found), failure, figures)
-
-
-def attacked(
-    plan: Plan, *, trials: int = 40_000, failure: float = 1e-6, rng: Randomness | None = None, unit: str = "record"
-) -> Attack:
-    """A lower bound on the epsilon of this library's client, on the pair of records that it tells apart the best.
-
-    >>> import bosket as bk
-    >>> plan = bk.Plan(bk.Domain("abc"), bk.Flip(keep=0.8), bk.PrivacyUnit(max_size=1))
-    >>> found = bk.audit.attacked(plan, unit="item", rng=bk.Seeded(1))
-    >>> 1.2 < found.bound.epsilon < found.claim == plan.guarantee.item.epsilon
-    True
-    """
-    chance = Secure() if rng is None else check_randomness(rng)
-    pair = next((one for one in worst_pairs(plan, chance) if one.unit == unit), None)
-    if pair is None:
-        raise ParameterError(
-            f"The 'unit' parameter must be one that the plan promises something for, got '{unit}'.",
-            parameter="unit",
-            value=unit,
-        )
-    records = (pair.one, pair.other)
-    features = Claims.settled(plan.channel, records, by_library(plan, records, _PILOT, chance).batch)
-    batch = by_library(plan, records, check_integer("trials", trials, least=_LEAST_TRIALS), chance).batch
-    return replace(_attacked(plan, features, pair, records, batch, failure), pair=pair)

@@ -29,7 +29,7 @@ from bosket.randomness import Randomness
 
 Person = Sequence[Hashable] | Mapping[str, Hashable]
 """A record as a person states it."""
-Client = Callable[[Any], bytes]
+ClientPath = Callable[[Any], bytes]
 
 _SHOWN = 120  # characters of what a client said
 
@@ -118,7 +118,7 @@ def by_library(plan: Plan, records: Sequence[Record], times: int, rng: Randomnes
     return Sent(plan.channel.payload.from_bytes(plan.channel.payload.to_bytes(made.batch)))
 
 
-def by_client(plan: Plan, client: Client | Command, records: Sequence[Record], times: int) -> Sent:
+def by_client(plan: Plan, client: ClientPath | Command, records: Sequence[Record], times: int) -> Sent:
     """The same by a client that is not ours: one call for each record, or one program for all of them."""
     people = [person_of(plan, record) for record in records]
     if isinstance(client, Command):
@@ -162,10 +162,9 @@ def _row(plan: Plan, answer: object) -> tuple[Any, str]:
         raise DataError(f"A client must return bytes, got a {type(answer).__name__}.")
     data, note = bytes(answer), ""
     if len(data) != width:
-        if not data.startswith(b"BSKR"):
-            raise DataError(f"A report of this plan has {width} bytes, got {len(data)}.")
-        batch, note, _ = report_bytes.unpack(plan, data)
-        if len(batch) != 1:
-            raise DataError(f"A client must send one report for a record, got {len(batch)}.")
-        data = plan.channel.payload.to_bytes(batch)
+        frames = report_bytes.split(plan, data)
+        if len(frames.rows) != 1:
+            raise DataError(f"A client must send one report for a record, got {len(frames.rows)}.")
+        batch, _ = frames.read()
+        data, note = plan.channel.payload.to_bytes(batch), frames.randomness
     return np.frombuffer(data, np.uint8), note

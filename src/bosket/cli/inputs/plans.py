@@ -23,6 +23,25 @@ def read_plan(path: Path, *, max_bytes: int | None = MAX_BYTES) -> Plan:
         raise DataError(f"The plan in {path} cannot be used: {error}", path=path, hint=error.hint) from None
 
 
+def read_classes(path: Path, domain: Domain, *, max_bytes: int | None = MAX_BYTES) -> dict[Hashable, float]:
+    """Items that must be hidden better, each with its epsilon: CSV with columns item and epsilon."""
+    source = file_source(path)
+    lines = read_text(path, max_bytes=max_bytes).splitlines()
+    known = {str(label): label for label in domain.labels}
+    found: dict[Hashable, float] = {}
+    for line, text in enumerate(lines, 1):
+        item, comma, value = (part.strip() for part in text.rpartition(","))
+        if line == 1 and (item, value) == ("item", "epsilon"):
+            continue
+        if not comma or item not in known:
+            raise source.error("must hold an item of the study, a comma and an epsilon", line=line)
+        try:
+            found[known[item]] = float(value)
+        except ValueError:
+            raise source.error("must hold a number after the comma", line=line) from None
+    return found
+
+
 def read_items(path: Path, *, max_bytes: int | None = MAX_BYTES) -> Domain:
     """A domain from a file with a label a line; whole numbers if all of them are."""
     source = file_source(path)

@@ -13,6 +13,7 @@ from bosket.cli.views.tables import print_lines, print_table, standard_output
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bosket.data import Baskets
     from bosket.planning import Goal, Ranking, Study
     from bosket.reporting.page import Page
 
@@ -50,6 +51,27 @@ def show_ranking(found: Ranking) -> None:
     """The sentence, and a row for each mechanism."""
     print_lines(found.sentence)
     print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()))
+
+
+def show_mistakes(found: Ranking, pilot: Baskets, min_support: float) -> None:
+    """What a search of reports of the best mechanism would miss, and list by mistake, among people as in a pilot."""
+    from bosket.errors import ParameterError
+    from bosket.planning import Foresight, expected_errors
+
+    seen = found.best.seen
+    if not isinstance(seen, Foresight):
+        return  # candidates of a second phase are chosen by answers to the first
+    try:
+        frame = expected_errors(seen, pilot, min_support=min_support, max_size=min(3, found.study.itemset_size))
+    except ParameterError:  # too many itemsets are within the noise, or records are mixed
+        return
+    rows = [
+        [f"{row['size']:.0f}", f"{row['frequent']:,.0f}"]
+        + [f"{row[name]:,.1f}" for name in ("false_negatives", "false_positives")]
+        for row in frame.to_dict("records")
+    ]
+    title = f"a search at a support of {100 * min_support:g}%, if people are as in the pilot"
+    print_table(title, ("items", "frequent", "missed", "listed by mistake"), rows, text_columns=0)
 
 
 def show_other_way(frame: pd.DataFrame, title: str) -> None:
@@ -110,7 +132,9 @@ def ranking_page(found: Ranking) -> Page:
     best = found.best
     lowest = "none" if math.isinf(best.lowest_support) else f"{100 * best.lowest_support:.3g}%"
     return plan_page(
-        PageTable("Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame())),
+        PageTable(
+            "Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame()), has_remark=True
+        ),
         goal=str(found.goal),
         sentence=found.sentence,
         figures=[

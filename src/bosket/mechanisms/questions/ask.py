@@ -74,6 +74,25 @@ class Designs(Kind):
         return str(value)
 
 
+class _LastMade:
+    """The channel that was made last: a plan, its card and a planner ask for one of thousands of questions in turn."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[Design, TableDomain, float, str], AskChannel] | None = None
+
+    def channel(self, design: Design, domain: TableDomain, gamma: float, by: str) -> AskChannel:
+        """For the very same design and domain, which cannot be changed; others are not compared value by value."""
+        last = self._known
+        if last is not None and last[0][0] is design and last[0][1] is domain and last[0][2:] == (gamma, by):
+            return last[1]
+        found = AskChannel(domain, design, gamma, by)
+        self._known = ((design, domain, gamma, by), found)
+        return found
+
+
+_last_made = _LastMade()
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Ask(Mechanism):
     """Ask each person one question of a design, and let the answer be true gamma times as likely as any other.
@@ -154,7 +173,7 @@ class Ask(Mechanism):
         return phases.split(n_people, n_items, epsilon=epsilon, expected_size=expected_size, top=top, max_size=max_size)
 
     def channel(self, domain: Domain) -> AskChannel:
-        return AskChannel(table_domain(domain, of="Ask"), self.design, self.gamma, self.by)
+        return _last_made.channel(self.design, table_domain(domain, of="Ask"), self.gamma, self.by)
 
     def settled(self, domain: Domain) -> Ask:
         """By one channel for all questions, where "auto" comes to that."""

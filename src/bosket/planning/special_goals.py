@@ -1,0 +1,110 @@
+"""Goals of other kinds: items that must be hidden better than others, and a breach level with maximal supports."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from bosket.checks import check_between, check_positive
+from bosket.errors import ParameterError
+from bosket.mechanisms import Flip
+from bosket.planning.comparison import PHASED, Prospect, Ranking, best_of, compare
+from bosket.planning.cutting import cut_and_paste
+from bosket.planning.families import FAMILIES
+from bosket.planning.foresight import Foresight
+from bosket.planning.goals import Goal, Study
+from bosket.planning.item_factors import optimal_keeps
+from bosket.planning.maximal import Maximal, check_maximal
+from bosket.privacy.guarantee import percent_up
+
+BY_ITEM = "Flip, a keep for each item"
+BY_BREACH = "CutAndPaste, by breach level"
+_STEPS = 10  # by which what records that differ in few items leave over is found
+
+
+def compare_classes(study: Study, goal: Goal, classes: Mapping[Any, float]) -> Ranking:
+    """As :func:`compare`, where some items have an epsilon of their own that one who knows all others must not exceed.
+
+    classes  items of a class that must be hidden better, each with its epsilon; for baskets
+
+    Flip with a keep for each item spends the goal where items may be told of; every other family hides all items as
+    well as the one that must be hidden best.
+
+    >>> import bosket as bk
+    >>> study = Study(bk.Domain(["bread", "milk", "test"]), people=50_000, itemset_size=1, max_size=2)
+    >>> found = compare_classes(study, Goal(3.0), {"test": 0.3})
+    >>> found.best.family
+    'Flip, a keep for each item'
+    """
+    if study.is_table:
+        raise ParameterError(
+            "The 'classes' parameter is for baskets: an answer to a question hides all attributes alike.",
+            parameter="classes",
+            value=None,
+        )
+    unknown = [item for item in classes if item not in set(study.domain.labels)]
+    if unknown or not classes:
+        raise ParameterError(
+            "The 'classes' parameter must name items of the study, each with an epsilon.",
+            parameter="classes",
+            value=unknown[0] if unknown else None,
+        )
+    limits = {item: check_positive(f"classes[{item!r}]", value) for item, value in classes.items()}
+    lowest = min(limits.values())
+    options = [_by_item(study, goal, limits)]
+    for family in [*FAMILIES, PHASED]:
+        for tried in (goal, Goal(lowest, "item"), Goal(min(goal.epsilon, lowest))):
+            option = best_of(family, study, tried)
+            if option is not None and goal.is_met(option.guarantee) and option.guarantee.item.epsilon <= lowest:
+                options.append(option)
+                break
+    return Ranking(study, goal, tuple(sorted(options, key=lambda option: (option.error, option.family))))
+
+
+def _by_item(study: Study, goal: Goal, limits: Mapping[Hashable, float]) -> Prospect:
+    """The keeps that spend the goal, where the worst two records may differ in a few items alone."""
+    weights = dict.fromkeys(study.domain.labels, 1.0)
+
+    def meets(total: float) -> Flip | None:
+        found = optimal_keeps(weights, epsilon=min(total, 600.0), most=limits).mechanism
+        return found if goal.is_met(study.plan(found).guarantee) else None
+
+    low, high = goal.epsilon, goal.epsilon * len(weights)
+    best = meets(low)
+    assert best is not None, "two records that differ in all items are within the goal"
+    for _ in range(_STEPS):
+        middle = (low * high) ** 0.5
+        found = meets(middle)
+        low, high, best = (middle, high, found) if found is not None else (low, middle, best)
+    return Prospect(BY_ITEM, study, Foresight(study.plan(best), study.people, study.sizes))
+
+
+def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> Ranking:
+    """As :func:`compare`, where P[item in the record | a report shows an itemset with it] must stay below ``level``.
+
+    maximal  s_max(k, m) by record size (:func:`maximal_supports` of a public file of the same kind)
+
+    Cut-and-paste is planned by the breach level itself (Evfimievski et al. 2004, section 4.4).  Any other mechanism
+    meets it where a property with the prior of the commonest item stays below the level, whatever a report shows.
+    """
+    bound = check_between("level", level, 0, 1)
+    values = check_maximal(maximal)
+    prior = max(row[0] for row in values.values())
+    if prior >= bound:
+        raise ParameterError(
+            f"The 'level' parameter must be above the share of records that have the commonest item, {prior:.1%}.",
+            parameter="level",
+            value=level,
+        )
+    words = f"an item that up to {percent_up(prior)} of records have stays below {percent_up(bound)} where it is shown"
+    goal = Goal(Goal.below(bound, prior=prior).epsilon, words=words)
+    found = compare(study, goal)
+    sizes = {size: share for size, share in (study.sizes or {}).items() if size > 0}
+    if study.is_table or not sizes or not all(size in values for size in sizes):
+        return found
+    records = {size: max(1, round(share * study.people)) for size, share in sizes.items()}
+    choice = cut_and_paste(
+        {size: values[size] for size in sizes}, records=records, level=bound, itemset_size=study.itemset_size
+    )
+    option = Prospect(BY_BREACH, study, Foresight(study.plan(choice.mechanism), study.people, study.sizes))
+    return Ranking(study, goal, tuple(sorted([*found.options, option], key=lambda one: (one.error, one.family))))

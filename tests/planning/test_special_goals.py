@@ -1,0 +1,68 @@
+"""Goals by item and by breach level: every option keeps them, and none that is left out would be better."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bosket as bk
+from bosket.planning import Goal, Study, breach_levels, compare, compare_breaches, compare_classes
+from bosket.planning.special_goals import BY_BREACH, BY_ITEM
+
+STUDY = Study(bk.Domain(range(12)), people=50_000, itemset_size=1, sizes={1: 0.4, 2: 0.3, 3: 0.3})
+
+
+class TestClasses:
+    def test_every_option_keeps_the_goal_and_the_classes(self) -> None:
+        goal, classes = Goal(6.0), {3: 0.2, 4: 0.5}
+        found = compare_classes(STUDY, goal, classes)
+        assert {option.family for option in found.options} >= {BY_ITEM, "Flip, one keep", "Ask.baskets"}
+        for option in found.options:
+            assert goal.is_met(option.guarantee)
+            if option.family == BY_ITEM:
+                channel = option.mechanism.channel(STUDY.domain)
+                odds = np.max(channel.log_ratios(), axis=0)  # type: ignore[attr-defined]  # Flip has them
+                assert odds[3] <= 0.2 + 1e-12
+                assert odds[4] <= 0.5 + 1e-12
+            else:
+                assert option.guarantee.item.epsilon <= 0.2
+
+    def test_items_that_may_be_told_of_spend_the_goal(self) -> None:
+        found = compare_classes(STUDY, Goal(6.0), {3: 0.2})
+        assert found.best.family == BY_ITEM
+        assert 0.99 * 6 < found.best.guarantee.record.epsilon <= 6
+        single = next(option for option in found.options if option.family == "Flip, one keep")
+        assert found.best.error < 0.5 * single.error
+
+    def test_classes_that_do_not_bind_change_little(self) -> None:
+        plain = next(option for option in compare(STUDY, Goal(3.0)).options if option.family == "Flip, one keep")
+        loose = next(
+            option for option in compare_classes(STUDY, Goal(3.0), {3: 50.0}).options if option.family == BY_ITEM
+        )
+        assert loose.error == pytest.approx(plain.error, rel=0.01)
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        table = Study(bk.TableDomain([bk.Attribute("a", ["x", "y"])]), people=10, itemset_size=1)
+        for study, classes in ((STUDY, {}), (STUDY, {99: 1.0}), (STUDY, {3: -1.0}), (table, {"a=x": 1.0})):
+            with pytest.raises(bk.ParameterError):
+                compare_classes(study, Goal(3.0), classes)
+
+
+MAXIMAL = {1: [0.2], 2: [0.2, 0.05], 3: [0.25, 0.06, 0.02]}
+
+
+class TestBreaches:
+    def test_cut_and_paste_stays_below_the_level(self) -> None:
+        found = compare_breaches(STUDY, MAXIMAL, level=0.5)
+        option = next(one for one in found.options if one.family == BY_BREACH)
+        assert (breach_levels(option.mechanism, MAXIMAL)["breach"] <= 0.5 + 1e-9).all()
+
+    def test_others_keep_the_commonest_item_below_it_whatever_they_show(self) -> None:
+        found = compare_breaches(STUDY, MAXIMAL, level=0.5)
+        for option in found.options:
+            if option.family != BY_BREACH:
+                assert option.guarantee.record.posterior(0.25) <= 0.5 + 1e-9
+
+    def test_a_level_that_the_commonest_item_has_already_is_refused(self) -> None:
+        with pytest.raises(bk.ParameterError):
+            compare_breaches(STUDY, MAXIMAL, level=0.2)
