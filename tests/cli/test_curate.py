@@ -589,3 +589,51 @@ def test_hints_about_ledgers_are_in_the_words_of_the_command_line(run: Run, raw:
     run("budget", "create", ledger, "--name", "shop", "--epsilon", 1)
     again = run("budget", "create", ledger, "--name", "shop", "--epsilon", 1)
     assert "'bosket curate --budget' uses it" in again.err
+
+
+def _of_persons(path: Path, *, extra: str = "") -> Path:
+    """A row per item; 900 persons with two records each, both of which are called 1 and 2."""
+    rows = ["shopper,record,item"]
+    for person in range(900):
+        rows += [f"p{person},1,milk", f"p{person},1,bread", f"p{person},2,milk"]
+    path.write_text("\n".join(rows) + "\n" + extra)
+    return path
+
+
+def test_records_of_persons_are_protected_together(run: Run, tmp_path: Path) -> None:
+    raw, items, out = _of_persons(tmp_path / "raw.csv"), tmp_path / "items.txt", tmp_path / "release.json"
+    items.write_text("milk\nbread\n")
+    call = ("curate", raw, "--epsilon", 9, "--min-support", 0.2, "--person", "shopper")
+    known = ("--record", "record", "--item", "item", "--items", items, "-o", out)
+    result = run(*call, "--max-records-per-person", 2, *known)
+    assert result.code == 0, result.err
+    about = json.loads(out.read_text())["about"]
+    assert about["max_records_per_person"] == 2
+    assert about["n_records"] == pytest.approx(1800, abs=300), "records of two persons with one name are two"
+    assert run(*call, *known).code == 2, "how many records of each is part of the claim"
+    assert run("curate", raw, "--epsilon", 9, "--min-support", 0.2, "--max-records-per-person", 2, *known).code == 2
+    assert run(*call, "--max-records-per-person", 2, "--method", "truncation", *known).code == 2
+    no_such = ("curate", raw, "--epsilon", 9, "--min-support", 0.2, "--person", "buyer", "--max-records-per-person", 2)
+    assert run(*no_such, *known).code == 2
+
+
+def test_rows_of_a_person_decide_nothing_but_its_own_records(tmp_path: Path) -> None:
+    """Rows with the record of another person, without a person, with cells too many, or with an unknown item."""
+    from bosket.data import Domain
+    from bosket.data.formats.declared_persons import read_csv_of_persons
+    from bosket.data.formats.sources import Content
+
+    domain = Domain(["milk", "bread"])
+
+    def read(path: Path) -> list[tuple[bytes, list[int]]]:
+        csr, persons = read_csv_of_persons(Content(path), domain, person="shopper", record="record", item="item")
+        ends = csr.indptr.tolist()
+        return [(one, csr.indices[a:b].tolist()) for one, a, b in zip(persons, ends, ends[1:], strict=False)]
+
+    before = read(_of_persons(tmp_path / "one.csv"))
+    added = 'mallory,1,bread\nmallory,1,gin\n,1,bread\np0,1\n"p1",2,bread,4\nmallory,9,"\n'
+    after = read(_of_persons(tmp_path / "other.csv", extra=added))
+    assert len(before) == 1800
+    assert after[:1800] == before
+    assert {person for person, _ in after[1800:]} == {b"mallory"}
+    assert after[1800] == (b"mallory", [domain.itemset(["bread"])[0]])

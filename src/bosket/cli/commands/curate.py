@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosket.cli.commands.budget import in_options
 from bosket.cli.inputs.attributes import add_table, check_table
-from bosket.cli.inputs.files import STANDARD_INPUT, check_output
+from bosket.cli.inputs.files import STANDARD_INPUT, check_output, content_of
 from bosket.cli.inputs.options import (
     Commands,
     add_command,
@@ -93,6 +93,18 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--max-size", type=whole("max_size", 1), metavar="K", help="no itemset has more items (default: any number)"
     )
+    command.add_argument(
+        "--person",
+        metavar="NAME",
+        help="protect all records of a person together: the column that says whose a row is, in a CSV file of baskets "
+        "with a row per item; rows without one are left out",
+    )
+    command.add_argument(
+        "--max-records-per-person",
+        type=whole("max_records_per_person", 1),
+        metavar="M",
+        help="with --person: of each person so many records are used at most, drawn at random",
+    )
     command.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to pay from; see 'bosket budget'")
     command.add_argument("--budget", metavar="NAME", help="the budget in the ledger")
     command.add_argument(
@@ -111,6 +123,7 @@ def run(options: argparse.Namespace) -> None:
 
     _check_declared(options)
     _check_method(options)
+    _check_persons(options)
     files = (options.raw, options.items, options.ledger, options.schema)
     inputs = [path for path in files if path not in (None, STANDARD_INPUT)]
     check_result(options, RELEASE, inputs=inputs)
@@ -130,7 +143,11 @@ def run(options: argparse.Namespace) -> None:
     asked["budget"] = budget
     with _telling_what_was_paid(budget), contextlib.nullcontext() if budget is None else budget.at_one_time():
         with work.step(f"reading {options.raw}"):
-            raw = _read(options, declared)
+            if options.person is None:
+                raw = _read(options, declared)
+            else:
+                raw, asked["persons"] = _read_persons(options, declared)
+                asked["max_records_per_person"] = options.max_records_per_person
         asked["vocabulary"] = raw.domain if options.items_are_public else declared
         with work.levels("curating") as asked["on_progress"]:
             release: curator.Release
@@ -263,6 +280,23 @@ def _check_method(options: argparse.Namespace) -> None:
         raise clash("delta", "not come with --method truncation", options)
 
 
+def _check_persons(options: argparse.Namespace) -> None:
+    if (options.person is None) != (options.max_records_per_person is None):
+        given, other = ("max_records_per_person", "--person NAME") if options.person is None else (
+            "person", "--max-records-per-person M"
+        )  # fmt: skip
+        raise clash(given, f"come with {other}", options)
+    if options.person is None:
+        return
+    if options.method != "sieve":
+        raise clash("person", "not come with --method truncation", options)
+    is_csv = options.raw.lower().removesuffix(".gz").endswith(".csv") or options.input_format == "csv"
+    if options.table or not is_csv or options.input_format not in (None, "csv") or options.layout not in (None, "long"):
+        raise clash("person", "come with a CSV file of baskets that has a row per item", options)
+    if options.raw == STANDARD_INPUT:
+        raise clash("person", "come with a file, which is read twice, not with standard input", options)
+
+
 def _left_out(options: argparse.Namespace) -> str:
     if options.table:
         return (
@@ -299,6 +333,17 @@ def _read(options: argparse.Namespace, declared: Domain | None) -> Records:
     unknown: Unknown = "refuse" if declared is None else "drop"
     category = None if options.items_are_public else UNKNOWN
     return read_raw(options.raw, options, hint=hint, domain=declared, unknown=unknown, category=category)
+
+
+def _read_persons(options: argparse.Namespace, declared: Domain | None) -> tuple[Records, list[bytes]]:
+    """The raw records of persons, and whose each is; where items are public they are told by a first reading."""
+    from bosket.data import Baskets
+    from bosket.data.formats.declared_persons import read_csv_of_persons
+
+    domain = _read(options, None).domain if declared is None else declared
+    names = {name: getattr(options, name) for name in ("person", "record", "item")}
+    csr, persons = read_csv_of_persons(content_of(options.raw, options), domain, **names)
+    return Baskets.from_csr(csr.indptr, csr.indices, csr.domain), persons
 
 
 def _show(frame: pd.DataFrame) -> None:

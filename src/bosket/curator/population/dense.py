@@ -104,7 +104,7 @@ class DenseRecords:
         if k is None:
             found, left_out = search.above(limit)
         else:
-            found, left_out, limit = search.most(k, limit)
+            found, left_out, limit = search.most(min(k, settings.most_itemsets))
         levels = [self._level(part, literals, limit) for part in found]
         missed = left_out + _with(others, levels)
         return FoundDense(levels or [self._nothing(literals)], limit, missed, settings.costs(whole))

@@ -110,22 +110,38 @@ class PopulationSearch:
         found, left_out = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
         return self._drawn(found), left_out
 
-    def most(self, k: int, limit: float) -> tuple[list[FittedItemsets], int, float]:
-        """About the k most frequent itemsets and those near them, how many more there were than were looked at, and the
-        limit that k are expected to reach; ``limit`` is where the search begins, and falls while there are fewer.
+    def most(self, k: int) -> tuple[list[FittedItemsets], int, float]:
+        """The k most frequent itemsets and those near them, how many more there were than were looked at, and the limit
+        that k are expected to reach.
         """
-        found, left_out = self.above(limit)
-        for _ in range(_STEPS):
-            if left_out or sum(float(part.probability(limit).sum()) for part in found) >= k:
-                break
-            limit *= _HIGHER
-            found, left_out = self.above(limit)
+        found, left_out = self.above(self._kth(k))
         low, high = 0.0, 1.0
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             is_low = sum(float(part.probability(middle).sum()) for part in found) > k
             low, high = (middle, high) if is_low else (low, middle)
         return found, left_out, (low + high) / 2
+
+    def _kth(self, k: int) -> float:
+        """The share that k itemsets of the population have, to a part in some thousand."""
+        records = self._records(self._population.weights, _RECORDS)
+        low, high = 1 / _RECORDS, 1.0
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._has(records, middle, k) else (low, middle)
+        return low
+
+    def _has(self, records: Baskets, limit: float, k: int) -> bool:
+        """Whether k itemsets of these records reach a limit."""
+        try:
+            found = exact_itemsets(
+                records.indptr, records.indices, records.n_items,
+                min_count=max(1, math.ceil(limit * _RECORDS)), max_size=self._largest,
+                max_itemsets=min(2 * k, self._most),
+            )  # fmt: skip
+        except TooManyCandidatesError:
+            return True
+        return sum(len(counts) for _, counts in self._possible(found)) >= k
 
     def _mined(self, limit: float) -> tuple[list[ItemsetRows], int]:
         """The itemsets of the fitted population, the most frequent ones where there are too many."""
