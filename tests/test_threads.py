@@ -9,12 +9,22 @@ from collections.abc import Callable
 import pytest
 
 from bosket import threads
-from bosket.threads import parallel_map
+from bosket.threads import at_most_threads, n_threads, parallel_map
 
 
 @pytest.fixture(autouse=True)
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "n_threads", lambda: 2)
+
+
+def test_a_worker_of_a_cluster_takes_one_core() -> None:
+    before = n_threads()
+    with at_most_threads(1):
+        assert n_threads() == 1
+        with at_most_threads(10_000):
+            assert n_threads() == before
+        assert n_threads() == 1
+    assert n_threads() == before
 
 
 def test_results_come_in_the_order_of_the_parts() -> None:

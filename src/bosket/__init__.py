@@ -9,7 +9,7 @@ from bosket._lazy import attach
 from bosket._version import __version__
 
 if TYPE_CHECKING:
-    from bosket import audit, curator, learning, measures, planning
+    from bosket import audit, curator, learning, measures, planning, spark
     from bosket.budget.budgets import Budget
     from bosket.collection import Collection
     from bosket.data import Attribute, Baskets, Domain, Table, TableDomain, quest
@@ -134,6 +134,7 @@ __all__ = [
     "planning",
     "pool",
     "quest",
+    "spark",
     "write_itemsets",
     "write_rules",
 ]
