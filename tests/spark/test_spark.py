@@ -51,7 +51,8 @@ def test_baskets_are_mined_as_on_one_machine() -> None:
     """Lists, and rows of record and item, an empty record among them; items chosen; a size that ends the search."""
     expected = bk.mine(BASKETS, 0.02)
     assert_same(bk.mine(lists(), 0.02), expected)
-    rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or [None])]
+    nothing: list[str | None] = [None]
+    rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or nothing)]
     long = frame_of({"record": pa.array([row[0] for row in rows]), "item": pa.array([row[1] for row in rows])})
     assert_same(bk.mine(long, 0.02), expected)
     with spark.baskets(lists(), items=["e", "d", "c", "b", "a", "z"]) as declared:
