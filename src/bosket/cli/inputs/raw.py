@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from bosket.mechanisms import Mechanism
     from bosket.mechanisms.base import Records
     from bosket.reports import Reports
-    from bosket.spark import SparkReports
     from bosket.tally import Tally
 
-ReportsOfPhases: TypeAlias = "tuple[Reports | Tally | SparkReports, ...]"
+ReportsOfPhases: TypeAlias = "tuple[Reports | Tally, ...]"
 """Reports of one plan, or of each phase of a study by questions; somebody answered in each."""
 
 _LEAVE_OUT = "Choose attributes with --columns, or rename them: an '=' in a name or value is what makes them clash."
