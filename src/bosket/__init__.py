@@ -9,7 +9,7 @@ from bosket._lazy import attach
 from bosket._version import __version__
 
 if TYPE_CHECKING:
-    from bosket import audit, curator, learning, measures, planning
+    from bosket import audit, curator, learning, measures, planning, spark
     from bosket.budget.budgets import Budget
     from bosket.client import Client
     from bosket.collection import Collection
@@ -138,6 +138,7 @@ __all__ = [
     "planning",
     "pool",
     "quest",
+    "spark",
     "use_threads",
     "write_itemsets",
     "write_rules",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -13,7 +15,7 @@ from bosket.spark.encoding import Encoded
 from bosket.spark.order import in_search_order
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, merged, searching_job
-from bosket.spark.segments import encoded
+from bosket.spark.segments import Job, encoded
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -57,7 +59,7 @@ class OneProcess(Encoded):
         self.n_records, self.n_partitions, self.longest = sum(map(len, parts)), len(parts), 0
         self.met = {}
 
-    def map(self, job, layout, *, most_tasks=None):  # type: ignore[no-untyped-def]
+    def map(self, job: Job, layout: str, *, most_tasks: int | None = None) -> Any:
         tasks = len(self.parts) if most_tasks is None else min(most_tasks, len(self.parts))
         given = [[batch for part in self.parts[at::tasks] for batch in part] for at in range(tasks)]
         return pa.Table.from_batches([row for batches in given for row in job(batches)])

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import bosket as bk
 from bosket import spark
+from bosket.cli import main
 from bosket.engines import engine_of
 from bosket.errors import DataError, ParameterError, PlanMismatchError
 from bosket.spark.report_rows import to_rows
@@ -48,7 +51,8 @@ def test_baskets_are_mined_as_on_one_machine() -> None:
     """Lists, and rows of record and item, an empty record among them; items chosen; a size that ends the search."""
     expected = bk.mine(BASKETS, 0.02)
     assert_same(bk.mine(lists(), 0.02), expected)
-    rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or [None])]
+    nothing: list[str | None] = [None]
+    rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or nothing)]
     long = frame_of({"record": pa.array([row[0] for row in rows]), "item": pa.array([row[1] for row in rows])})
     assert_same(bk.mine(long, 0.02), expected)
     with spark.baskets(lists(), items=["e", "d", "c", "b", "a", "z"]) as declared:
@@ -165,3 +169,19 @@ def test_no_frame_is_taken_for_an_engine_s() -> None:
     assert engine_of(pa.table({"a": [1]})) is None
     with pytest.raises(DataError, match="got SparkSession"):
         bk.mine(session(), 0.1)
+
+
+@pytest.mark.slow
+def test_the_command_line_has_spark_read_the_files(tmp_path: Path) -> None:
+    """Raw lists, and reports that were written here: the same files come out as without Spark."""
+    raw, sent = tmp_path / "raw.parquet", tmp_path / "reports.parquet"
+    pq.write_table(pa.table({"items": pa.array(LISTS)}), raw)
+    PLAN.randomize(BASKETS, rng=bk.Seeded(1)).write(sent)
+    for path, where in ((raw, ["--layout", "list"]), (sent, [])):
+        session()
+        found, expected = tmp_path / "found.csv", tmp_path / "expected.csv"
+        common = ["mine", str(path), "--min-support", "0.1", *where]
+        assert main([*common, "--spark", "local[2]", "-o", str(found)]) == 0
+        assert main([*common, "-o", str(expected)]) == 0
+        columns = ["support", "itemsets"]
+        assert pd.read_csv(found)[columns].equals(pd.read_csv(expected)[columns])

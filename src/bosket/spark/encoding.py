@@ -47,7 +47,7 @@ class Encoded:
         """Run a job over all segments; the rows that it gives, as Arrow."""
         frame = self.frame
         if most_tasks is not None and most_tasks < self.n_partitions:
-            frame = frame.coalesce(most_tasks)
+            frame = started(lambda: self.frame.coalesce(most_tasks))
         return collected(lambda: frame.mapInArrow(job, layout))
 
 

@@ -15,7 +15,7 @@ from bosket.report_notes import check_plan
 from bosket.reports import Reports
 from bosket.spark.domains import domain_of_columns, domain_of_lists, domain_of_table, over_domain
 from bosket.spark.encoding import encode, refuse_unknown
-from bosket.spark.jobs import Frame
+from bosket.spark.jobs import Frame, telling
 from bosket.spark.randomizing import check_options, randomized
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import noted_plan
@@ -23,6 +23,7 @@ from bosket.spark.reports import SparkReports
 from bosket.spark.shapes import Shaped, SparkLayout, shaped
 
 
+@telling
 def source(frame: Frame | SparkRecords) -> Collected | RawRecords:
     """Reports, where the frame has the plan of some, or else raw records as its schema says."""
     if isinstance(frame, SparkRecords | SparkReports):
@@ -31,6 +32,7 @@ def source(frame: Frame | SparkRecords) -> Collected | RawRecords:
     return read(shaped(frame), {}) if noted_plan(frame) is None else open_reports(frame)
 
 
+@telling
 def open_reports(frame: Frame, plan: Plan | None = None) -> SparkReports:
     """Reports of a frame that ``plan.randomize`` made, or that was read from files of it; with ``plan``, those alone.
 
@@ -52,12 +54,14 @@ def open_reports(frame: Frame, plan: Plan | None = None) -> SparkReports:
     return SparkReports(frame, noted[0], randomness=noted[1])
 
 
+@telling
 def collected_reports(frame: Frame, plan: Plan | None, max_bytes: int | None = MAX_BYTES) -> Reports:
     """All reports of a frame in the memory of this process."""
     with open_reports(frame, plan) as reports:
         return Reports(reports.plan, reports.fetched(max_bytes), randomness=reports.randomness)
 
 
+@telling
 def randomize(
     plan: Plan,
     frame: Frame | SparkRecords,
@@ -110,6 +114,7 @@ def check_frame(frame: object) -> None:
         raise DataError(f"Of Spark, bosket reads a DataFrame, got {type(frame).__name__}.")
 
 
+@telling
 def baskets(
     frame: Frame,
     *,
@@ -127,6 +132,7 @@ def baskets(
     return read(shaped(frame, layout, record=record, item=item), {}, domain)
 
 
+@telling
 def table(
     frame: Frame,
     *,

@@ -11,7 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from bosket.errors import BosketError, DataError
 
@@ -19,6 +20,7 @@ Frame = Any
 """A DataFrame of PySpark, of a session here or of Spark Connect."""
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
@@ -63,6 +65,16 @@ def started(job: Callable[[], T]) -> T:
             raise
         fault, hint = _told(problem)
     raise DataError(fault, hint=hint)
+
+
+def telling(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, all of which is a job: the least question to a session that is gone fails."""
+
+    @wraps(function)
+    def asked(*arguments: P.args, **options: P.kwargs) -> T:
+        return started(lambda: function(*arguments, **options))
+
+    return asked
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def read(options: argparse.Namespace, work: Work) -> Any:
     """The reports or raw records that the options name; what they are is said."""
     shown = options.data[0] if len(options.data) == 1 else f"{len(options.data)} files"
     with work.step(f"reading {shown}"), fetched(options.data, options) as paths:
-        data = read_data(paths, options) if getattr(options, "spark", None) is None else read_spark(options)
+        data: Any = read_data(paths, options) if getattr(options, "spark", None) is None else read_spark(options)
     if isinstance(data, tuple):
         for number, phase in enumerate(data, 1):
             say_reports(phase, shown if len(data) == 1 else f"phase {number} of {len(data)}")
