@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,15 +43,15 @@ class NumberedLabels:
         self._check(len(used))
         known = np.full(len(words) + 1, -1, np.int32)  # code -1, missing, picks the last entry
         for start, stop in slices(len(used), _LABELS_A_PIECE):
-            some = used[start:stop]
-            known[some] = guarded(lambda some=some: self._numbers(words.take(pa.array(some)).to_pylist()), source)
+            some = pa.array(used[start:stop])
+            known[used[start:stop]] = guarded(partial(self._numbers, words, some), source)
             self._check(len(self.index))
         numbers: ItemIds = known[codes]
         return numbers
 
-    def _numbers(self, labels: list[Hashable]) -> list[int]:
+    def _numbers(self, words: Any, places: Any) -> list[int]:
         index = self.index
-        return [index.setdefault(label, len(index)) for label in labels]
+        return [index.setdefault(label, len(index)) for label in words.take(places).to_pylist()]
 
     def _check(self, n_labels: int) -> None:
         self._check_size(taken(n_labels=n_labels))
