@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import bosket as bk
 from bosket.data.formats.arrangements import UNTOLD, Arrangement
 from bosket.disk import budget
 from bosket.disk.records.opened import OpenBaskets
-from bosket.disk.records.streams import FimiStream
+from bosket.disk.records.streams import FimiStream, RecordPart
 from bosket.progress import LevelProgress
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
@@ -34,7 +34,7 @@ def some_baskets(n: int, seed: int, *, numbers: bool = False) -> bk.Baskets:
     rng = np.random.default_rng(seed)
     kinds = [rng.permutation(len(LABELS))[: rng.integers(0, len(LABELS))] for _ in range(6)]
     labels: list[object] = list(range(3, 3 + len(LABELS))) if numbers else list(LABELS)
-    return bk.Baskets([[labels[item] for item in kinds[rng.integers(6)]] for _ in range(n)])  # type: ignore[misc]
+    return bk.Baskets([[labels[item] for item in kinds[rng.integers(6)]] for _ in range(n)])
 
 
 def opened(
@@ -193,9 +193,14 @@ def test_a_first_pass_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.M
         (folder / f"{number:06d}.json").unlink()
     (folder / "complete.json").unlink()
     (folder / "000002.records").write_bytes(b"cut short")
-    began = []
+    began: list[tuple[int, int]] = []
     parts = FimiStream.parts
-    monkeypatch.setattr(FimiStream, "parts", lambda self, place, tell: began.append(place) or parts(self, place, tell))
+
+    def noted(self: FimiStream, place: tuple[int, int], tell: Callable[[int], None]) -> Iterator[RecordPart]:
+        began.append(place)
+        return parts(self, place, tell)
+
+    monkeypatch.setattr(FimiStream, "parts", noted)
     with opened(path, 60, folder=folder) as made:
         assert_alike(made, bk.Baskets.read(path))
     assert began[0][0] > 0
