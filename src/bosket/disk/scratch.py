@@ -78,7 +78,7 @@ class Scratch:
     def _begun(self, identity: dict[str, Any], rows: int) -> int:
         manifest = self.folder / _MANIFEST
         if not self.folder.is_dir():
-            _refuse_os(self.folder, lambda: self.folder.mkdir(parents=True))
+            _refuse_os(self.folder, lambda: self.folder.mkdir(mode=0o700, parents=True))
         if not manifest.exists():
             if any(self.folder.iterdir()):
                 raise DataError(
