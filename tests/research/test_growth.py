@@ -13,11 +13,12 @@ POINT = growth.Point(1_000_000, 200, 0.01, 2, 17_000_000, {**TOOK, "itemsets": 4
 
 
 def test_sums_are_in_proportion() -> None:
-    found = dict(growth.arithmetic(POINT))  # type: ignore[arg-type]  # pairs
+    found = dict(growth.arithmetic(POINT))
     assert found["files of reports"] == "170 GB"
     assert found["bitmaps in the scratch folder"] == "250 GB"
     assert found["first pass: check, transpose, write"] == "20.0 core-hours"
     assert found["mining"] == "10.0 core-hours"
+    assert found["first pass by the clock, on a machine as busy"] == "25.0 hours"
 
 
 def test_the_page_has_a_row_for_each_point() -> None:

@@ -135,6 +135,8 @@ def arithmetic(point: Point) -> list[list[str]]:
         ["passes over the bitmaps, at most (those of items that are left, once a size)", f"{took['sizes']}"],
         ["first pass: check, transpose, write", f"{took['first_work'] * times / hour:,.1f} core-hours"],
         ["mining", f"{took['mined_work'] * times / hour:,.1f} core-hours"],
+        ["first pass by the clock, on a machine as busy", f"{took['first'] * times / hour:,.1f} hours"],
+        ["mining by the clock, on a machine as busy", f"{took['mined'] * times / hour:,.1f} hours"],
         ["reading the bitmaps once at 1 GB/s", f"{took['bytes'] * times / 1e9 / hour:,.2f} hours"],
         ["memory of the process", f"{took['peak'] >> 20} MiB, whatever the number of reports"],
     ]
@@ -180,8 +182,9 @@ By proportion from {n} reports, which is a sum and no measurement:
 What breaks first, in this order:
 
 1. *The scratch disk.*  Bitmaps take as much as the files, beside them.  A full disk is a clean error.
-2. *The clock.*  One machine needs days for the first pass and hours for each size.  Segments are independent and their
-   counts add, so more machines shorten both in proportion.
+2. *The clock.*  Hours on one machine, as the sums say, most of them for the first pass, and once bitmaps no longer fit
+   in the page cache, the time of the disk for every size.  Segments are independent and their counts add, so more
+   machines shorten both in proportion.
 3. *Nothing in the arithmetic.*  Counts are 64-bit sums of 32-bit counts of segments; a segment has less than 2^32
    reports; candidates and their counts do not grow with the number of reports, but shrink, since the noise does.
 4. *What a person may do twice.*  Files that name respondents are refused here, since tokens of 10^10 people do not fit.
