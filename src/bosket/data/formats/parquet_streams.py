@@ -88,11 +88,15 @@ class Lists:
         if not is_list(columns.values[self.at]):
             raise columns.source.error(f"must hold lists in {columns.called(self.at)}", hint=NAME_RECORDS)
         self.labels = NumberedLabels(columns.check_size)
-        self.n_rows = 0
+        self.n_rows = self._n_cells = 0
 
     def add(self, column: Any) -> tuple[npt.NDArray[np.int32], ItemIds]:
         """The sizes of the lists of a batch, and the numbers of their items."""
+        check_size, n_rows = self._columns.check_size, self.n_rows + len(column)
+        check_size(taken(n_records=n_rows, n_items=self._n_cells))
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        self._n_cells += int(lengths.sum(dtype=np.int64))
+        check_size(taken(n_records=n_rows, n_items=self._n_cells))  # before any of them is numbered
         numbers = self.labels.number(pc.list_flatten(column), self._columns.source)
         if numbers.size and numbers.min() < 0:
             row = int(np.searchsorted(np.cumsum(lengths), np.argmin(numbers), side="right"))
