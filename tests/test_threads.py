@@ -10,7 +10,7 @@ import pytest
 
 import bosket as bk
 from bosket import threads
-from bosket.threads import use_threads, n_threads, parallel_map
+from bosket.threads import n_threads, parallel_map, use_threads
 
 _n_threads = threads.n_threads
 

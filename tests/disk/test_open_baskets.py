@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,9 @@ from pyarrow import parquet
 import bosket as bk
 from bosket.data.formats.arrangements import UNTOLD, Arrangement
 from bosket.disk import budget
+from bosket.disk.records.kernels import PRIME, hash_words
 from bosket.disk.records.opened import OpenBaskets
-from bosket.disk.records.streams import FimiStream
+from bosket.disk.records.streams import FimiStream, RecordPart
 from bosket.progress import LevelProgress
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
@@ -34,7 +37,7 @@ def some_baskets(n: int, seed: int, *, numbers: bool = False) -> bk.Baskets:
     rng = np.random.default_rng(seed)
     kinds = [rng.permutation(len(LABELS))[: rng.integers(0, len(LABELS))] for _ in range(6)]
     labels: list[object] = list(range(3, 3 + len(LABELS))) if numbers else list(LABELS)
-    return bk.Baskets([[labels[item] for item in kinds[rng.integers(6)]] for _ in range(n)])  # type: ignore[misc]
+    return bk.Baskets([[labels[item] for item in kinds[rng.integers(6)]] for _ in range(n)])
 
 
 def opened(
@@ -193,9 +196,14 @@ def test_a_first_pass_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.M
         (folder / f"{number:06d}.json").unlink()
     (folder / "complete.json").unlink()
     (folder / "000002.records").write_bytes(b"cut short")
-    began = []
+    began: list[tuple[int, int]] = []
     parts = FimiStream.parts
-    monkeypatch.setattr(FimiStream, "parts", lambda self, place, tell: began.append(place) or parts(self, place, tell))
+
+    def noted(self: FimiStream, place: tuple[int, int], tell: Callable[[int], None]) -> Iterator[RecordPart]:
+        began.append(place)
+        return parts(self, place, tell)
+
+    monkeypatch.setattr(FimiStream, "parts", noted)
     with opened(path, 60, folder=folder) as made:
         assert_alike(made, bk.Baskets.read(path))
     assert began[0][0] > 0
@@ -251,3 +259,28 @@ def test_a_temporary_folder_goes_with_the_object(tmp_path: Path) -> None:
     assert folder.is_dir()
     made.close()
     assert not folder.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_the_scratch_folder_is_the_owner_s_alone(tmp_path: Path) -> None:
+    """It holds raw records."""
+    path = tmp_path / "x.dat"
+    some_baskets(10, 2, numbers=True).write(path)
+    for folder in (tmp_path / "scratch", None):
+        with bk.Baskets.open(path, scratch=folder) as made:
+            made.item_counts()
+            assert made._scratch.folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_hash_is_the_polynomial() -> None:
+    """By Python's whole numbers: x^(L + 1) + sum of (byte i + 1) x^(L - i), modulo 2^61 - 1."""
+    words = [b"", b"a", b"aa", b"ab", b"\xff" * 30, bytes(range(40))]
+    letters, ends = np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)])
+    points = [2, PRIME - 1, 1234567890123456789 % PRIME, PRIME // 3]
+    for first, second in pairwise(points):
+        found = hash_words(letters, ends, len(words), np.array([first, second], np.uint64))
+        for word, names in zip(words, found.tolist(), strict=True):
+            for x, name in zip((first, second), names, strict=True):
+                size = len(word)
+                total = x ** (size + 1) + sum((byte + 1) * x ** (size - i) for i, byte in enumerate(word))
+                assert name == total % PRIME

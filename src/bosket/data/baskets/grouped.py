@@ -76,7 +76,8 @@ def ranked(items: npt.NDArray[Any], rank: ItemIds) -> ItemIds:
     """The item id of each code, written in the place of the codes; -1 stays."""
     known = np.append(rank, np.int32(-1)).astype(np.int32)  # code -1 picks the last entry
     if items.dtype != np.int32:
-        return known[items]
+        wider: ItemIds = known[items]
+        return wider
     for start, stop in slices(items.size, _VALUES_A_PART):
         items[start:stop] = known[items[start:stop]]
     return items

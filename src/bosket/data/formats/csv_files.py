@@ -150,16 +150,17 @@ class LongRows:
     def _part(self, block: Rows, keys: NumberedWords) -> tuple[NumberedWords, ItemIds, ItemIds]:
         found = plain_rows(block.text, block.n_headers, len(self._names), self._at, keys, self.labels)
         if found is None:
-            columns = _columns(block, len(self._names), self._at)
-            self._count(len(columns[0]), keys)
-            found = tuple(_numbered(column, words) for column, words in zip(columns, (keys, self.labels), strict=True))
+            record, item = _columns(block, len(self._names), self._at)
+            self._count(len(record), keys)
+            found = _numbered(record, keys), _numbered(item, self.labels)
             self._count(0, keys)
         else:
             self._count(len(found[0]), keys)
-        if found[0].size and found[0].min() < 0:
+        records, items = found
+        if records.size and records.min() < 0:
             must = f"Column {self._at[0] + 1} must say which record the item belongs to"
-            raise block.source.row_error(must, int(np.argmin(found[0])))
-        return keys, *found
+            raise block.source.row_error(must, int(np.argmin(records)))
+        return keys, records, items
 
     def _count(self, n_rows: int, keys: NumberedWords) -> None:
         self.n_rows += n_rows

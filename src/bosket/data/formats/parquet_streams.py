@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,15 +43,15 @@ class NumberedLabels:
         self._check(len(used))
         known = np.full(len(words) + 1, -1, np.int32)  # code -1, missing, picks the last entry
         for start, stop in slices(len(used), _LABELS_A_PIECE):
-            some = used[start:stop]
-            known[some] = guarded(lambda some=some: self._numbers(words.take(pa.array(some)).to_pylist()), source)
+            some = pa.array(used[start:stop])
+            known[used[start:stop]] = guarded(partial(self._numbers, words, some), source)
             self._check(len(self.index))
         numbers: ItemIds = known[codes]
         return numbers
 
-    def _numbers(self, labels: list[Hashable]) -> list[int]:
+    def _numbers(self, words: Any, places: Any) -> list[int]:
         index = self.index
-        return [index.setdefault(label, len(index)) for label in labels]
+        return [index.setdefault(label, len(index)) for label in words.take(places).to_pylist()]
 
     def _check(self, n_labels: int) -> None:
         self._check_size(taken(n_labels=n_labels))
@@ -87,11 +88,15 @@ class Lists:
         if not is_list(columns.values[self.at]):
             raise columns.source.error(f"must hold lists in {columns.called(self.at)}", hint=NAME_RECORDS)
         self.labels = NumberedLabels(columns.check_size)
-        self.n_rows = 0
+        self.n_rows = self._n_cells = 0
 
     def add(self, column: Any) -> tuple[npt.NDArray[np.int32], ItemIds]:
         """The sizes of the lists of a batch, and the numbers of their items."""
+        check_size, n_rows = self._columns.check_size, self.n_rows + len(column)
+        check_size(taken(n_records=n_rows, n_items=self._n_cells))
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        self._n_cells += int(lengths.sum(dtype=np.int64))
+        check_size(taken(n_records=n_rows, n_items=self._n_cells))  # before any of them is numbered
         numbers = self.labels.number(pc.list_flatten(column), self._columns.source)
         if numbers.size and numbers.min() < 0:
             row = int(np.searchsorted(np.cumsum(lengths), np.argmin(numbers), side="right"))

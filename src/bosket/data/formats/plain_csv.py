@@ -14,7 +14,7 @@ def plain_rows(
 ) -> tuple[ItemIds, ItemIds] | None:
     """The numbers of the records and of the items of all rows, -1 where a cell is empty; None unless rows are plain.
 
-    ``at`` are the columns of records and of items.  NumberedWords that rows before one that is not plain have are entered: it
+    ``at`` are the columns of records and of items.  Words that rows before one that is not plain have are entered: it
     is for another reader to enter them again, in the same order.
     """
     start = text.find(b"\n") + 1 if n_headers else 0

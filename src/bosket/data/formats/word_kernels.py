@@ -42,8 +42,9 @@ def _entered(
         slot = _slot(text, start, stop, letters, offsets, table, seed)
         if slot < 0:
             return _CROWD
-        if table[slot] >= 0:
-            return table[slot]
+        code: int = table[slot]
+        if code >= 0:
+            return code
         if 2 * (n_known + 1) > table.size:
             return _FULL
     elif n_known > 0:

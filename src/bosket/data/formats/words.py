@@ -1,4 +1,4 @@
-"""NumberedWords numbered in order of first appearance, held once, as letters: a few dozen bytes each, and no Python object."""
+"""Words numbered in order of first appearance, held once, as letters: a few dozen bytes each, and no Python object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = 1 << 12
 
 
 class NumberedWords:
-    """NumberedWords by number, over all blocks of a column; ``letters``, ``offsets`` and ``table`` are for kernels."""
+    """Words by number, over all blocks of a column; ``letters``, ``offsets`` and ``table`` are for kernels."""
 
     def __init__(self) -> None:
         self.letters: Text = np.empty(8 * _LEAST, np.uint8)
