@@ -132,7 +132,7 @@ def work(options):
 
 class Parser:
     def parse_args(self, argv):
-        return argparse.Namespace(verbose=False, run=work)
+        return argparse.Namespace(verbose=False, threads=None, run=work)
 
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 app.parser = lambda argv: Parser()

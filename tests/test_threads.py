@@ -10,7 +10,7 @@ import pytest
 
 import bosket as bk
 from bosket import threads
-from bosket.threads import n_threads, parallel_map, use_threads
+from bosket.threads import parallel_map
 
 _n_threads = threads.n_threads
 
@@ -18,16 +18,6 @@ _n_threads = threads.n_threads
 @pytest.fixture(autouse=True)
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "n_threads", lambda: 2)
-
-
-def test_a_worker_of_a_cluster_takes_one_core() -> None:
-    before = n_threads()
-    with use_threads(1):
-        assert n_threads() == 1
-        with use_threads(10_000):
-            assert n_threads() == before
-        assert n_threads() == 1
-    assert n_threads() == before
 
 
 def test_results_come_in_the_order_of_the_parts() -> None:

@@ -17,7 +17,6 @@ import pandas as pd
 from bosket.checks import check_between, check_integer, check_probability
 from bosket.errors import DataError
 from bosket.mechanisms.base import Channel
-from bosket.mechanisms.payload import PackedBits
 from bosket.plan import Plan
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
@@ -97,8 +96,6 @@ def implausible(reports: Reports, *, level: float = 1e-6) -> npt.NDArray[np.bool
     found = reports.channel.implausible(reports.batch, level)
     if found is not None:
         return found
-    if not isinstance(reports.channel.payload, PackedBits):
-        return np.zeros(len(reports), bool)  # an answer about a basket shows what it must, whatever it is
     alpha = level / max(1, len(reports))
     shown = np.bitwise_count(reports.bits).sum(axis=1, dtype=np.int64)
     marked = np.zeros(len(reports), bool)

@@ -98,7 +98,10 @@ def _chance(reports: Reports) -> Finding:
 def _plausible(reports: Reports, failure: float) -> Finding:
     if not len(reports):
         return Finding(PLAUSIBLE, NOT_LOOKED, "There are no reports.")
-    marked = int(implausible(reports, level=failure).sum())
+    try:
+        marked = int(implausible(reports, level=failure).sum())
+    except DataError:  # reports of a mechanism from outside, which does not say what is plausible
+        return Finding(PLAUSIBLE, NOT_LOOKED, "The mechanism does not say which reports are plausible.")
     if not marked:
         return Finding(PLAUSIBLE, ACQUITTED, "Every report is one that some record makes plausible.", 1, failure)
     words = f"{marked:,} of {len(reports):,} reports are such as no honest person sends, or that too many sent."

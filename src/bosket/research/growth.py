@@ -171,7 +171,7 @@ Seconds are those of the clock, and in brackets those of the processor, which ot
 - *Reports.*  Time grows in proportion to their number, memory does not grow beyond what is stated.
 - *Items.*  Files and bitmaps have a bit for each item of each report; pairs of the items that are left decide the time.
 - *Limit.*  Below the noise of the reports, the number of candidates grows faster than anything else here.
-- *Threads.*  `BOSKET_THREADS`, `bk.use_threads` or `--threads` say how many.
+- *Threads.*  `BOSKET_THREADS` or `bk.use_threads` say how many.
 
 ## Ten thousand million reports
 

@@ -188,6 +188,10 @@ class BasketChannel(Channel):
         covered: npt.NDArray[np.bool_] = self.keys(itemsets) >= 0
         return covered
 
+    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_]:
+        """None of them: an answer about a basket shows what it must, whatever the basket."""
+        return np.zeros(len(batch), bool)
+
     def recovers(self, k: int, strata: Iterable[int]) -> bool:
         return k in self.sizes
 
