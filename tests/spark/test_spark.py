@@ -82,6 +82,7 @@ def test_other_layouts_are_mined_as_on_one_machine(layout: str) -> None:
             assert_same(bk.mine(table, 0.05), expected)
 
 
+@pytest.mark.slow
 def test_reports_are_written_once_and_mined_where_they_are(tmp_path: Path) -> None:
     frame = PLAN.randomize(lists(), folder=str(tmp_path / "reports"))
     local = bk.Reports.from_spark(frame, plan=PLAN)

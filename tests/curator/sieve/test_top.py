@@ -44,7 +44,7 @@ def supports(baskets: Baskets, max_size: int = 9) -> tuple[dict[frozenset[Any], 
     return exact, sorted(exact.values(), reverse=True)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize("delta", [0.0, pytest.param(1e-9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("k", [12, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 60))])
 def test_without_noise_it_has_the_k_most_frequent(
     baskets: Baskets, k: int, delta: float, monkeypatch: pytest.MonkeyPatch
@@ -70,8 +70,8 @@ def test_subsets_are_released_too(k: int, chosen: list[list[int]]) -> None:
     assert [row for part in parts for row in part.rows.tolist()] == chosen
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+@pytest.mark.parametrize("delta", [0.0, pytest.param(1e-6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 1.0])
 def test_there_are_k_whatever_the_noise(baskets: Baskets, epsilon: float, delta: float) -> None:
     release = top(baskets, 37, epsilon, delta=delta)
     frame = release.to_frame()
