@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,14 +14,10 @@ from typing import Any
 import pytest
 
 import bosket as bk
+from tests.browsers import chromium, needs_chromium, violations
 from tests.client.server import Collector, collecting, document
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'bosket[web]'")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, needs_chromium]
 GOODS = [
     "milk",
     "bread",
@@ -54,10 +48,8 @@ ASK = bk.Plan(TABLE, bk.Ask(bk.Design.pairs(TABLE), 19.0))
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+    with chromium() as found:
         yield found
-        found.close()
 
 
 class Visit:
@@ -264,32 +256,9 @@ def test_a_study_under_another_key_is_not_shown(visit: Visit) -> None:
     assert "not signed" in visit.page.inner_text("#trouble")
 
 
-def axe() -> Path:
-    """The accessibility checker, fetched once where npm can."""
-    place = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "bosket-tests"
-    file = place / "axe-core-4.10.3.js"
-    npm, tar = shutil.which("npm"), shutil.which("tar")
-    if file.is_file():
-        return file
-    if npm is None or tar is None:
-        pytest.skip("npm is not installed: accessibility is not checked by axe")
-    place.mkdir(parents=True, exist_ok=True)
-    try:
-        command = [npm, "pack", "axe-core@4.10.3", "--silent"]
-        packed = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True, timeout=120)
-        name = packed.stdout.strip().splitlines()[-1]
-        found = subprocess.run([tar, "-xOzf", name, "package/axe.min.js"], cwd=place, capture_output=True, check=True)
-    except (subprocess.SubprocessError, OSError):
-        pytest.skip("axe-core cannot be had from npm here: accessibility is not checked by axe")
-    file.write_bytes(found.stdout)
-    (place / name).unlink()
-    return file
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("plan", [BASKETS, SURVEY, ASK], ids=["baskets", "table", "ask"])
 def test_no_accessibility_violation(browser: Any, plan: bk.Plan, scheme: str) -> None:
-    checker = axe().read_text("utf-8")
     with collecting(document(plan)) as collector:
         visit = Visit(browser, collector, color_scheme=scheme, bypass_csp=True)
         page = visit.open().page
@@ -297,11 +266,8 @@ def test_no_accessibility_violation(browser: Any, plan: bk.Plan, scheme: str) ->
             page.locator("fieldset").nth(at).locator("input:not([type=search])").first.check()
         page.click("summary >> nth=0")
         visit.leaves()
-        page.evaluate(checker)
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert violations(page) == []
         visit.context.close()
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
-    assert len(found["passes"]) > 15
 
 
 @pytest.mark.parametrize("width", [390, 1280])

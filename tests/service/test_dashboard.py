@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.browsers import chromium, needs_chromium, violations
 from tests.service.servers import on_a_socket
 from tests.service.studies import Study, reports, study
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture
@@ -26,15 +24,12 @@ def shown(tmp_path: Path) -> Iterator[tuple[Study, str, str]]:
 
 
 @pytest.mark.slow
+@needs_chromium
 @pytest.mark.parametrize("width", [390, 1280])
 def test_results_are_drawn_from_the_collector_alone(shown: tuple[Study, str, str], width: int) -> None:
-    browsers = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
     s, address, token = shown
     n_itemsets = len(s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()["itemsets"])
-    with browsers.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": width, "height": 844})
         asked: list[str] = []
         said: list[str] = []
@@ -60,4 +55,19 @@ def test_results_are_drawn_from_the_collector_alone(shown: tuple[Study, str, str
         assert all(url.startswith(address) for url in asked)
         assert not any(token in url for url in asked)
         assert token not in page.url
-        browser.close()
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_accessibility_violation(shown: tuple[Study, str, str], scheme: str) -> None:
+    _, address, token = shown
+    with chromium() as browser:
+        page = browser.new_context(color_scheme=scheme, bypass_csp=True).new_page()
+        page.goto(f"{address}/d/shop")
+        page.wait_for_selector("#ask:visible")
+        assert violations(page) == []
+        page.fill("#token", token)
+        page.press("#token", "Enter")
+        page.wait_for_selector("#itemsets tr")
+        assert violations(page) == []
