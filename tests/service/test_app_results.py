@@ -208,6 +208,24 @@ def test_a_task_without_a_second_phase_says_so(tmp_path: Path) -> None:
         assert s.client.post("/v1/tasks/shop/phase", headers=s.bearer()).status_code == 409
 
 
+def test_all_that_pages_ask_for_is_served(tmp_path: Path) -> None:
+    """Followed from the pages through what their modules import, as a browser does."""
+    with study(tmp_path) as s:
+        found = set[str]()
+        left = ["/t/shop", "/d/shop"]
+        while left:
+            path = left.pop()
+            if path in found:
+                continue
+            found.add(path)
+            answer = s.client.get(path)
+            assert answer.status_code == 200, path
+            if not path.endswith(".css"):
+                left += re.findall(r'(?:src|href)="(/static/[^"]+)"', answer.text)
+                left += [f"/static/{name}" for name in re.findall(r'from "\./([^"]+)"', answer.text)]
+    assert {"/static/page.mjs", "/static/bosket.mjs", "/static/show.mjs", "/static/icon.svg"} <= found
+
+
 def test_pages_are_served_by_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "static"
     folder.mkdir()
