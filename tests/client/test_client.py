@@ -118,16 +118,17 @@ def test_the_browser_and_python_agree_on_what_is_signed(tmp_path: Path) -> None:
     other = document(PLAN)
     code = f"""
 import {{ verify }} from {json.dumps(MODULE.as_uri())};
-const check = (one, key) => verify(one, key).then((found) => found.task.digest, () => "refused");
+const check = (one, ...known) => verify(one, ...known).then((found) => found.task.digest, () => "refused");
 const [sound, changed, other] = {json.dumps([sound, changed, other])};
 console.log(JSON.stringify(await Promise.all([
   check(sound, sound.key), check(changed, sound.key), check(other, sound.key), check(sound, other.key), check(sound),
+  check(sound, sound.key, "study"), check(sound, sound.key, "another"),
 ])));
 """
     (tmp_path / "check.mjs").write_text(code)
     assert NODE is not None
     done = subprocess.run([NODE, tmp_path / "check.mjs"], capture_output=True, text=True, check=True, timeout=60)
-    assert json.loads(done.stdout) == [PLAN.digest, *["refused"] * 4]
+    assert json.loads(done.stdout) == [PLAN.digest, *["refused"] * 4, PLAN.digest, "refused"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_without_an_address_nothing_is_sent() -> None:
 
 
 def test_memoised_answers_are_the_same_until_the_record_or_the_period_changes() -> None:
-    plan = bk.Plan(bk.Domain(range(200)), bk.Flip(keep=0.7))
+    plan = bk.Plan(bk.Domain(range(200)), bk.Flip(keep=0.7), bk.PrivacyUnit(reports=3))
     spring = bk.Client(document(plan, period="spring"), memo=SECRET)
     first = spring.randomize([1, 5])
     assert spring.randomize([5, 1]) == first
@@ -175,8 +176,63 @@ def test_memoised_answers_are_the_same_until_the_record_or_the_period_changes() 
     assert table.randomize({"sex": "f", "rooms": 2}) == table.randomize({"rooms": 2, "sex": "f"})
 
 
-@pytest.mark.parametrize("secret", [b"", b"short", bytes(31), "text" * 10])
+def test_one_secret_is_not_for_records_of_several_people() -> None:
+    """Equal records would give equal reports: that of one who is known tells of the others, whatever epsilon is."""
+    strong = bk.Plan(bk.Domain(range(200)), bk.Flip(keep=0.55))
+    mine = bk.Client(document(strong), memo=SECRET)
+    assert mine.reports([[1, 5]]).n_records == 1
+    assert mine.reports([]).n_records == 0
+    for records in ([[1, 5], [1, 5]], [[1, 5], [1, 6]], bk.Baskets([[1], [2]], items=range(200))):
+        with pytest.raises(bk.ParameterError, match="secret of one person") as caught:
+            mine.reports(records)  # type: ignore[arg-type]  # of two kinds
+        assert caught.value.value is None
+    assert mine.reports([[1], [2]], rng=bk.Seeded(1)).n_records == 2, "a simulation"
+
+
+def test_a_task_of_another_name_is_refused_though_its_key_is_right() -> None:
+    """Whoever carries documents could give that of another study, with a weaker plan, of the same owner."""
+    owner = Ed25519PrivateKey.generate()
+    weak = bk.Plan(PLAN.domain, bk.Flip(keep=0.999))
+    other = document(weak, owner, task="trial")
+    with collecting(other) as collector, pytest.raises(bk.DataError, match="name that the address ends in"):
+        client(collector, key=other["key"])
+    with pytest.raises(bk.DataError, match="name"):
+        bk.Client(other, url="https://collector.example/t/study", key=other["key"])
+    assert bk.Client(other, url="https://collector.example/t/trial/", key=other["key"]).plan == weak
+
+
+def test_tokens_are_words_and_go_over_no_open_line() -> None:
+    sound = document(PLAN)
+    for word in ("two words", "line\n", "", "käse", 7):
+        with pytest.raises(bk.ParameterError) as caught:
+            bk.Client(sound, word)  # type: ignore[arg-type]
+        assert caught.value.value is None
+        assert str(word) not in str(caught.value) or not word
+    with_key = {"url": "http://collector.example/v1/tasks/study", "key": sound["key"]}
+    with pytest.raises(bk.ParameterError, match="over http"):
+        bk.Client(sound, "word", **with_key)  # type: ignore[arg-type]
+    mine = bk.Client(sound, **with_key)  # type: ignore[arg-type]
+    with pytest.raises(bk.ParameterError, match="over http"):
+        mine.submit(RECORDS, once="word")
+
+
+def test_what_was_not_acknowledged_goes_on_under_its_id_and_is_counted_once() -> None:
+    with collecting(document(PLAN)) as collector:
+        mine = client(collector)
+        reports = mine.reports(RECORDS * 2)
+        collector.faults = ["", "lost", "lost", "lost"]
+        with pytest.raises(ServiceError, match="Of 8 reports, 3 were acknowledged") as caught:
+            mine.send(reports, at_once=3)
+        assert caught.value.sent == 3
+        assert caught.value.id == list(collector.batches)[1]
+        assert mine.send(reports[caught.value.sent :], at_once=3, id=caught.value.id) == 5
+        assert collector.reports(PLAN).to_bytes() == reports.to_bytes(), "each once, as drawn the first time"
+
+
+@pytest.mark.parametrize("secret", [b"", b"short", bytes(31), "text" * 10, bytearray(32)])
 def test_a_secret_that_could_be_guessed_is_refused_and_never_shown(secret: Any) -> None:
+    with pytest.raises(bk.ParameterError):
+        bk.Client(document(PLAN), memo=secret)
     with pytest.raises(bk.ParameterError) as caught:
         Memo(secret)
     assert caught.value.value is None
@@ -194,30 +250,48 @@ def test_records_that_are_none_are_refused_without_being_shown() -> None:
         assert "zebra" not in str(caught.value)
 
 
-def raw(tmp_path: Path) -> str:
+def raw(tmp_path: Path, people: int = 25) -> str:
     path = tmp_path / "raw.csv"
-    path.write_text("record,item\n" + "".join(f"{at},milk\n{at},beer\n" for at in range(25)))
+    path.write_text("record,item\n" + "".join(f"{at},milk\n{at},beer\n" for at in range(people)))
     return str(path)
 
 
 def test_submit_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    secret, token = tmp_path / "secret", tmp_path / "token"
+    token = tmp_path / "token"
     token.write_text("word\n")
     with collecting(document(PLAN)) as collector:
         options = ["submit", collector.task, raw(tmp_path), "--at-once", "10", "--token-file", str(token)]
-        assert main([*options, "--memo-file", str(secret), "--key", collector.document["key"]]) == 0
+        assert main([*options, "--key", collector.document["key"]]) == 0
         assert len(collector.posted) == 3
         assert {headers["Authorization"] for _, _, headers, _ in collector.posted} == {"Bearer word"}
-        reports = collector.reports(PLAN)
+        assert collector.reports(PLAN).n_records == 25
         assert main([*options, "--seed", "1"]) == 0
-    assert len(np.unique(reports.bits)) == 1, "one record, one report"
-    assert reports.n_records == 25
-    assert len(secret.read_bytes()) == 32
-    assert secret.stat().st_mode & 0o077 == 0
     said = capsys.readouterr().err
     assert "sent 25 reports" in said
     assert "protects nobody" in said or "protect nobody" in said
     assert collector.document["key"] in said
+
+
+def test_submit_with_the_secret_of_one_person(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    monkeypatch.setenv("BOSKET_TOKEN", "word\n")  # as files of variables have it
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--memo-file", str(secret)]
+        for _ in range(8):
+            assert main([*options, raw(tmp_path, 1)]) == 0
+        assert {headers["Authorization"] for _, _, headers, _ in collector.posted} == {"Bearer word"}
+        assert len(np.unique(collector.reports(PLAN).bits)) == 1, "one record, one report"
+        assert main([*options, raw(tmp_path)]) == 2
+        assert len(collector.posted) == 8
+        monkeypatch.setenv("BOSKET_TOKEN", "word\nzebra")
+        assert main([*options, raw(tmp_path, 1)]) == 2
+    assert len(secret.read_bytes()) == 32
+    assert secret.stat().st_mode & 0o077 == 0
+    said = capsys.readouterr().err
+    assert "secret of one person" in said
+    assert "zebra" not in said
 
 
 def test_submit_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from bosket.checks import check_integer
 from bosket.client.memo import Memo
 from bosket.client.records import records_of
 from bosket.client.tasks import Task
-from bosket.client.transport import ServiceError, Transport, check_url
-from bosket.errors import ParameterError
+from bosket.client.transport import ServiceError, Transport, check_url, check_word
+from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Records
 from bosket.plan import Plan
 from bosket.randomness import Randomness, secret_bytes
@@ -28,8 +29,8 @@ class Client:
 
     task   the address of a task, ``https://collector.example/v1/tasks/NAME``, or a task document that is at hand
     token  a token that lets its holder submit, where the study wants one
-    memo   a secret of at least 32 random bytes, or a :class:`~bosket.client.Memo`: the same record then gives the same
-           report (:mod:`bosket.client.memo`)
+    memo   a secret of one person, at least 32 random bytes, or a :class:`~bosket.client.Memo`: the same record then
+           gives the same report (:mod:`bosket.client.memo`)
     key    the public key of the study, in base64, as its owner publishes it; without it the document is checked by the
            key that it brings along, which shows a fault on the way and not a false study
     url    where to send, beside a task document
@@ -54,14 +55,21 @@ class Client:
         else:
             document = dict(task)
         self.task = Task.from_document(document, key=key)
+        if self._url is not None:
+            _check_name(self._url, self.task.task)
+        check_word("token", token, self._parts)
         self._token = token
-        self._memo = Memo(memo, self.task.period) if isinstance(memo, bytes) else memo
+        self._memo = memo if memo is None or isinstance(memo, Memo) else Memo(memo, self.task.period)
         if self.plan.mechanism.needs_curator or self.plan.channel.belong_together:
             raise ParameterError(
                 f"The task must have a mechanism that people can use for themselves, got {self.plan.mechanism}.",
                 parameter="task",
                 value=self.task.task,
             )
+
+    @property
+    def _parts(self) -> SplitResult | None:
+        return None if self._url is None else urlsplit(self._url)
 
     @property
     def plan(self) -> Plan:
@@ -78,13 +86,25 @@ class Client:
         return self.reports(records_of(self.plan, [record])).to_bytes()
 
     def reports(self, records: Records | Iterable[Any], *, rng: Randomness | None = None) -> Reports:
-        """A report for each record, by secure coins, or memoised ones; ``rng=Seeded(...)`` for a simulation."""
+        """A report for each record, by secure coins, or memoised ones; ``rng=Seeded(...)`` for a simulation.
+
+        With a memo, as many records at most as the plan counts of a person: under one secret, equal records of several
+        people would give equal reports, and who knows one of the records would know the others.
+        """
         data = records_of(self.plan, records)
         if self._memo is None or rng is not None:
             return self.plan.randomize(data, rng=rng, people=1)
         if data.domain != self.plan.domain:
             data = data.with_domain(self.plan.domain)  # type: ignore[arg-type]  # of the same kind, or refused there
         packed = np.ascontiguousarray(data.to_bits()).view(np.uint8)[:, : -(-len(self.plan.domain) // 8)]
+        if len(packed) > self.plan.unit.reports:
+            raise ParameterError(
+                f"The 'memo' parameter of Client must be the secret of one person, of whom the plan counts at most "
+                f"{self.plan.unit.reports}, got {len(packed)} records.",
+                parameter="memo",
+                value=None,
+                hint="Make a client for each person, with a secret of their own; or leave the memo out.",
+            )
         parts = [
             self.plan.randomize(data[at : at + 1], rng=self._memo.coins(self.plan, row.tobytes()), people=1)
             for at, row in enumerate(packed)
@@ -114,9 +134,15 @@ class Client:
         once: str | None = None,
         at_once: int = MOST_AT_ONCE,
         on_progress: Callable[[int, int], None] | None = None,
+        id: str | None = None,
     ) -> int:
-        """Send reports that are made; each batch under an id of its own, which makes sending it again harmless."""
+        """Send reports that are made; each batch under an id of its own, which makes sending it again harmless.
+
+        ``id`` is that of the first batch, where an earlier attempt failed with it (``ServiceError.id``): the batch must
+        be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.
+        """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
+        check_word("once", once, self._parts)
         if self._url is None:
             raise ParameterError(
                 "The 'url' parameter of Client must be given to send reports: a task document does not say where to.",
@@ -131,18 +157,29 @@ class Client:
         done = 0
         for start in range(0, len(reports), at_once):
             batch = reports[start : start + at_once]
-            said = self._transport.post(
-                f"{self._url}/reports", batch.to_bytes(), {**headers, "Idempotency-Key": secret_bytes(16).hex()}
-            )
-            accepted = said.get("accepted") if isinstance(said, dict) else None
-            if accepted != len(batch):
-                raise ServiceError(
-                    f"The collector must acknowledge all {len(batch)} reports of a batch; {done} are sent."
-                )
+            key = secret_bytes(16).hex() if id is None or start else id
+            try:
+                self._post(batch, {**headers, "Idempotency-Key": key})
+            except ServiceError as problem:
+                raise problem.after(done, len(reports), key) from None
             done += len(batch)
             if on_progress is not None:
                 on_progress(done, len(reports))
         return done
+
+    def _post(self, batch: Reports, headers: Mapping[str, str]) -> None:
+        try:
+            said = self._transport.post(f"{self._url}/reports", batch.to_bytes(), headers)
+        except DataError:
+            said = None  # from something on the way that is no collector
+        if not isinstance(said, dict) or said.get("accepted") != len(batch):
+            raise ServiceError(f"The collector must acknowledge all {len(batch)} reports of a batch.")
+
+
+def _check_name(url: str, name: str) -> None:
+    """Refuse a task that the owner of the key signed for another address: its plan may be a weaker one."""
+    if unquote(urlsplit(url).path.rpartition("/")[2]) != name:
+        raise DataError("The task at the address must have the name that the address ends in.")
 
 
 def _task_url(address: str, *, is_pinned: bool) -> str:

@@ -8,6 +8,9 @@ keystreams (:class:`~bosket.randomness.Keyed`) under
 where the period, text in UTF-8, has its length in four bytes before it, and the record is a bit for each item, item i
 being bit i mod 8 of byte i // 8.  The browser's client makes the same bytes.
 
+A secret is one person's.  Under one secret, equal records of two people would give equal reports, whose joint law is
+not that of two: who knows one record and sees both reports would know the other, whatever epsilon is.
+
 What it protects: reports of one unchanged record cannot be averaged, however often they are sent, and a report that is
 sent again after a fault on the way tells nothing more.  What it does not: a report that changes shows that the record
 did, each new record spends epsilon afresh, equal reports can be linked to each other, and who has the secret can

@@ -27,11 +27,30 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ServiceError(BosketError):
-    """What a collector answered, or that it did not; ``status`` is None where it could not be reached."""
+    """What a collector answered, or that it did not.
+
+    status  of the answer; None where the collector could not be reached
+    sent    how many reports were acknowledged before, from the first on
+    id      of the batch that was not, under which it may be sent again (``Client.send(reports[sent:], id=id)``)
+    """
+
+    sent: int = 0
+    id: str | None = None
 
     def __init__(self, message: str, *, status: int | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.status = status
+
+    def after(self, sent: int, of: int, id: str) -> ServiceError:
+        """The same, with how far the sending came."""
+        error = ServiceError(
+            f"{self}{'' if str(self).endswith('.') else '.'} Of {of} reports, {sent} were acknowledged.",
+            status=self.status,
+            hint="Do not randomize again what was sent, which tells more of people: leave out the first records, or go "
+            "on with the same reports by Client.send(reports[error.sent:], id=error.id).",
+        )
+        error.sent, error.id = sent, id
+        return error
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -81,8 +100,7 @@ class Transport:
             except (urllib.error.URLError, http.client.HTTPException, OSError) as problem:
                 if attempt == self.tries:
                     raise ServiceError(
-                        f"The collector at {_place(request.full_url)} could not be reached: {type(problem).__name__}.",
-                        hint="What was not acknowledged may be sent again under the same id.",
+                        f"The collector at {_place(request.full_url)} could not be reached: {type(problem).__name__}."
                     ) from None
             else:
                 return data
@@ -100,7 +118,7 @@ def check_url(url: str, *, is_pinned: bool) -> urllib.parse.SplitResult:
         raise ParameterError(
             "The address of a task must be like https://collector.example/v1/tasks/NAME.", parameter="task", value=url
         )
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not is_pinned:
+    if _is_open(parts) and not is_pinned:
         raise ParameterError(
             "The address of a task must be https: over http anybody on the way can change what is promised.",
             parameter="task",
@@ -110,8 +128,28 @@ def check_url(url: str, *, is_pinned: bool) -> urllib.parse.SplitResult:
     return parts
 
 
+def check_word(name: str, value: str | None, url: urllib.parse.SplitResult | None) -> None:
+    """Refuse a token that is none, or that anybody on the way could read."""
+    if value is None:
+        return
+    if not isinstance(value, str) or not value.isascii() or not value.isprintable() or not value or " " in value:
+        raise ParameterError(f"The '{name}' parameter of Client must be one word.", parameter=name, value=None)
+    if url is not None and _is_open(url):
+        raise ParameterError(
+            f"The '{name}' parameter of Client must not go over http: anybody on the way can read it, and use it.",
+            parameter=name,
+            value=None,
+            hint="Use the https address of the collector.",
+        )
+
+
+def _is_open(parts: urllib.parse.SplitResult) -> bool:
+    """Whether others can read and change what is sent."""
+    return parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
+
 def _place(url: str) -> str:
-    return urllib.parse.urlsplit(url).netloc
+    return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _refusal(problem: urllib.error.HTTPError) -> ServiceError:

@@ -30,8 +30,8 @@ def add_parser(commands: Commands) -> None:
         "--memo-file",
         type=Path,
         metavar="FILE",
-        help="a file with a secret of 32 random bytes or more, made where it is missing: the same record gives the "
-        "same report",
+        help="a file with a secret of 32 random bytes or more, made where it is missing: the same record of the person "
+        "whose secret it is gives the same report",
     )
     command.add_argument(
         "--at-once", type=whole("at_once", 1), default=1000, metavar="N", help="reports in one batch (default 1000)"
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
 def _token(path: Path | None) -> str | None:
     """Never an option: other users of the machine see the command line."""
     if path is None:
-        return os.environ.get(_TOKEN) or None
+        return os.environ.get(_TOKEN, "").strip() or None
     try:
         token = path.read_text("ascii").strip()
     except (OSError, UnicodeDecodeError):

@@ -72,10 +72,12 @@ export function readPlan(text: string): Promise<Plan>;
 export function randomize(plan: Plan | string, record: BosketRecord, options?: RandomizeOptions): Promise<Uint8Array>;
 export function drawQuestion(plan: Plan): number;
 export function attributesOf(plan: Plan, question: number): string[];
-/** Check a task document by the study's public key, in base64, and its plan by the digest. */
+/** Check a task document by the study's public key, in base64, its plan by the digest, and that it is the task `name`:
+ * the owner of the key may have signed others, with weaker plans. */
 export function verify(
 	document: { signed: string; signature: string; key: string },
 	key: string,
+	name?: string,
 ): Promise<{ task: Task; plan: Plan }>;
 export function newId(): string;
 export function send(url: string, bytes: Uint8Array, options?: SendOptions): Promise<{ accepted: number; id: string }>;

@@ -67,7 +67,7 @@ function uniform(period, stream, least = FULL % period, limit = FULL) {
 
 const below = (bound, stream) => Number(uniform(BigInt(bound), stream));
 
-// The same from a stream of its own, the highest words drawn again.
+// The same from its own stream, the highest words drawn again.
 function integer(bound, source) {
 	const period = BigInt(bound);
 	return Number(uniform(period, source.stream(), 0n, FULL - (FULL % period)));
@@ -87,8 +87,8 @@ function threshold(probability) {
 	return whole + Number(rest > 0.5 || (rest === 0.5 && whole % 2 === 1));
 }
 
-// Flip bit i where 53 random bits are below whenSet(i) or whenClear(i); neighbours take their bits from the same words,
-// the highest first, words of a level side by side for 128 * 64 items.
+// Flip bit i where 53 random bits are below whenSet(i) or whenClear(i); neighbours share words, the highest bits first,
+// words of a level side by side for 128 * 64 items.
 function flip(bits, whenSet, whenClear, source) {
 	const stream = source.stream();
 	for (let start = 0; start < bits.length; start += 8192) {
@@ -465,7 +465,7 @@ const rising = (values) => [...new Set(values)].sort((a, b) => a - b);
 const padded = (held, keys, length) =>
 	held.concat(Array.from({ length: length - held.length }, (_, dummy) => keys + dummy));
 
-// At most `length` of the keys that a record holds: reservoir sampling.
+// At most `length` of the keys of a record: reservoir sampling.
 function heldKeys(bits, sets, length, stream) {
 	const kept = [];
 	let number = 0;
@@ -639,7 +639,7 @@ export function concat(parts) {
 	return bytes;
 }
 
-// A payload with its head and check; flag 1 says that it is a simulation.
+// A payload with its head and check; flag 1: a simulation.
 export function frame(plan, payload, flags) {
 	const start = [0x42, 1, flags];
 	let width = plan.width;
@@ -659,7 +659,7 @@ async function memoKey({ secret, period = null }, plan, bits, question) {
 	return new Uint8Array(await crypto.subtle.sign("HMAC", key, concat(parts)));
 }
 
-// Options are described in bosket.d.ts; with `words`, for tests, the frame says that it is a simulation.
+// Options: see bosket.d.ts; with `words`, for tests, the frame says it is a simulation.
 export async function randomize(plan, record, { question, memo, words } = {}) {
 	if (typeof plan === "string") plan = await readPlan(plan);
 	const asked = question === undefined ? undefined : questionOf(plan, question).attributes;
@@ -686,8 +686,8 @@ export const attributesOf = (plan, question) =>
 const base64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// The key should be known beforehand: one that comes with the document says nothing of who signed it.
-export async function verify(document, key) {
+// Know the key beforehand: that of the document says nothing of who signed it.  `name`: the task asked for.
+export async function verify(document, key, name) {
 	const text = document?.signed;
 	if (typeof text !== "string" || typeof key !== "string") refuse("A task has a signed text and a known key.");
 	const known = await crypto.subtle.importKey("raw", base64(key), "Ed25519", false, ["verify"]);
@@ -696,6 +696,7 @@ export async function verify(document, key) {
 	if (!isSound) refuse("The task is not signed by the key.");
 	const task = JSON.parse(text);
 	if (task.version !== 1) refuse("Tasks have version 1.");
+	if (task.task !== (name ?? task.task)) refuse("This is another task.");
 	const plan = await readPlan(task.plan_text);
 	if (hex(plan.digest) !== task.digest) refuse("The plan has another digest than was signed.");
 	return { task, plan };
@@ -703,7 +704,7 @@ export async function verify(document, key) {
 
 export const newId = () => hex(crypto.getRandomValues(new Uint8Array(16)));
 
-// Sent again under the same id where it fails on the way: the collector counts an id once.
+// Sent again under the same id after faults: the collector counts an id once.
 export async function send(url, bytes, { id = newId(), token, once, tries = 4, wait = 500 } = {}) {
 	const headers = { "Content-Type": "application/vnd.bosket.reports", "Idempotency-Key": id };
 	if (token !== undefined) headers.Authorization = `Bearer ${token}`;
