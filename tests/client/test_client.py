@@ -184,7 +184,7 @@ def test_one_secret_is_not_for_records_of_several_people() -> None:
     assert mine.reports([]).n_records == 0
     for records in ([[1, 5], [1, 5]], [[1, 5], [1, 6]], bk.Baskets([[1], [2]], items=range(200))):
         with pytest.raises(bk.ParameterError, match="secret of one person") as caught:
-            mine.reports(records)  # type: ignore[arg-type]  # of two kinds
+            mine.reports(records)
         assert caught.value.value is None
     assert mine.reports([[1], [2]], rng=bk.Seeded(1)).n_records == 2, "a simulation"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import bosket as bk
 from tests.browsers import chromium, needs_chromium, violations
@@ -136,7 +137,7 @@ def test_answers_stay_on_the_device(visit: Visit) -> None:
     page.click("#send")
     visit.sent()
     outside = [entry for entry in page.evaluate("Object.entries(localStorage)") if ".document." not in entry[0]]
-    assert {name.split(".")[1] for name, _ in outside} == {"key", "secret", "sent"}
+    assert {name.split(".")[1] for name, _ in outside} == {"key", "secret", "sent", "left"}
     assert len(visit.collector.posted) == 1
     assert len(visit.collector.posted[0][3]) == len(BASKETS.domain.labels) // 8 + 1 + 16
 
@@ -254,6 +255,105 @@ def test_a_study_under_another_key_is_not_shown(visit: Visit) -> None:
     visit.page.evaluate("localStorage.clear()")
     visit.open()
     assert "not signed" in visit.page.inner_text("#trouble")
+
+
+def answer(page: Any, choice: int = 0) -> None:
+    for at in range(page.locator("fieldset").count()):
+        page.locator("fieldset").nth(at).locator("input").nth(choice).check()
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_pressed_twice_it_is_sent_once(visit: Visit) -> None:
+    page = visit.open().page
+    answer(page)
+    page.evaluate("for (let i = 0; i < 3; i++) document.getElementById('answers').requestSubmit()")
+    visit.sent()
+    page.wait_for_timeout(300)  # for a second one to arrive, if there were one
+    assert len(visit.collector.batches) == 1
+
+
+MANY = bk.Plan(bk.Domain(range(64)), bk.Flip(keep=0.6))  # reports of two records are alike once in 10^18
+
+
+@pytest.mark.parametrize("visit", [MANY], indirect=True)
+def test_other_answers_do_not_leave_after_a_refusal(visit: Visit) -> None:
+    """A collector that refuses, so that people try other answers, would learn from each."""
+    page = visit.open().page
+    boxes = page.locator("input[type=checkbox]")
+    boxes.nth(0).check()
+    visit.collector.faults = ["refuse", "refuse"]
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('did not take')")
+    boxes.nth(1).check()
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('have left this device already')")
+    assert len(visit.collector.posted) == 1
+    visit.open()
+    boxes.nth(0).check()
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('did not take')")
+    page.click("#send")
+    visit.sent()
+    assert len(visit.collector.posted) == 3
+    assert len({body for *_, body in visit.collector.posted}) == 1, "the very same report"
+
+
+TWICE = bk.Plan(TABLE, bk.GammaDiagonal(19.0), bk.PrivacyUnit(reports=2))
+
+
+@pytest.mark.parametrize("visit", [(TWICE, {"reports_per_person": 99})], indirect=True)
+def test_no_more_reports_leave_than_the_plan_counts_whatever_the_period_is(visit: Visit) -> None:
+    signer = Ed25519PrivateKey.generate()
+    for period in ("march", "april"):
+        visit.collector.document = document(TWICE, signer, period=period)
+        visit.open()
+        answer(visit.page)
+        visit.page.click("#send")
+        assert "arrived" in visit.sent()
+    visit.collector.document = document(TWICE, signer, period="may")
+    assert "at most 2 times" in visit.open().sent()
+    assert len(visit.collector.batches) == 2
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_a_browser_that_keeps_nothing_keeps_it_until_the_page_is_closed(visit: Visit) -> None:
+    no_storage = (
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })"
+    )
+    visit.page.add_init_script(no_storage)
+    page = visit.open().page
+    answer(page)
+    shown = visit.leaves()
+    answer(page, 1)
+    answer(page)
+    assert visit.leaves() == shown, "the same answers, the same coins"
+    visit.context.set_offline(True)
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('waits while this page is open')")
+    visit.context.set_offline(False)
+    visit.sent()
+    ((*_, body),) = visit.collector.posted
+    assert body.hex() == shown
+
+
+@pytest.mark.parametrize("visit", [(SURVEY, {"tokens": "one-time"})], indirect=True)
+def test_a_token_outlives_the_skip_link_and_comes_with_a_link_that_is_opened_later(visit: Visit) -> None:
+    page = visit.open().page
+    page.goto(f"{visit.collector.url}/t/study#token=ticket")  # the same page but for the fragment
+    page.wait_for_selector("#send:not([disabled])")
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "answers"
+    answer(page)
+    page.click("#send")
+    visit.sent()
+    assert [headers["Bosket-Token"] for _, _, headers, _ in visit.collector.posted] == ["ticket"]
+
+
+@pytest.mark.parametrize("visit", [(SURVEY, {"task": "trial"})], indirect=True)
+def test_a_study_of_another_name_is_not_shown(visit: Visit) -> None:
+    assert "another task" in visit.open().page.inner_text("#trouble")
+    assert not visit.page.is_visible("#study")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -10,20 +10,21 @@ const FEW = 12; // items that are listed without a search
 // --- what this device remembers: the key, the question, the secret, and a report that is not sent yet
 
 const name = (what) => `bosket.${what}.${task}`;
+const memory = new Map(); // where the browser keeps nothing, as in some private windows: until the page is closed
 const remembered = (what) => {
 	try {
-		return localStorage.getItem(name(what));
+		return memory.get(what) ?? localStorage.getItem(name(what));
 	} catch {
 		return null;
 	}
 };
 const remember = (what, text) => {
+	memory.delete(what);
 	try {
 		if (text === null) localStorage.removeItem(name(what));
 		else localStorage.setItem(name(what), text);
-		return true;
 	} catch {
-		return false; // a private window: the page works until it is closed
+		if (text !== null) memory.set(what, text);
 	}
 };
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -55,7 +56,7 @@ async function load() {
 	if (known !== null && known !== signed.key) {
 		throw new Error("This study is signed by another key than before. Ask the people who run it; nothing was sent.");
 	}
-	const found = await verify(signed, signed.key);
+	const found = await verify(signed, signed.key, task);
 	remember("key", signed.key);
 	if (text !== null) remember("document", text);
 	return { ...found, key: signed.key };
@@ -186,6 +187,22 @@ function thank(text, title = "Thank you") {
 	$("thanks").focus();
 }
 
+// How many reports arrived, and digests of those that left, arrived or not: a person sends no more than the plan counts,
+// whatever the collector answers.  The same report may leave again, which tells nothing more.
+const arrived = () => Number(remembered("sent") ?? 0);
+const left = () => JSON.parse(remembered("left") ?? "[]");
+
+async function spend(plan, bytes) {
+	if (remembered("waiting") !== null) throw new Error("A report of yours waits to be sent already.");
+	const known = left();
+	const digest = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+	const isNew = !known.includes(digest);
+	if (arrived() >= plan.reports || (isNew && known.length >= plan.reports)) {
+		throw new Error("Other answers of yours have left this device already, and more would tell more of you than is promised.");
+	}
+	if (isNew) remember("left", JSON.stringify([...known, digest]));
+}
+
 // Tokens come in the fragment of the address, which browsers send to nobody.
 function tokens() {
 	const given = new URLSearchParams(location.hash.slice(1));
@@ -203,14 +220,24 @@ async function post(waiting) {
 			$("send").disabled = false;
 			return;
 		}
-		state("You seem to be offline. The report waits on this device and goes out when you are back.");
+		const until = memory.has("waiting") ? "waits while this page is open" : "waits on this device";
+		state(`You seem to be offline. The report ${until} and goes out when you are back.`);
 		$("send").disabled = true;
 		return;
 	}
 	remember("waiting", null);
-	remember("sent", "yes");
+	remember("sent", String(arrived() + 1));
 	thank("Your report has arrived. You can close this page.");
 }
+
+// Without a change of the fragment, which may hold a token; a link with another token is a page of its own.
+document.querySelector(".skip").addEventListener("click", (event) => {
+	event.preventDefault();
+	$("answers").focus();
+});
+addEventListener("hashchange", () => {
+	if (Object.values(tokens()).some((one) => one !== undefined)) location.reload();
+});
 
 async function start() {
 	const { task: said, plan, key } = await load();
@@ -262,8 +289,16 @@ async function start() {
 		$("leaves").focus();
 	}));
 	$("answers").addEventListener("submit", guarded(async () => {
-		const bytes = await report();
+		if ($("send").disabled) return; // pressed twice: one report, one id
 		$("send").disabled = true;
+		let bytes;
+		try {
+			bytes = await report();
+			await spend(plan, bytes);
+		} catch (problem) {
+			$("send").disabled = false;
+			throw problem;
+		}
 		state("Sending…");
 		const waiting = { id: newId(), report: toHex(bytes), ...tokens() };
 		remember("waiting", JSON.stringify(waiting));
@@ -279,8 +314,9 @@ async function start() {
 		$("send").disabled = true;
 		state("A report of yours waits to be sent.");
 		await flush();
-	} else if (remembered("sent") !== null && said.reports_per_person === 1) {
-		thank("You have taken part already from this device. Each person counts once.");
+	} else if (arrived() >= plan.reports) {
+		const often = plan.reports === 1 ? "once" : `at most ${plan.reports} times`;
+		thank(`You have taken part already from this device. Each person counts ${often}.`);
 	} else if (said.tokens === "one-time" && tokens().once === undefined) {
 		$("send").disabled = true;
 		state("To send a report, open the page by the link that you were given: each person has one of their own.");
