@@ -184,6 +184,11 @@ def test_what_is_no_record_or_plan_is_refused() -> None:
         (flip | {"domain": {"kind": "items", "items": ["a", "a"], "declared": True}}, []),
         (flip | {"unit": {"max_size": 1, "reports": 1, "more": 1}}, []),
         (json.loads(mixing), []),
+        (flip | {"unit": {"max_size": 1, "reports": "many"}}, []),
+        (flip | {"unit": {"max_size": 1, "reports": 1, "state_sizes_to": 2}}, ["a", "b"]),
+        (flip | {"mechanism": flip["mechanism"] | {"keep": {"items": [["a", 0.9]]}, "default": 5}}, ["b"]),
+        (flip | {"mechanism": {"name": "cut_and_paste", "cutoff": [[0, 1], [1, 1]], "insert": [[0, 0.5]]}}, ["a"]),
+        (flip | {"mechanism": {"name": "select_a_size", "kept": [[1, [0.5, 0.5]]], "insert": [[0, 0.5]]}}, ["a"]),
     ]
     found = run(
         [{"plan": json.dumps(plan), "record": record} for plan, record in wrong] + [{"plan": "{", "record": []}]

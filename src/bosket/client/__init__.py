@@ -3,5 +3,6 @@
 from bosket.client.client import Client
 from bosket.client.memo import Memo
 from bosket.client.tasks import Task
+from bosket.client.transport import ServiceError
 
-__all__ = ["Client", "Memo", "Task"]
+__all__ = ["Client", "Memo", "ServiceError", "Task"]

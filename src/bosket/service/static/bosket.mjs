@@ -150,7 +150,7 @@ function fraction(number) {
 const least = (a, b) => (a < b ? a : b);
 const share = (a, b, most = ONE) => least((a * ONE) / b, most);
 
-// e^epsilon or a trifle less, as a fraction: 1 + (1 - 2**-50) times e^epsilon - 1 rounded to a double, worked out in
+// e^epsilon or a trifle less, as a fraction: 1 + (1 - 2**-50) times e^epsilon - 1 rounded to a double, in
 // whole numbers, alike on every machine.
 function ratio(epsilon) {
 	const places = 640n;
@@ -178,7 +178,7 @@ function choices(n, k) {
 	return ways;
 }
 
-// Sums of the first probabilities in multiples of 2**-53, rounded to even; they sum to about 1.
+// Sums of the first probabilities in multiples of 2**-53, rounded to even.
 function cumulative(law) {
 	const parts = law.map(fraction);
 	const finest = parts.reduce((most, [, b]) => (b > most ? b : most), 1n);
@@ -284,7 +284,7 @@ function bySize(value, check) {
 		return { at: () => one, sizes: null };
 	}
 	const known = new Map(value.map(([size, one]) => [whole(size, "A record size", 0), check(one)]));
-	return { at: (size) => known.get(size), sizes: [...known.keys()] };
+	return { at: (size) => known.get(size) ?? refuse("A size lacks a parameter."), sizes: [...known.keys()] };
 }
 
 function packedBits(bits, ...stratum) {
@@ -315,7 +315,7 @@ const MECHANISMS = {
 			for (const [label, one] of fields(given, "A keep of Flip", "items").items) {
 				found[places.at(label, "An item of Flip")] = probability(one);
 			}
-			return found.every((one) => typeof one === "number") ? found : refuse("Flip must name every item.");
+			return found.map(probability);
 		};
 		const keep = perItem(value.keep, new Array(domain.size).fill(value.default));
 		const absent = value.keep_absent === null ? keep : perItem(value.keep_absent, keep);
@@ -582,13 +582,15 @@ async function read(text) {
 	let stated = null;
 	if (unit.state_sizes_to !== undefined) {
 		const longest = Math.min(whole(unit.state_sizes_to, "A size", 2), domain.size);
-		if (mechanism.tell || limit === null || limit < 1 || limit >= longest) refuse("No size can be stated.");
+		const isCut = longer === "sample" && limit >= 1 && limit < longest;
+		if (mechanism.tell || !isCut) refuse("No size can be stated.");
 		stated = { limit, longest, sizeRatio: unit.size_epsilon === undefined ? null : ratio(unit.size_epsilon) };
 	}
+	const reports = whole(unit.reports, "Reports", 1);
 	const hasStratum = mechanism.sendsSizes || stated !== null;
 	const width = mechanism.width ?? Math.ceil(domain.size / 8) + (hasStratum ? 4 : 0);
 	const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
-	return Object.freeze({ text, value, domain, mechanism, limit, longer, stated, width, digest, reports: unit.reports });
+	return Object.freeze({ text, value, domain, mechanism, limit, longer, stated, width, digest, reports });
 }
 
 function bitsOf(plan, record, attributes) {
@@ -674,7 +676,7 @@ function questionOf(plan, number) {
 	return plan.mechanism.questions?.[number] ?? refuse("The plan has no such question.");
 }
 
-// For Ask: the question of this person, drawn without a record.
+// For Ask: a person's question, drawn without a record.
 export function drawQuestion(plan) {
 	if (!plan.mechanism.draw) refuse("The plan has no questions.");
 	return plan.mechanism.draw(secure);
