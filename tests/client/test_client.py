@@ -294,6 +294,40 @@ def test_submit_with_the_secret_of_one_person(
     assert "zebra" not in said
 
 
+def test_submit_keeps_what_could_not_be_sent_and_sends_it_as_it_was_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bosket.client.client.Transport", lambda: QUICK)
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--key", collector.document["key"]]
+        collector.faults = ["", *["lost"] * 3]
+        assert main([*options, raw(tmp_path), "--at-once", "10"]) == 1
+        assert "10 were acknowledged. The others are kept in" in capsys.readouterr().err
+        (kept,) = tmp_path.glob("bosket-unsent-*.json")
+        assert kept.stat().st_mode & 0o077 == 0
+        tried = {headers["Idempotency-Key"]: body for _, _, headers, body in collector.posted}
+        collector.faults = ["503"] * 3  # again nothing
+        assert main([*options, kept.name, "--unsent"]) == 1
+        assert kept.exists(), "as it was"
+        collector.faults = ["", *["503"] * 3]  # one batch further
+        assert main([*options, kept.name, "--unsent"]) == 1
+        (rest,) = tmp_path.glob("bosket-unsent-*.json")
+        assert rest != kept
+        assert main([*options, rest.name, "--unsent"]) == 0
+        assert not list(tmp_path.glob("bosket-unsent-*.json"))
+        assert collector.reports(PLAN).n_records == 25, "each once"
+        assert tried.items() <= collector.batches.items(), "under their ids, as they were drawn"
+        for spoiled in (
+            "{}",
+            "[]",
+            json.dumps({"bosket_unsent": 1, "task": "x", "id": "", "at_once": 1, "reports": ""}),
+        ):
+            (tmp_path / "spoiled").write_text(spoiled)
+            assert main([*options, "spoiled", "--unsent"]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_submit_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with collecting(document(PLAN)) as collector:
         path = raw(tmp_path)

@@ -77,6 +77,11 @@ class Client:
         return self.task.plan
 
     @property
+    def url(self) -> str | None:
+        """The address of the task."""
+        return self._url
+
+    @property
     def key(self) -> str:
         """The public key that the task was checked by, in base64."""
         return self.task.key

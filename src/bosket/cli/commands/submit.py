@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bosket.cli.inputs.attributes import add_table, check_table
 from bosket.cli.inputs.options import Commands, add_command, add_input, add_seed, whole
@@ -12,6 +13,11 @@ from bosket.cli.inputs.raw import check_kind, read_raw
 from bosket.cli.views.console import Work, say, say_lines
 from bosket.errors import DataError
 from bosket.reporting.text import count_text
+
+if TYPE_CHECKING:
+    from bosket.client import Client
+    from bosket.client.unsent import Unsent
+    from bosket.reports import Reports
 
 _TOKEN = "BOSKET_TOKEN"
 
@@ -36,6 +42,12 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--at-once", type=whole("at_once", 1), default=1000, metavar="N", help="reports in one batch (default 1000)"
     )
+    command.add_argument(
+        "--unsent",
+        action="store_true",
+        help="FILE has reports that an earlier command could not send and kept: they are sent as they are, and FILE is "
+        "then deleted",
+    )
     add_seed(command, default=None, help="for simulation only: reports say so, and a collector may refuse them")
     add_input(command)
     add_table(command)
@@ -43,16 +55,31 @@ def add_parser(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from bosket.client import Client
-    from bosket.progress import LevelProgress
-    from bosket.randomness import Seeded
+    from bosket.client.unsent import Unsent
 
-    check_table(options)
+    if not options.unsent:
+        check_table(options)
     work = Work(options)
     token, secret = _token(options.token_file), _secret(options.memo_file)
     with work.step(f"reading the task at {options.url}"):
         client = Client(options.url, token, secret, key=options.key)
     if options.key is None:
         say(f"note: the task is signed by the key {client.key}; --key makes sure that it is this one.")
+    if options.unsent:
+        path = Path(options.raw)
+        rest = Unsent.read(path, client)
+        sent = _send(work, client, rest.reports, rest.at_once, rest.id, path)
+        path.unlink()
+    else:
+        sent = _send(work, client, _reports(work, client, options), options.at_once)
+    say(f"sent {count_text(sent, 'report')} under plan {client.plan.digest[:12]}; the collector has them")
+    say_lines(client.plan.guarantee.card())
+
+
+def _reports(work: Work, client: Client, options: argparse.Namespace) -> Reports:
+    """Those of the raw records in a file."""
+    from bosket.randomness import Seeded
+
     check_kind(client.plan.domain, options, of="the task is for")
     with work.step(f"reading {options.raw}"):
         raw = read_raw(options.raw, options, hint="Reports are made of raw records here.", domain=client.plan.domain)
@@ -61,15 +88,49 @@ def run(options: argparse.Namespace) -> None:
         rng = Seeded(options.seed)
         say(f"warning: --seed {options.seed} makes this a simulation: the reports protect nobody.")
     with work.step("randomizing"):
-        reports = client.reports(raw, rng=rng)
+        return client.reports(raw, rng=rng)
+
+
+def _send(
+    work: Work, client: Client, reports: Reports, at_once: int, id: str | None = None, path: Path | None = None
+) -> int:
+    """Send reports; what could not be sent is kept, in place of the file that it came from."""
+    from bosket.client import ServiceError
+    from bosket.client.unsent import Unsent
+    from bosket.progress import LevelProgress
+
     with work.levels("sending") as tell:
-        sent = client.send(
-            reports,
-            at_once=options.at_once,
-            on_progress=None if tell is None else lambda done, all_: tell(LevelProgress(0, done, all_, "reports")),
-        )
-    say(f"sent {count_text(sent, 'report')} under plan {client.plan.digest[:12]}; the collector has them")
-    say_lines(client.plan.guarantee.card())
+        hears = None if tell is None else lambda done, all_: tell(LevelProgress(0, done, all_, "reports"))
+        try:
+            return client.send(reports, at_once=at_once, on_progress=hears, id=id)
+        except ServiceError as problem:
+            rest = Unsent.of(problem, reports, at_once)
+            if rest is None:
+                raise
+            place = Path(f"bosket-unsent-{rest.id[:12]}.json")
+            if path is None or rest.id != id:  # else they are where they were
+                _keep(rest, place, client, path)
+            else:
+                place = path
+            raise ServiceError(
+                f"{problem} The others are kept in {place}.",
+                status=problem.status,
+                hint=f"bosket submit {client.url} {place} --unsent sends them as they are. Do not randomize the same "
+                "records again: that tells more of people than is promised.",
+            ) from None
+
+
+def _keep(rest: Unsent, place: Path, client: Client, path: Path | None) -> None:
+    try:
+        rest.write(place, client)
+    except OSError as problem:
+        raise DataError(
+            f"The {count_text(len(rest.reports), 'report')} that could not be sent cannot be kept in {place}: "
+            f"{problem.strerror}. All before are sent.",
+            path=place,
+        ) from None
+    if path is not None:
+        path.unlink()
 
 
 def _token(path: Path | None) -> str | None:

@@ -1,0 +1,75 @@
+"""Reports that could not be sent, in a file: what was drawn once is sent as it was drawn, under the id that it had.
+
+Records that were randomized again would tell more of people than was promised, and a batch whose answer alone was lost
+would be counted twice.  The file has reports only, as they would have left, and is written for its owner to read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from bosket import strict_json
+from bosket.checks import check_integer
+from bosket.client.client import MOST_AT_ONCE, Client
+from bosket.client.transport import ServiceError
+from bosket.errors import DataError
+from bosket.reports import Reports
+
+_VERSION = 1
+_MOST_FILE = 1 << 31
+_FIELDS = ("bosket_unsent", "task", "id", "at_once", "reports")
+
+
+@dataclass(frozen=True)
+class Unsent:
+    """The rest of a sending: reports, the id of the first batch, and how many a batch has."""
+
+    reports: Reports
+    id: str
+    at_once: int
+
+    @classmethod
+    def of(cls, problem: ServiceError, reports: Reports, at_once: int) -> Unsent | None:
+        """What is left after a fault; None where nothing had been tried."""
+        return None if problem.id is None else cls(reports[problem.sent :], problem.id, at_once)
+
+    def write(self, path: Path, client: Client) -> None:
+        """Into a new file that its owner alone reads."""
+        value = {
+            "bosket_unsent": _VERSION,
+            "task": client.task.task,
+            "id": self.id,
+            "at_once": self.at_once,
+            "reports": base64.b64encode(self.reports.to_bytes()).decode(),
+        }
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            json.dump(value, file)
+
+    @classmethod
+    def read(cls, path: Path, client: Client) -> Unsent:
+        """Refused where it is of another task, or of another plan than the task has now."""
+        try:
+            if path.stat().st_size > _MOST_FILE:
+                raise DataError(f"The file {path} must have at most {_MOST_FILE} bytes.", path=path)
+            text = path.read_bytes()
+        except OSError as problem:
+            raise DataError(f"The file {path} cannot be read: {problem.strerror}.", path=path) from None
+        of = "unsent reports"
+        known = strict_json.fields(strict_json.parse(text, what=f"the file {path}"), of=of, required=_FIELDS)
+        if strict_json.whole(known["bosket_unsent"], "bosket_unsent", of=of) != _VERSION:
+            raise DataError(f"Unsent reports must be of version {_VERSION}.", path=path)
+        if strict_json.text(known["task"], "task", of=of) != client.task.task:
+            raise DataError(f"The reports in {path} must be of the task at the address.", path=path)
+        id = strict_json.text(known["id"], "id", of=of)
+        at_once = strict_json.whole(known["at_once"], "at_once", of=of)
+        check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
+        try:
+            frames = base64.b64decode(strict_json.text(known["reports"], "reports", of=of), validate=True)
+        except (binascii.Error, ValueError):
+            raise DataError(f"The reports in {path} must be base64.", path=path) from None
+        return cls(Reports.from_bytes(client.plan, frames), id, at_once)
