@@ -7,16 +7,18 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bosket.errors import BosketError
 from bosket.service.access import MOST_AT_ONCE
 from bosket.service.asking import TaskId, check_token, collector_of, task_of
+from bosket.service.limits import body_of
 from bosket.service.problems import Refusal, documented
 from bosket.service.store import StoreFullError, StoreLostError
 
 router = APIRouter(tags=["admin"])
 _ADMIN: dict[str, Any] = {"security": [{"admin": []}]}
+_MOST_BODY = 1 << 12
 
 
 class TaskState(BaseModel):
@@ -55,6 +57,15 @@ class TokenList(BaseModel):
     """Tokens in the clear: they are told once."""
 
     tokens: list[str]
+
+
+async def _wanted(request: Request) -> TokenRequest:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refusal(415, "content-type", "The body must be application/json.")
+    try:
+        return TokenRequest.model_validate_json(await body_of(request, _MOST_BODY))
+    except ValidationError:
+        raise Refusal(422, "parameters", "The body is not what the API's document says.") from None
 
 
 def _state(request: Request, task_id: str) -> TaskState:
@@ -150,14 +161,21 @@ async def subtract(task_id: TaskId, batch: str, request: Request) -> Subtracted:
     summary="Issue tokens",
     operation_id="issue_tokens",
     response_model=TokenList,
-    responses=documented(400, 401, 403, 404, 409, 413, 415, 422, 503, 507),
-    openapi_extra=_ADMIN,
+    responses=documented(401, 403, 404, 408, 409, 413, 415, 422, 503, 507),
+    openapi_extra=_ADMIN
+    | {
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/TokenRequest"}}},
+        }
+    },
 )
-async def issue(task_id: TaskId, wanted: TokenRequest, request: Request) -> Response:
-    check_token(request, "admin", task_id)
+async def issue(task_id: TaskId, request: Request) -> Response:
+    check_token(request, "admin", task_id)  # before a byte of the body is read, which as a parameter comes first
     collector = collector_of(request)
     task_of(collector, task_id)
     access = collector.access
+    wanted = await _wanted(request)
 
     def job() -> list[str]:
         if wanted.scope == "one-time":
