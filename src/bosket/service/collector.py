@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bosket.errors import DataError
 from bosket.reports import Reports
 from bosket.service.access import Access
+from bosket.service.calendar import Calendar
 from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
@@ -43,6 +45,7 @@ class Collector:
         for task in self.tasks.values():
             self._load(task)
         self.writer = Writer(self.store, self._on_durable)
+        self._calendar = Calendar(self._left, lambda: self.writer.post(self.close_due))
 
     def _open_tasks(self) -> None:
         for task in self.settings.tasks:
@@ -71,8 +74,15 @@ class Collector:
             for one in those:
                 if one.rows is not None:
                     self.results.add(name, phase, StoredRows(one.rows, one.chance))
+        for name, phase in groups:  # once all are counted: sealing may find the disk full
             if self.store.n_open(name, phase) >= self.tasks[name].settings.batch_size:
                 self.store.seal(name, phase)
+
+    def _left(self) -> float | None:
+        """Seconds until a task closes by itself, less than 0 where it should have; None where none will."""
+        times = [task.settings.closes for task in self.tasks.values() if not task.is_closed]
+        coming = [time for time in times if time is not None]
+        return (min(coming) - datetime.now(UTC)).total_seconds() if coming else None
 
     # run by the writing thread
 
@@ -80,9 +90,15 @@ class Collector:
         """Take no more reports; what is open is sealed, and all is shown."""
         task = self.tasks[name]
         self.store.close_phase(name)
-        self.store.seal(name, task.phase)
         self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
+        self.store.seal(name, task.phase, least=task.settings.min_batch)
         self.results.finish(name)
+
+    def close_due(self) -> None:
+        """Close the tasks whose time is over: else what is open would stay so, and results would never be whole."""
+        for name, task in list(self.tasks.items()):
+            if not task.is_closed and not task.is_open():
+                self.close_task(name)
 
     def open_second_phase(self, name: str) -> None:
         """Close the first phase, make the questions of the second by its answers, and serve its plan, signed."""
@@ -95,7 +111,7 @@ class Collector:
         if first.n_records < task.settings.min_batch:
             raise DataError(f"A second phase needs the answers of at least {task.settings.min_batch} people.")
         second = refined_plan(first, task.settings.second)
-        self.store.seal(name, 1)
+        self.store.seal(name, 1, least=task.settings.min_batch)
         self.store.add_phase(name, second.json)
         self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
         self.results.open(task.settings, self.tasks[name].plans, is_closed=False)
@@ -114,9 +130,15 @@ class Collector:
     def batches(self, name: str) -> list[SealedBatch]:
         return self.store.batches(name)
 
-    def reports(self, name: str, phase: int) -> Reports:
-        """All reports of a phase, shuffled as a whole."""
-        parts = list(self.store.stored(name, phase))
+    def seal_for_export(self, name: str, phase: int) -> None:
+        """Seal what is open, if it is a batch: so two exports differ by one at least.  Run by the writing thread."""
+        least = self.tasks[name].settings.min_batch
+        if self.store.n_open(name, phase) >= least:
+            self.store.seal(name, phase)
+
+    def reports(self, name: str, phase: int, *, only_sealed: bool = False) -> Reports:
+        """All reports of a phase, or those in sealed batches, shuffled as a whole."""
+        parts = list(self.store.stored(name, phase, only_sealed=only_sealed))
         together = reports_of(self.tasks[name].plans[phase - 1], parts)
         payload = together.plan.channel.payload
         rows = shuffled(payload.to_rows(together.batch))
@@ -124,6 +146,7 @@ class Collector:
 
     def stop(self) -> None:
         """Write what waits, seal what is large enough, and let go of the store."""
+        self._calendar.stop()
         self.writer.stop()
         for name, task in self.tasks.items():
             if self.store.n_open(name, task.phase) >= task.settings.min_batch:

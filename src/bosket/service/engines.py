@@ -43,7 +43,7 @@ def opened(url: sa.URL, *, writes: bool) -> sa.Engine:
     try:
         if url.get_backend_name() == "sqlite":
             return _sqlite(url, writes=writes)
-        engine = sa.create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=4)
+        engine = sa.create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=4, hide_parameters=True)
     except (NoSuchModuleError, ModuleNotFoundError):
         raise DataError(
             "PostgreSQL needs the package psycopg.", hint="Install it with: pip install 'bosket[postgres]'."
@@ -64,7 +64,7 @@ def _sqlite(url: sa.URL, *, writes: bool) -> sa.Engine:
         raise DataError(f"There is no folder {path.parent} for the store.", path=path)
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    engine = sa.create_engine(url, pool_size=1 if writes else 4)
+    engine = sa.create_engine(url, pool_size=1 if writes else 4, hide_parameters=True)
 
     def settings(connection: sqlite3.Connection, record: Any) -> None:
         connection.isolation_level = None  # transactions begin where we say so

@@ -105,7 +105,7 @@ class Faults:
         except ClientDisconnect:  # before its body was whole: nobody is there to be told, and nothing is to be logged
             return
         except Exception as error:  # noqa: BLE001 - told by its kind alone
-            logger.error("a request failed: %s", type(error).__name__)
+            logger.error("a request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback would quote it
             if not is_answered:
                 refusal = Refusal(500, "fault", "The collector has a fault; nothing was acknowledged.")
                 await refusal.response()(scope, receive, send)
