@@ -9,12 +9,12 @@ from pathlib import Path
 
 from bosket.errors import DataError
 from bosket.reports import Reports
-from bosket.service.access import Access
+from bosket.service.access import Access, new_token
 from bosket.service.calendar import Calendar
 from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
-from bosket.service.signing import load_or_make, write_secret
+from bosket.service.signing import load_or_make, read_secret, write_secret
 from bosket.service.store import ReportStore, SealedBatch, StoredRows, Submission, shuffled
 from bosket.service.tasks import ServedTask, served
 from bosket.service.writer import Writer
@@ -54,10 +54,18 @@ class Collector:
             self.tasks[task.id] = served(task, self.store.phases(task.id), self.key)
 
     def _make_admin(self, path: Path) -> None:
-        """The first admin token, in a file that only the owner reads."""
-        self.made_admin = not self.access.has_admin and not path.exists()
-        if self.made_admin:
-            write_secret(path, f"{self.access.issue('admin')}\n".encode())
+        """The first admin token, in a file that only the owner reads, and there before the store knows it.
+
+        One in a file of which the store knows nothing, be it that a kill came between or that the store is a new one,
+        is made known to it: else nobody could administer it.
+        """
+        self.made_admin = False
+        if self.access.has_admin:
+            return
+        if not path.exists():
+            self.made_admin = True
+            write_secret(path, f"{new_token()}\n".encode())
+        self.access.adopt(read_secret(path).decode("ascii", "replace").strip(), "admin")
 
     def _load(self, task: ServedTask) -> None:
         self.results.open(task.settings, task.plans, is_closed=task.is_closed)
