@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 import bosket as bk
+from bosket.service import schema
 from bosket.service import store as store_module
 from bosket.service.collector import Collector
 from bosket.service.settings import SecondPhase, ServiceSettings, TaskSettings
@@ -111,10 +112,18 @@ def test_what_was_written_though_the_commit_failed_is_counted(tmp_path: Path, mo
             real(group)
             raise sa.exc.OperationalError("COMMIT", {}, sqlite3.OperationalError("gone"))
 
+        def gone(group: list[Submission]) -> list[Submission]:
+            raise StoreLostError
+
         monkeypatch.setattr(s.collector.store, "_commit", broken)
         sent, key = reports(s.plan, 30, seed=2), secrets.token_hex(16)
         assert s.send(old, key=old_key).status_code == 503
         assert s.send(sent, key=key).status_code == 503
+        with monkeypatch.context() as patched:
+            patched.setattr(s.collector.store, "written", gone)
+            patched.setattr(s.collector.store, "ping", lambda: False)
+            assert s.client.get("/ready").status_code == 503, "and no fault"
+            assert s.send(sent, key=key).status_code == 503
         assert s.send(sent, key=key).status_code == 503
         monkeypatch.setattr(s.collector.store, "_commit", real)
         assert s.send(sent, key=key).status_code == 200
@@ -149,7 +158,7 @@ def test_a_token_spent_by_another_process_in_between(store_url: str, monkeypatch
     with opened(store_url) as store:
         digest = secrets.token_bytes(32)
         with store.writing.begin() as connection:
-            connection.execute(sa.insert(store_module.ONE_TIME).values(digest=digest, task="shop", is_spent=True))
+            connection.execute(sa.insert(schema.ONE_TIME).values(digest=digest, task="shop", is_spent=True))
         real, seen = store_module._one_time, []
 
         def blind(connection: sa.Connection, group: list[Submission]) -> dict[bytes, tuple[str, bool]]:
@@ -172,7 +181,7 @@ def test_a_batch_sealed_by_another_process_in_between(store_url: str, monkeypatc
         def overtaken(parts: list[store_module.StoredRows]) -> store_module.StoredRows:
             monkeypatch.setattr(store_module, "_joined", real)
             with other.begin() as connection:
-                connection.execute(sa.delete(store_module.SEGMENTS))
+                connection.execute(sa.delete(schema.SEGMENTS))
             return real(parts)
 
         if store.url.get_backend_name() == "sqlite":
@@ -188,8 +197,8 @@ def test_a_batch_sealed_by_another_process_in_between(store_url: str, monkeypatc
 def test_nothing_is_said_of_a_phase_that_few_answered(tmp_path: Path) -> None:
     domain = bk.Domain(ITEMS)
     plan = bk.Plan(domain, bk.Ask.baskets(domain, epsilon=3, expected_size=2))
-    settings = {"tokens": "one-time", "second": SecondPhase(top=3), "min_batch": 20, "min_support": 0.2}
-    with study(tmp_path, plan=plan, **settings) as s:
+    how = SecondPhase(top=3)
+    with study(tmp_path, plan=plan, tokens="one-time", second=how, min_batch=20, min_support=0.2) as s:
         tokens = s.issue("one-time", 30)
         answers = plan.randomize(people(25), rng=bk.Seeded(1))
         for at in range(25):
@@ -205,5 +214,5 @@ def test_errors_of_the_driver_quote_nothing(store_url: str) -> None:
     with opened(store_url) as store:
         row = {"id": b"\x11" * 32, "code": b"secret-of-the-body", "n_reports": 1}
         with pytest.raises(sa.exc.IntegrityError) as caught, store.writing.begin() as connection:
-            connection.execute(sa.insert(store_module.RECEIPTS), [row, row])
+            connection.execute(sa.insert(schema.RECEIPTS), [row, row])
         assert "secret-of-the-body" not in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bosket.service.store import ReportStore, Submission, SubmissionOutcome, Verdict
+from bosket.service.store import ReportStore, StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -141,7 +142,8 @@ class Writer:
         taken: list[Submission] = []
         outcomes: Sequence[Any] = ()
         try:
-            taken = self._settled()
+            with contextlib.suppress(*(() if submissions else (StoreFullError, StoreLostError))):
+                taken = self._settled()  # a job goes on without: whether the store answers is what it may ask
             outcomes = [group[0].job()] if group[0].job is not None else self._store.commit(submissions)
         except BaseException as error:  # noqa: BLE001 - the thread must live, and whoever waits must hear
             if submissions:
