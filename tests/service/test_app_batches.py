@@ -17,7 +17,7 @@ from bosket.service import schema
 from bosket.service import store as store_module
 from bosket.service.collector import Collector
 from bosket.service.settings import SecondPhase, ServiceSettings, TaskSettings
-from bosket.service.store import StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
+from bosket.service.store import ReportStore, StoreFullError, StoreLostError, Submission, SubmissionOutcome, Verdict
 from tests.service.studies import ITEMS, Study, people, reports, rows_of, small_plan, study
 from tests.service.test_store import opened, submission
 
@@ -192,6 +192,36 @@ def test_a_batch_sealed_by_another_process_in_between(store_url: str, monkeypatc
             store.seal("shop", 1)
         other.dispose()
         assert store.n_reports("shop", 1) == 0
+
+
+def end_the_holder(store: ReportStore) -> None:
+    """End the session that has the lock, and wait until it is gone."""
+    here = "locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    until = time.monotonic() + 600
+    while time.monotonic() < until:
+        with store.reading.begin() as connection:
+            if not connection.execute(sa.text(f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {here}")).all():
+                return
+        time.sleep(0.01)
+    raise AssertionError("the session lives on")
+
+
+def test_a_store_is_held_again_after_its_session_was_lost(
+    postgres_store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL ends the session with the lock, as a restart does: what is written then is written under it again."""
+    monkeypatch.setattr("bosket.service.engines._PATIENCE", 0.0)
+    with opened(postgres_store_url) as store:
+        end_the_holder(store)
+        assert store.commit([submission()])[0].verdict is Verdict.ACCEPTED
+        with pytest.raises(bk.DataError, match="Another collector"):
+            ReportStore(postgres_store_url)
+        end_the_holder(store)
+        with opened(postgres_store_url) as second:
+            with pytest.raises(StoreLostError):
+                store.commit([submission()])
+            assert second.commit([submission()])[0].verdict is Verdict.ACCEPTED
+        assert store.n_reports("shop", 1) == 2
 
 
 def test_nothing_is_said_of_a_phase_that_few_answered(tmp_path: Path) -> None:
