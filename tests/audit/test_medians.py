@@ -66,7 +66,25 @@ def test_it_resists_where_a_few_reports_weigh_much() -> None:
     frame = bk.audit.robust(both, [{"a", "b"}], dishonest=0.001, level=SURE, rng=bk.Seeded(4))
     assert abs(frame.support[0] - 1 / 3) > 0.5
     assert frame.low[0] <= 1 / 3 <= frame.high[0]
+    assert frame.median_low[0] <= 1 / 3 <= frame.median_high[0]
+    assert abs(frame.support[0] - 1 / 3) <= frame["shift"][0]
     assert abs(frame.robust[0] - 1 / 3) < 0.05
+
+
+@pytest.mark.parametrize(
+    "itemset, support, bits, level", [("abc", 0.01, 0, SURE), ("abcd", 0.01, 1, SURE), ("abcd", 0.05, 0xFF, 0.95)]
+)
+def test_the_interval_holds_where_few_reports_say_much(itemset: str, support: float, bits: int, level: float) -> None:
+    """Of groups of 25 most have nobody with all items: medians, and what lies around them, miss the support."""
+    n = 100_000
+    plan = bk.Plan(bk.Domain(list("abcdefgh")), bk.Flip(keep=0.9))
+    records = [list(itemset) if at % round(1 / support) == 0 else [] for at in range(n)]
+    sent = plan.randomize(bk.Baskets(records, items=list("abcdefgh")), rng=bk.Seeded(7))
+    forged = bk.Reports(plan, np.full((n // 100, 1), bits, np.uint64), randomness="secure")
+    frame = bk.audit.robust(poisoned(sent, forged), [set(itemset)], level=level, rng=bk.Seeded(8))
+    assert frame.low[0] <= support <= frame.high[0]
+    assert not frame.median_low[0] <= support <= frame.median_high[0], "which is what this test is about"
+    assert frame.low[0] <= frame.robust[0] <= frame.high[0]
 
 
 def test_without_dishonest_people_it_is_near_the_plain_one() -> None:

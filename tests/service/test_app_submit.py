@@ -175,6 +175,21 @@ def test_tokens_have_scopes(tmp_path: Path) -> None:
         assert s.client.get("/v1/tasks/shop/reports", headers=s.bearer(analyse)).status_code == 401
 
 
+def test_a_first_token_that_the_store_does_not_know_is_made_known(tmp_path: Path) -> None:
+    """A new store beside an old folder, or a kill between file and store: else nobody could ever administer it."""
+    with study(tmp_path) as s:
+        admin = s.admin
+    with study(tmp_path, store=f"sqlite:///{tmp_path / 'other.db'}") as s:
+        assert s.admin == admin
+        assert s.client.get("/v1/tasks/shop/batches", headers=s.bearer()).status_code == 200
+    (tmp_path / "admin.token").write_text("guess.able\n")
+    with pytest.raises(bk.DataError, match="256"), study(tmp_path, store=f"sqlite:///{tmp_path / 'third.db'}"):
+        pass
+    (tmp_path / "admin.token").chmod(0o644)
+    with pytest.raises(bk.DataError, match="owner"), study(tmp_path, store=f"sqlite:///{tmp_path / 'third.db'}"):
+        pass
+
+
 def test_a_changed_plan_is_refused_at_the_start(tmp_path: Path) -> None:
     with study(tmp_path):
         pass

@@ -39,12 +39,18 @@ def test_mining_what_a_collector_holds(tmp_path: Path, capsys: pytest.CaptureFix
         ("http://collector.example/d/shop", "https://"),
         ("https://collector.example/somewhere", "not that of a collector's task"),
         ("https://someone@collector.example/d/shop", "not that of a collector's task"),
+        ("https://collector.example:99999/d/shop", "not that of a collector's task"),
         ("http://127.0.0.1:1/d/shop", "cannot be reached"),
     ],
 )
 def test_other_addresses_are_refused(address: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mine", address, "--token", "a.b", "--min-support", "0.2"]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_a_token_of_two_lines_is_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mine", "http://127.0.0.1:1/d/shop", "--token", "se.cret\nX: y", "--min-support", "0.2"]) == 1
+    assert "se.cret" not in capsys.readouterr().err
 
 
 def test_a_token_is_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,6 +69,10 @@ def test_the_environment_goes_before(tmp_path: Path) -> None:
         ('tokens = "one-time"', 'tokens = "none"'),
         ("closes = 2030-01-31T18:00:00Z", 'closes = "soon"'),
         ("people = 500", "person = 500"),
+        ("people = 500", 'people = "many"'),
+        ("people = 500", "people = 500\nmin_support = 2.0"),
+        ("port = 9000", 'origins = "https://study.example.org"'),
+        ("port = 9000", "origins = [3]"),
         ('store = "sqlite:///a.db"', "store = 3"),
         ("[[tasks]]", "[tasks]"),
         ('title = "Shop"', "title = "),
@@ -81,6 +85,16 @@ def test_other_files_are_refused_with_a_sentence(tmp_path: Path, line: str, by: 
     assert line in GOOD
     with pytest.raises(bk.DataError):
         read_settings(written(tmp_path, GOOD.replace(line, by)))
+
+
+def test_the_files_for_proxies_log_no_request() -> None:
+    """Caddy tells errors, with addresses, to the log of all: that of a site is of requests alone."""
+    deploy = Path(__file__).parents[2] / "deploy"
+    caddy, nginx = (deploy / "Caddyfile").read_text(), (deploy / "nginx.conf").read_text()
+    assert "exclude http.log http.handlers" in caddy.partition("study.example.org")[0]
+    assert "output discard" in caddy
+    assert "access_log off;" in nginx
+    assert "error_log /dev/null" in nginx
 
 
 def test_plans_that_mix_people_are_refused(tmp_path: Path) -> None:

@@ -7,12 +7,17 @@ Of k dishonest reports at most k groups hear anything.  With Y_(1) <= ... <= Y_(
     Y_(r) <= m <= Y_(g + 1 - r)    with probability at least ``level``,    Pr(Bin(g - k, 1/2) < r) <= (1 - level) / 2
 
 where m is the median of what an honest group estimates: for the lower end to lie above m, fewer than r of the g - k
-honest groups lie below, whatever the others say.  m and the support differ by the skewness of a group's mean, which is
-of the order of (standard error of a group) / sqrt(reports of a group) and not part of the interval.
+honest groups lie below, whatever the others say.  But m is not the support.  A hundredth of dishonest reports leaves
+groups of some 25, whose mean is skewed where most reports weigh nothing and a few much; the k can then shift what is
+between the ends until m is all that the interval holds, and with many reports it holds the support hardly ever.  So an
+interval of the *support* is that of the plain estimate, for which no shape is asked:
 
-The plain estimate is moved by f (w_max - w_min) at most, f the fraction of dishonest people.  Where weights are bounded
-as those of Flip that is less than the width of this interval, and the plain estimate is the better one; where a few
-reports can weigh much, as with stated sizes, it is the other way round.  The table has both.
+    mean - c <= support <= mean + c,    c = f (w_max - w_min) + z sqrt(S / ((n - k) n)),    S = sum (w - mean)^2
+
+f (w_max - w_min) is the most that a fraction f can move a mean of weights, S / (n - k) is at least the variance of the
+honest ones whatever the others sent, and z is the normal quantile of the level.  The robust estimate is the median, or
+the end of this interval nearest to it.  For weights bounded as those of Flip the interval is narrow; where a few
+reports can weigh much, as with stated sizes, it is wide, since no more is certain, and the median is the better guess.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from bosket.checks import check_between, check_limits, check_not_text
 from bosket.errors import DataError
@@ -32,6 +37,7 @@ from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
 
 MOST_DISHONEST = 0.05
+_COLUMNS = ["itemset", "support", "shift", "robust", "low", "high", "median_low", "median_high", "groups"]
 _LEAST_GROUPS = 40
 _GROUPS = 4  # for each dishonest report: three of four groups are honest
 
@@ -49,8 +55,10 @@ def robust(
     itemset     its labels
     support     the plain estimate: the mean of all weights
     shift       the most that dishonest people, this fraction of all, can move it
-    robust      the median of the groups' estimates
-    low, high   an interval at ``level`` that holds whatever the dishonest sent
+    robust      the median of the groups' estimates, no further than ``low`` and ``high``
+    low, high   an interval of the support at ``level`` that holds whatever the dishonest sent
+    median_low  and median_high, the same of the median of an honest group, which is near the support unless a few
+                honest reports weigh much
     groups      how many groups there are
 
     Only of packed bits read by sums of weights; the groups are drawn from the secure source unless ``rng`` is given,
@@ -69,28 +77,40 @@ def robust(
         raise DataError("There are no reports.")
     fraction = 0.0 if dishonest == 0 else check_limits("dishonest", dishonest, above=0.0, most=MOST_DISHONEST)
     level = check_between("level", level, 0, 1)
-    starts, order = _groups(
-        len(reports), int(fraction * len(reports)), Secure() if rng is None else check_randomness(rng)
-    )
-    rank = _rank(len(starts), int(fraction * len(reports)), level)
+    n_dishonest = int(fraction * len(reports))
+    starts, order = _groups(len(reports), n_dishonest, Secure() if rng is None else check_randomness(rng))
+    rank = _rank(len(starts), n_dishonest, level)
     rows = []
     for labels in itemsets:
         itemset = reports.domain.itemset(check_not_text(labels))
         weights = report_weights(reports, itemset)
         means = np.sort(np.add.reduceat(weights[order], starts) / np.diff([*starts.tolist(), len(weights)]))
         influence = reports.channel.influence(len(itemset), reports.plan.unit.max_size)
+        shift = np.nan if influence is None else influence.shift(fraction)
+        mean, reach = float(weights.mean()), _reach(weights, shift, n_dishonest, level)
         rows.append(
             {
                 "itemset": tuple(reports.domain.labels[item] for item in itemset),
-                "support": float(weights.mean()),
-                "shift": np.nan if influence is None else influence.shift(fraction),
-                "robust": float(np.median(means)),
-                "low": float(means[rank - 1]) if rank else -np.inf,
-                "high": float(means[-rank]) if rank else np.inf,
+                "support": mean,
+                "shift": shift,
+                "robust": float(np.clip(np.median(means), mean - reach, mean + reach)),
+                "low": mean - reach,
+                "high": mean + reach,
+                "median_low": float(means[rank - 1]) if rank else -np.inf,
+                "median_high": float(means[-rank]) if rank else np.inf,
                 "groups": len(means),
             }
         )
-    return pd.DataFrame(rows, columns=["itemset", "support", "shift", "robust", "low", "high", "groups"])
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _reach(weights: Floats, shift: float, k: int, level: float) -> float:
+    """How far the support lies from the mean of all weights at most; infinite where no shift is known."""
+    if np.isnan(shift):
+        return np.inf
+    n = len(weights)
+    variance = float(np.square(weights - weights.mean()).sum()) / (n - k)
+    return float(shift + norm.ppf((1 + level) / 2) * np.sqrt(variance / n))
 
 
 def report_weights(reports: Reports, itemset: tuple[int, ...]) -> Floats:

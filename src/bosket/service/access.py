@@ -18,6 +18,7 @@ from typing import Literal, get_args
 
 import sqlalchemy as sa
 
+from bosket.errors import DataError
 from bosket.service.schema import ONE_TIME, TOKENS
 from bosket.service.store import ReportStore, told
 
@@ -25,6 +26,8 @@ Scope = Literal["submit", "analyse", "admin"]
 SCOPES: tuple[str, ...] = get_args(Scope)
 MOST_AT_ONCE = 100_000
 _LONGEST = 128
+_NAME = 16
+_SECRET = 43  # letters of 256 bits
 _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
@@ -34,6 +37,10 @@ class KnownToken:
     scope: str
     task: str | None
     """The task that it is for; None for all."""
+
+
+def new_token() -> str:
+    return f"{secrets.token_hex(_NAME // 2)}.{secrets.token_urlsafe(32)}"
 
 
 def digest_of(secret: str) -> bytes:
@@ -55,15 +62,21 @@ class Access:
     def has_admin(self) -> bool:
         return any(token.scope == "admin" for token in self._known.values())
 
-    def issue(self, scope: Scope, *, task: str | None = None, secret: str | None = None) -> str:
+    def issue(self, scope: Scope, *, task: str | None = None) -> str:
         """A new token; it is told here and nowhere else."""
-        name = secrets.token_hex(8)
-        given = secrets.token_urlsafe(32) if secret is None else secret
-        known = KnownToken(digest_of(given), scope, task)
+        token = new_token()
+        self.adopt(token, scope, task=task)
+        return token
+
+    def adopt(self, token: str, scope: Scope, *, task: str | None = None) -> None:
+        """Make a token known; one that is shorter than ours is refused."""
+        name, _, secret = token.partition(".")
+        if len(name) != _NAME or len(secret) < _SECRET or len(token) > _LONGEST:
+            raise DataError("A token must be one that a collector made: 16 digits, a point and 256 random bits.")
+        known = KnownToken(digest_of(secret), scope, task)
         with told(), self._store.writing.begin() as connection:
             connection.execute(sa.insert(TOKENS).values(id=name, digest=known.digest, scope=scope, task=task))
         self._known = {**self._known, name: known}
-        return f"{name}.{given}"
 
     def issue_one_time(self, task: str, number: int) -> list[str]:
         """New one-time tokens of a task, unspent, in no order that the store keeps."""

@@ -15,7 +15,7 @@ from bosket.service.collector import Collector
 from bosket.service.headers import SafeHeaders
 from bosket.service.limits import RateLimit
 from bosket.service.metrics import ServiceMetrics, TimedAnswers
-from bosket.service.problems import Problem, add_handlers
+from bosket.service.problems import Faults, Problem, add_handlers
 
 DESCRIPTION = """Collects randomized reports and shows what they say.
 
@@ -49,6 +49,7 @@ def make_app(collector: Collector, *, ends_it: bool = True) -> FastAPI:
     for router in (reading.router, managing.router, pages.router, pages.health):
         app.include_router(router)
     add_handlers(app)
+    app.add_middleware(Faults)
     app.add_middleware(SafeHeaders, origins=collector.settings.origins)
     app.add_middleware(TimedAnswers, metrics=app.state.metrics)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # how FastAPI says to extend it
@@ -61,7 +62,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         document = FastAPI.openapi(app)
         components = document.setdefault("components", {})
         schemas = components.setdefault("schemas", {})
-        schemas |= {"Problem": Problem.model_json_schema(), "Accepted": submitting.Accepted.model_json_schema()}
+        for model in (Problem, submitting.Accepted, managing.TokenRequest):
+            schemas[model.__name__] = model.model_json_schema()
         document["paths"][submitting.PATH]["post"] = submitting.operation()
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path, Request
 
+from bosket.errors import BosketError
 from bosket.service.access import Scope as TokenScope
 from bosket.service.collector import Collector
 from bosket.service.problems import Refusal
+from bosket.service.store import StoreFullError, StoreLostError
 from bosket.service.tasks import ServedTask
 
 TaskId = Annotated[str, Path(max_length=64, description="The id of a task", examples=["shop"])]
@@ -34,3 +36,15 @@ def check_token(request: Request, scope: TokenScope, task: str | None) -> None:
         raise Refusal(401, "token", "A token is needed.", headers={"WWW-Authenticate": 'Bearer realm="bosket"'})
     if not allowed:
         raise Refusal(403, "scope", "The token is not for this.")
+
+
+async def done(request: Request, job: Any) -> Any:
+    """Run a job in the writing thread; what it refuses, and what the store says, is told."""
+    try:
+        return await collector_of(request).writer.run(job)
+    except BosketError as error:
+        raise Refusal(409, "state", str(error)) from None
+    except StoreFullError:
+        raise Refusal(507, "full", "There is no room on the disk.") from None
+    except StoreLostError:
+        raise Refusal(503, "store", "The store does not answer.", headers={"Retry-After": "5"}) from None

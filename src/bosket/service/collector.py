@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bosket.errors import DataError
 from bosket.reports import Reports
-from bosket.service.access import Access
+from bosket.service.access import Access, new_token
+from bosket.service.calendar import Calendar
 from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
-from bosket.service.signing import load_or_make, write_secret
+from bosket.service.signing import load_or_make, read_secret, write_secret
 from bosket.service.store import ReportStore, SealedBatch, StoredRows, Submission, shuffled
 from bosket.service.tasks import ServedTask, served
 from bosket.service.writer import Writer
@@ -43,6 +45,7 @@ class Collector:
         for task in self.tasks.values():
             self._load(task)
         self.writer = Writer(self.store, self._on_durable)
+        self._calendar = Calendar(self._left, lambda: self.writer.post(self.close_due))
 
     def _open_tasks(self) -> None:
         for task in self.settings.tasks:
@@ -51,10 +54,18 @@ class Collector:
             self.tasks[task.id] = served(task, self.store.phases(task.id), self.key)
 
     def _make_admin(self, path: Path) -> None:
-        """The first admin token, in a file that only the owner reads."""
-        self.made_admin = not self.access.has_admin and not path.exists()
-        if self.made_admin:
-            write_secret(path, f"{self.access.issue('admin')}\n".encode())
+        """The first admin token, in a file that only the owner reads, and there before the store knows it.
+
+        One in a file of which the store knows nothing, be it that a kill came between or that the store is a new one,
+        is made known to it: else nobody could administer it.
+        """
+        self.made_admin = False
+        if self.access.has_admin:
+            return
+        if not path.exists():
+            self.made_admin = True
+            write_secret(path, f"{new_token()}\n".encode())
+        self.access.adopt(read_secret(path).decode("ascii", "replace").strip(), "admin")
 
     def _load(self, task: ServedTask) -> None:
         self.results.open(task.settings, task.plans, is_closed=task.is_closed)
@@ -71,8 +82,15 @@ class Collector:
             for one in those:
                 if one.rows is not None:
                     self.results.add(name, phase, StoredRows(one.rows, one.chance))
+        for name, phase in groups:  # once all are counted: sealing may find the disk full
             if self.store.n_open(name, phase) >= self.tasks[name].settings.batch_size:
                 self.store.seal(name, phase)
+
+    def _left(self) -> float | None:
+        """Seconds until a task closes by itself, less than 0 where it should have; None where none will."""
+        times = [task.settings.closes for task in self.tasks.values() if not task.is_closed]
+        coming = [time for time in times if time is not None]
+        return (min(coming) - datetime.now(UTC)).total_seconds() if coming else None
 
     # run by the writing thread
 
@@ -80,9 +98,15 @@ class Collector:
         """Take no more reports; what is open is sealed, and all is shown."""
         task = self.tasks[name]
         self.store.close_phase(name)
-        self.store.seal(name, task.phase)
         self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
+        self.store.seal(name, task.phase, least=task.settings.min_batch)
         self.results.finish(name)
+
+    def close_due(self) -> None:
+        """Close the tasks whose time is over: else what is open would stay so, and results would never be whole."""
+        for name, task in list(self.tasks.items()):
+            if not task.is_closed and not task.is_open():
+                self.close_task(name)
 
     def open_second_phase(self, name: str) -> None:
         """Close the first phase, make the questions of the second by its answers, and serve its plan, signed."""
@@ -95,7 +119,7 @@ class Collector:
         if first.n_records < task.settings.min_batch:
             raise DataError(f"A second phase needs the answers of at least {task.settings.min_batch} people.")
         second = refined_plan(first, task.settings.second)
-        self.store.seal(name, 1)
+        self.store.seal(name, 1, least=task.settings.min_batch)
         self.store.add_phase(name, second.json)
         self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
         self.results.open(task.settings, self.tasks[name].plans, is_closed=False)
@@ -114,9 +138,15 @@ class Collector:
     def batches(self, name: str) -> list[SealedBatch]:
         return self.store.batches(name)
 
-    def reports(self, name: str, phase: int) -> Reports:
-        """All reports of a phase, shuffled as a whole."""
-        parts = list(self.store.stored(name, phase))
+    def seal_for_export(self, name: str, phase: int) -> None:
+        """Seal what is open, if it is a batch: so two exports differ by one at least.  Run by the writing thread."""
+        least = self.tasks[name].settings.min_batch
+        if self.store.n_open(name, phase) >= least:
+            self.store.seal(name, phase)
+
+    def reports(self, name: str, phase: int, *, only_sealed: bool = False) -> Reports:
+        """All reports of a phase, or those in sealed batches, shuffled as a whole."""
+        parts = list(self.store.stored(name, phase, only_sealed=only_sealed))
         together = reports_of(self.tasks[name].plans[phase - 1], parts)
         payload = together.plan.channel.payload
         rows = shuffled(payload.to_rows(together.batch))
@@ -124,6 +154,7 @@ class Collector:
 
     def stop(self) -> None:
         """Write what waits, seal what is large enough, and let go of the store."""
+        self._calendar.stop()
         self.writer.stop()
         for name, task in self.tasks.items():
             if self.store.n_open(name, task.phase) >= task.settings.min_batch:

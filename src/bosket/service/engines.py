@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from bosket.errors import DataError
 
 _DISK_FULL = "53100"  # PostgreSQL's code for it
 _LOCK = 0x626F736B6574  # "bosket": the advisory lock that a collector holds
+_HELD = "another collector holds this store"
 _PATIENCE = 15.0  # seconds to wait for a collector that was killed to be gone
 
 
@@ -43,12 +44,15 @@ def opened(url: sa.URL, *, writes: bool) -> sa.Engine:
     try:
         if url.get_backend_name() == "sqlite":
             return _sqlite(url, writes=writes)
-        engine = sa.create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=4)
+        room = {"pool_size": 1, "max_overflow": 0} if writes else {"pool_size": 2, "max_overflow": 4}
+        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, **room)
     except (NoSuchModuleError, ModuleNotFoundError):
         raise DataError(
             "PostgreSQL needs the package psycopg.", hint="Install it with: pip install 'bosket[postgres]'."
         ) from None
     sa.event.listen(engine, "connect", _postgres_settings)
+    if writes:
+        sa.event.listen(engine, "connect", _postgres_hold)
     return engine
 
 
@@ -58,13 +62,28 @@ def _postgres_settings(connection: Any, record: Any) -> None:
     connection.commit()
 
 
+def _postgres_hold(connection: Any, record: Any) -> None:
+    """The lock of a collector, taken by the session that writes: one that was lost, as when PostgreSQL was started
+    again, is taken once more before anything is written, or nothing is.
+    """
+    import psycopg
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,))
+        (is_held,) = cursor.fetchone()
+    connection.commit()
+    if not is_held:
+        connection.close()
+        raise psycopg.OperationalError(_HELD)
+
+
 def _sqlite(url: sa.URL, *, writes: bool) -> sa.Engine:
     path = Path(url.database or "")
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {path.parent} for the store.", path=path)
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    engine = sa.create_engine(url, pool_size=1 if writes else 4)
+    engine = sa.create_engine(url, pool_size=1 if writes else 4, hide_parameters=True)
 
     def settings(connection: sqlite3.Connection, record: Any) -> None:
         connection.isolation_level = None  # transactions begin where we say so
@@ -94,7 +113,6 @@ class Hold:
 
     def __init__(self, url: sa.URL, engine: sa.Engine) -> None:
         self._file: int | None = None
-        self._connection: sa.Connection | None = None
         until = time.monotonic() + _PATIENCE
         while not self._try(url, engine):
             if time.monotonic() > until:
@@ -116,18 +134,16 @@ class Hold:
                 return False
             self._file = file
             return True
-        connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        if connection.execute(sa.text("SELECT pg_try_advisory_lock(:n)"), {"n": _LOCK}).scalar_one():
-            self._connection = connection
-            return True
-        connection.close()
-        return False
+        try:
+            engine.connect().close()  # its session stays in the pool, and has the lock
+        except OperationalError as error:
+            if _HELD not in str(error.orig):
+                raise
+            return False
+        return True
 
     def release(self) -> None:
+        """Let go of the file; a lock of PostgreSQL ends with its session."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
-        if self._connection is not None:
-            self._connection.invalidate()  # the lock ends with the session, not with its return to the pool
-            self._connection.close()
-            self._connection = None

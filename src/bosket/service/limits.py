@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections.abc import Callable
@@ -35,17 +36,25 @@ class RateLimit:
         self._left -= 1
 
 
+SLOWEST = 60.0
+"""Seconds that a body may take to come."""
+
+
 async def body_of(request: Request, most: int) -> bytes:
-    """The body of a request, up to a number of bytes: no more than that is ever held."""
+    """The body of a request, up to a number of bytes and seconds: no more than that is ever held, or for longer."""
     told = request.headers.get("content-length", "")
     if told.isdecimal() and len(told) < 20 and int(told) > most:
         raise _too_large(most)
     parts, total = [], 0
-    async for part in request.stream():
-        total += len(part)
-        if total > most:
-            raise _too_large(most)
-        parts.append(part)
+    try:
+        async with asyncio.timeout(SLOWEST):
+            async for part in request.stream():
+                total += len(part)
+                if total > most:
+                    raise _too_large(most)
+                parts.append(part)
+    except TimeoutError:
+        raise Refusal(408, "slow", "The body took too long to come.", headers={"Connection": "close"}) from None
     return b"".join(parts)
 
 

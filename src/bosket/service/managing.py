@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bosket.errors import BosketError
 from bosket.service.access import MOST_AT_ONCE
-from bosket.service.asking import TaskId, check_token, collector_of, task_of
+from bosket.service.asking import TaskId, check_token, collector_of, done, task_of
+from bosket.service.limits import body_of
 from bosket.service.problems import Refusal, documented
-from bosket.service.store import StoreFullError, StoreLostError
 
 router = APIRouter(tags=["admin"])
 _ADMIN: dict[str, Any] = {"security": [{"admin": []}]}
+_MOST_BODY = 1 << 12
 
 
 class TaskState(BaseModel):
@@ -57,21 +57,18 @@ class TokenList(BaseModel):
     tokens: list[str]
 
 
+async def _wanted(request: Request) -> TokenRequest:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refusal(415, "content-type", "The body must be application/json.")
+    try:
+        return TokenRequest.model_validate_json(await body_of(request, _MOST_BODY))
+    except ValidationError:
+        raise Refusal(422, "parameters", "The body is not what the API's document says.") from None
+
+
 def _state(request: Request, task_id: str) -> TaskState:
     task = collector_of(request).tasks[task_id]
     return TaskState(task=task_id, phase=task.phase, is_open=task.is_open())
-
-
-async def _done(request: Request, job: Any) -> Any:
-    """Run a job in the writing thread; what it refuses, and what the store says, is told."""
-    try:
-        return await collector_of(request).writer.run(job)
-    except BosketError as error:
-        raise Refusal(409, "state", str(error)) from None
-    except StoreFullError:
-        raise Refusal(507, "full", "There is no room on the disk.") from None
-    except StoreLostError:
-        raise Refusal(503, "store", "The store does not answer.", headers={"Retry-After": "5"}) from None
 
 
 @router.post(
@@ -86,7 +83,7 @@ async def close(task_id: TaskId, request: Request) -> TaskState:
     check_token(request, "admin", task_id)
     collector = collector_of(request)
     task_of(collector, task_id)
-    await _done(request, lambda: collector.close_task(task_id))
+    await done(request, lambda: collector.close_task(task_id))
     return _state(request, task_id)
 
 
@@ -102,7 +99,7 @@ async def second_phase(task_id: TaskId, request: Request) -> TaskState:
     check_token(request, "admin", task_id)
     collector = collector_of(request)
     task_of(collector, task_id)
-    await _done(request, lambda: collector.open_second_phase(task_id))
+    await done(request, lambda: collector.open_second_phase(task_id))
     return _state(request, task_id)
 
 
@@ -118,7 +115,7 @@ async def batches(task_id: TaskId, request: Request) -> BatchList:
     check_token(request, "admin", task_id)
     collector = collector_of(request)
     task_of(collector, task_id)
-    found = await _done(request, lambda: collector.batches(task_id))
+    found = await done(request, lambda: collector.batches(task_id))
     return BatchList(
         batches=[BatchEntry(batch=one.id, phase=one.phase, day=one.day or "", n_reports=one.n_reports) for one in found]
     )
@@ -138,7 +135,7 @@ async def subtract(task_id: TaskId, batch: str, request: Request) -> Subtracted:
     task_of(collector, task_id)
     if not batch.isalnum() or len(batch) != 32 or not batch.isascii():
         raise Refusal(404, "no-batch", "There is no such batch.")
-    found = await _done(request, lambda: collector.subtract(task_id, batch))
+    found = await done(request, lambda: collector.subtract(task_id, batch))
     if found is None:
         raise Refusal(404, "no-batch", "There is no such batch.")
     return Subtracted(subtracted=found)
@@ -150,14 +147,21 @@ async def subtract(task_id: TaskId, batch: str, request: Request) -> Subtracted:
     summary="Issue tokens",
     operation_id="issue_tokens",
     response_model=TokenList,
-    responses=documented(400, 401, 403, 404, 409, 413, 415, 422, 503, 507),
-    openapi_extra=_ADMIN,
+    responses=documented(401, 403, 404, 408, 409, 413, 415, 422, 503, 507),
+    openapi_extra=_ADMIN
+    | {
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/TokenRequest"}}},
+        }
+    },
 )
-async def issue(task_id: TaskId, wanted: TokenRequest, request: Request) -> Response:
-    check_token(request, "admin", task_id)
+async def issue(task_id: TaskId, request: Request) -> Response:
+    check_token(request, "admin", task_id)  # before a byte of the body is read, which as a parameter comes first
     collector = collector_of(request)
     task_of(collector, task_id)
     access = collector.access
+    wanted = await _wanted(request)
 
     def job() -> list[str]:
         if wanted.scope == "one-time":
@@ -166,7 +170,7 @@ async def issue(task_id: TaskId, wanted: TokenRequest, request: Request) -> Resp
 
     if wanted.scope != "one-time" and wanted.number != 1:
         raise Refusal(422, "number", "Only one-time tokens are issued several at once.")
-    tokens = await _done(request, job)
+    tokens = await done(request, job)
     return Response(json.dumps({"tokens": tokens}), 201, media_type="application/json")
 
 
@@ -182,6 +186,6 @@ async def issue(task_id: TaskId, wanted: TokenRequest, request: Request) -> Resp
 async def revoke(name: str, request: Request) -> Response:
     check_token(request, "admin", None)
     access = collector_of(request).access
-    if not (name.isascii() and name.isalnum()) or not await _done(request, lambda: access.revoke(name)):
+    if not (name.isascii() and name.isalnum()) or not await done(request, lambda: access.revoke(name)):
         raise Refusal(404, "no-token", "There is no such token.")
     return Response(status_code=204)

@@ -54,7 +54,7 @@ def picture_of(
         "min_confidence": settings.min_confidence,
         "level": LEVEL,
         "deepest_size": _deepest(those[-1], settings.min_support, n_reports) if those else None,
-        "flags": [_flag(one, phase) for phase, one in enumerate(collections, 1) if one.n_records],
+        "flags": [_flag(one, phase) for phase, one in enumerate(collections, 1) if one.n_records >= settings.min_batch],
         "influence": _influence(collections[-1]),
         "itemsets": [],
         "rules": [],

@@ -13,6 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -73,11 +75,37 @@ def add_handlers(app: FastAPI) -> None:
     async def invalid(request: Request, error: Exception) -> Response:
         return Refusal(422, "parameters", "A parameter or the body is not what the API's document says.").response()
 
-    async def fault(request: Request, error: Exception) -> Response:
-        logger.error("a request failed: %s", type(error).__name__)
-        return Refusal(500, "fault", "The collector has a fault; nothing was acknowledged.").response()
-
     app.add_exception_handler(Refusal, refused)
     app.add_exception_handler(HTTPException, by_framework)
     app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Exception, fault)
+
+
+class Faults:
+    """Ends what went wrong here: the server behind would log its traceback, with all that an error quotes.
+
+    A handler of the framework's for all exceptions raises them again once it has answered, so this is none.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_answered = False
+
+        async def sending(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except ClientDisconnect:  # before its body was whole: nobody is there to be told, and nothing is to be logged
+            return
+        except Exception as error:  # noqa: BLE001 - told by its kind alone
+            logger.error("a request failed: %s", type(error).__name__)  # noqa: TRY400 - a traceback would quote it
+            if not is_answered:
+                refusal = Refusal(500, "fault", "The collector has a fault; nothing was acknowledged.")
+                await refusal.response()(scope, receive, send)

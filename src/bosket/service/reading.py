@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from bosket.service.asking import TaskId, check_token, collector_of, task_of
+from bosket.service.asking import TaskId, check_token, collector_of, done, task_of
 from bosket.service.problems import Refusal, documented
 
 PARQUET = "application/vnd.apache.parquet"
@@ -78,7 +78,7 @@ async def results(task_id: TaskId, request: Request) -> Response:
     response_class=Response,
     responses={
         200: {"content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}}},
-        **documented(401, 403, 404, 409, 422, 503),
+        **documented(401, 403, 404, 409, 422, 503, 507),
     },
     openapi_extra={"security": [{"analyse": []}]},
 )
@@ -90,8 +90,10 @@ async def export(task_id: TaskId, request: Request, phase: Annotated[int | None,
     if which > found.phase:
         raise Refusal(404, "no-phase", "There is no such phase yet.")
 
+    await done(request, lambda: collector.seal_for_export(task_id, which))
+
     def parquet() -> bytes | None:
-        reports = collector.reports(task_id, which)
+        reports = collector.reports(task_id, which, only_sealed=True)
         if reports.n_records < found.settings.min_batch:
             return None
         with tempfile.TemporaryDirectory(prefix="bosket-") as folder:

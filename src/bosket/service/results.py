@@ -1,8 +1,8 @@
 """Results as reports arrive: a thread adds what came, mines again when enough is new, and keeps the picture.
 
 Nothing is shown of fewer than ``min_batch`` reports, and two pictures differ by at least as many, but for the last one
-of a task that closed: who watches the results learns of a few reports no more than their own privacy allows, and of the
-order of many nothing.
+of a task that closed, or the one after a batch was taken away: who watches the results learns of a few reports no more
+than their own privacy allows, and of the order of many nothing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ class _Running:
     n_reports: int = 0
     n_shown: int = 0
     is_final: bool = False
-    is_changed: bool = False
+    n_changed: int = 0
+    """Reports that came or were taken away since what is shown."""
+    is_owed: bool = False
+    """Whether a picture is to be made however little is new: a batch was taken away, or the task has closed."""
     picture: bytes | None = None
     rests_until: float = 0.0
 
@@ -72,11 +75,10 @@ class _Running:
     def is_due(self) -> bool:
         """Whether a new picture is to be made, as soon as the thread has rested."""
         if self.n_reports < self.settings.min_batch:
-            return self.picture is not None and self.is_changed  # a batch was taken away: nothing may be shown
-        new = abs(self.n_reports - self.n_shown)
-        if self.is_final and self.is_changed:
+            return self.picture is not None and self.n_changed > 0  # a batch was taken away: nothing may be shown
+        if self.is_owed or (self.is_final and self.n_changed):
             return True
-        return new >= self.settings.min_batch and new >= GROWTH * self.n_shown
+        return self.n_changed >= self.settings.min_batch and self.n_changed >= GROWTH * self.n_shown
 
 
 class RunningResults:
@@ -109,14 +111,15 @@ class RunningResults:
             running = self._tasks[task]
             running.changes.append(change)
             running.n_reports += -len(change.stored.rows) if change.is_taken_away else len(change.stored.rows)
-            running.is_changed = True
+            running.n_changed += len(change.stored.rows)
+            running.is_owed |= change.is_taken_away  # what is shown is of reports that nobody believes any more
             if running.is_due:
                 self._wake.notify_all()
 
     def finish(self, task: str) -> None:
         """Show all that there is: no more will come in this phase."""
         with self._wake:
-            self._tasks[task].is_final = True
+            self._tasks[task].is_final = self._tasks[task].is_owed = True
             self._wake.notify_all()
 
     def n_reports(self, task: str) -> int:
@@ -155,7 +158,7 @@ class RunningResults:
                 self._is_working = True
                 changes, plans, is_final = list(running.changes), running.plans, running.is_final
                 running.changes.clear()
-                running.is_changed = False
+                running.n_changed, running.is_owed = 0, False
                 running.n_shown = running.n_reports
                 is_enough = running.n_reports >= running.settings.min_batch
             picture = None

@@ -66,6 +66,11 @@ class SecondPhase:
     top: int = 20
     max_size: int = 2
 
+    def __post_init__(self) -> None:
+        for name in ("people", "top", "max_size"):
+            check_integer(name, getattr(self, name), least=1, most=1 << 31, of="a second phase")
+        check_fraction("min_support", self.min_support, of="a second phase")
+
 
 @dataclass(frozen=True)
 class TaskSettings:
@@ -203,6 +208,8 @@ def _service(value: dict[str, Any], beside: Path) -> ServiceSettings:
     known["tasks"] = tuple(_task(one, beside) for one in listed)
     known["folder"] = beside / _text(known.get("folder", "."), "folder")
     if "origins" in known:
+        if not isinstance(known["origins"], list):  # else the letters of a text would be origins
+            raise DataError("The setting 'origins' must be a list of origins, such as [\"https://study.example.org\"].")
         known["origins"] = tuple(_text(origin, "origins") for origin in known["origins"])
     for name in ("store", "host"):
         if name in known:

@@ -54,17 +54,26 @@ def load_or_make(path: Path) -> SigningKey:
         key = Ed25519PrivateKey.generate()
         write_secret(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         return SigningKey(key)
-    if path.stat().st_mode & 0o077:
-        raise DataError(
-            f"The signing key {path} must be readable by its owner alone.", path=path, hint=f"chmod 600 {path}"
-        )
     try:
-        found = load_pem_private_key(path.read_bytes(), password=None)
-    except (ValueError, TypeError, OSError):
+        found = load_pem_private_key(read_secret(path), password=None)
+    except (ValueError, TypeError):
         found = None
     if not isinstance(found, Ed25519PrivateKey):
         raise DataError(f"The file {path} is no Ed25519 key in PEM.", path=path)
     return SigningKey(found)
+
+
+def read_secret(path: Path) -> bytes:
+    """The content of a file that only its owner may read: of the file whose mode was looked at, by whatever name."""
+    try:
+        with path.open("rb") as handle:
+            is_open = os.fstat(handle.fileno()).st_mode & 0o077
+            content = handle.read()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror}.", path=path) from None
+    if is_open:
+        raise DataError(f"The file {path} must be readable by its owner alone.", path=path, hint=f"chmod 600 {path}")
+    return content
 
 
 def write_secret(path: Path, content: bytes) -> None:

@@ -40,6 +40,10 @@ class StoreLostError(Exception):
     """The store does not answer: whether the last group was written is not known until it is asked again."""
 
 
+class _OvertakenError(StoreLostError):
+    """Rows that were read in a transaction were changed by another process before it wrote them."""
+
+
 class SubmissionVerdict(Enum):
     """What became of a submission."""
 
@@ -119,6 +123,8 @@ class ReportStore:
         self._writing = opened(self.url, writes=True)
         self._reading = opened(self.url, writes=False)
         self._hold: Hold | None = None
+        self.in_doubt: list[Submission] = []
+        """Of a group whose commit failed, what may have been written all the same."""
         try:
             with told():
                 self._begin()
@@ -183,11 +189,15 @@ class ReportStore:
 
     def commit(self, group: Sequence[Submission]) -> list[SubmissionOutcome]:
         """Write a group in one transaction; when this returns, all that is ACCEPTED is on disk."""
+        self.in_doubt = []
         with told():
             try:
-                return self._commit(group)
-            except IntegrityError:  # another process wrote a receipt at the same time
-                return [outcome for one in group for outcome in self._commit([one])]
+                outcomes = self._commit(group)
+            except (IntegrityError, _OvertakenError):  # another process wrote a receipt, or spent a token, meanwhile
+                self.in_doubt = []
+                outcomes = [outcome for one in group for outcome in self._commit([one])]
+        self.in_doubt = []
+        return outcomes
 
     def _commit(self, group: Sequence[Submission]) -> list[SubmissionOutcome]:
         outcomes: list[SubmissionOutcome] = []
@@ -208,13 +218,15 @@ class ReportStore:
                     tokens[one.token] = (one.task, True)
                     spent.append(one.token)
                 taken.setdefault((one.task, one.phase), []).append(one)
+                self.in_doubt.append(one)
             if receipts:
                 connection.execute(sa.insert(RECEIPTS), receipts)
                 connection.execute(
                     sa.insert(SEGMENTS), [_segment(*at, _put_together(those)) for at, those in taken.items()]
                 )
             if spent:
-                connection.execute(sa.update(ONE_TIME).where(ONE_TIME.c.digest.in_(spent)).values(is_spent=True))
+                unspent = (ONE_TIME.c.digest.in_(spent), ONE_TIME.c.is_spent.is_(False))
+                _check(connection.execute(sa.update(ONE_TIME).where(*unspent).values(is_spent=True)), len(spent))
         for at, those in taken.items():
             self._open[at] = self._open.get(at, 0) + sum(len(one.rows) for one in those if one.rows is not None)
         return outcomes
@@ -243,18 +255,32 @@ class ReportStore:
                 return SubmissionOutcome(SubmissionVerdict.SPENT)
         return SubmissionOutcome(SubmissionVerdict.ACCEPTED, len(one.rows))
 
+    def written(self, group: Sequence[Submission]) -> list[Submission]:
+        """Those of a group that are on disk, where that was in doubt; the open reports are counted again."""
+        with told(), self._reading.begin() as connection:
+            known, self._open = _receipts(connection, group), _open(connection)
+        return [one for one in group if known.get(one.receipt, (b"",))[0] == one.code]
+
     def n_open(self, task: str, phase: int) -> int:
         """Reports of a phase that are not in a sealed batch yet."""
         return self._open.get((task, phase), 0)
 
-    def seal(self, task: str, phase: int) -> None:
-        """Put all open reports of a phase into one sealed batch, shuffled as a whole."""
-        which = (SEGMENTS.c.task == task, SEGMENTS.c.phase == phase, SEGMENTS.c.day.is_(None))
+    def seal(self, task: str, phase: int, *, least: int = 1) -> None:
+        """Put all open reports of a phase into one sealed batch, shuffled as a whole.
+
+        Fewer than ``least`` are put together with the smallest sealed batch, so that none is of a few reports.
+        """
+        this = (SEGMENTS.c.task == task, SEGMENTS.c.phase == phase)
+        content = sa.select(SEGMENTS.c.id, *_CONTENT)
         with told(), self._writing.begin() as connection:
-            found = connection.execute(sa.select(SEGMENTS.c.id, *_CONTENT).where(*which)).all()
+            found = list(connection.execute(content.where(*this, SEGMENTS.c.day.is_(None))))
             if found:
+                if sum(row.n_reports for row in found) < least:
+                    sealed = content.where(*this, SEGMENTS.c.day.is_not(None)).order_by(SEGMENTS.c.n_reports).limit(1)
+                    found += connection.execute(sealed).all()
                 whole = _joined([_stored(row) for row in found])
-                connection.execute(sa.delete(SEGMENTS).where(SEGMENTS.c.id.in_([row.id for row in found])))
+                gone = sa.delete(SEGMENTS).where(SEGMENTS.c.id.in_([row.id for row in found]))
+                _check(connection.execute(gone), len(found))  # else another process sealed them: they would be doubled
                 today = datetime.now(UTC).date().isoformat()
                 connection.execute(sa.insert(SEGMENTS), [_segment(task, phase, whole) | {"day": today}])
         self._open[(task, phase)] = 0
@@ -276,9 +302,11 @@ class ReportStore:
             connection.execute(sa.delete(SEGMENTS).where(*which))
         return int(found.phase), _stored(found)
 
-    def stored(self, task: str, phase: int) -> Iterator[StoredRows]:
-        """All reports of a phase, segment by segment."""
+    def stored(self, task: str, phase: int, *, only_sealed: bool = False) -> Iterator[StoredRows]:
+        """All reports of a phase, or those in sealed batches, segment by segment."""
         query = sa.select(*_CONTENT).where(SEGMENTS.c.task == task, SEGMENTS.c.phase == phase).order_by(SEGMENTS.c.id)
+        if only_sealed:
+            query = query.where(SEGMENTS.c.day.is_not(None))
         with told(), self._reading.begin() as connection:
             for row in connection.execution_options(yield_per=64).execute(query):
                 yield _stored(row)
@@ -301,6 +329,12 @@ class told:  # noqa: N801 - read as a word: with told()
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: object) -> None:
         if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError):
             raise (StoreFullError() if is_full(error) else StoreLostError(type(error.orig).__name__)) from None
+
+
+def _check(result: sa.CursorResult[Any], number: int) -> None:
+    """So many rows were there to be changed, or all that the transaction does is undone."""
+    if result.rowcount != number:
+        raise _OvertakenError
 
 
 def _segment(task: str, phase: int, stored: StoredRows) -> dict[str, Any]:

@@ -62,7 +62,9 @@ def operation() -> dict[str, Any]:
             "200": {"description": "Accepted before, under the same key", "content": accepted},
             **{
                 str(status): answer
-                for status, answer in documented(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 503, 507).items()
+                for status, answer in documented(
+                    400, 401, 403, 404, 408, 409, 410, 413, 415, 422, 429, 503, 507
+                ).items()
             },
         },
         "security": [{}, {"submit": []}],

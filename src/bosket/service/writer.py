@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
@@ -22,6 +23,7 @@ from bosket.service.store import (
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
+_ACCEPTED = SubmissionVerdict.ACCEPTED
 MOST_GROUP = 1024
 """Submissions of one transaction."""
 MOST_GROUP_BYTES = 16 << 20
@@ -37,8 +39,8 @@ class BusyError(Exception):
 class _Waiting:
     """Somebody who waits for a submission, or for another job, to be done."""
 
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop | None
+    future: asyncio.Future[Any] | None
     submission: Submission | None = None
     job: Callable[[], Any] | None = None
     answer: Any = field(default=None)
@@ -81,11 +83,15 @@ class Writer:
         answer: Answer = await self._wait(job=job)
         return answer
 
+    def post(self, job: Callable[[], Any]) -> None:
+        """Run a job in the writing thread; nobody waits for it."""
+        self._queue.put(_Waiting(None, None, job=job))
+
     async def _wait(self, **what: Any) -> Any:
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(loop, loop.create_future(), **what)
-        self._queue.put(waiting)
-        return await waiting.future
+        future = loop.create_future()
+        self._queue.put(_Waiting(loop, future, **what))
+        return await future
 
     def stop(self) -> None:
         """Write all that waits, and end."""
@@ -102,7 +108,7 @@ class Writer:
             group, is_last = self._next()
             if group:
                 taken = self._do(group)
-                for loop in {one.loop for one in group}:
+                for loop in {one.loop for one in group if one.loop is not None}:
                     _tell(loop, [one for one in group if one.loop is loop])
                 self._durable(taken)
 
@@ -138,34 +144,36 @@ class Writer:
         return group, False
 
     def _do(self, group: Sequence[_Waiting]) -> list[Submission]:
-        """Do what is waited for; the submissions that were accepted."""
-        if group[0].job is not None:
-            try:
-                group[0].answer = group[0].job()
-            except BaseException as error:  # noqa: BLE001 - told to whoever waits
-                group[0].error = error
-            return []
+        """Do what is waited for; the submissions that were accepted, now or before, and that nobody was told of."""
         submissions = [one.submission for one in group if one.submission is not None]
         taken: list[Submission] = []
+        outcomes: Sequence[Any] = ()
         try:
-            outcomes = self._store.commit(submissions)
-        except (StoreFullError, StoreLostError) as error:
-            logger.warning("a group of %d submissions was not written: %s", len(group), type(error).__name__)
-            for one in group:
-                one.error = error
-        except Exception as error:  # noqa: BLE001 - the thread must live, and whoever waits must hear
-            logger.warning("a group was not written: %s", type(error).__name__)
+            with contextlib.suppress(*(() if submissions else (StoreFullError, StoreLostError))):
+                taken = self._settled()  # a job goes on without: whether the store answers is what it may ask
+            outcomes = [group[0].job()] if group[0].job is not None else self._store.commit(submissions)
+        except BaseException as error:  # noqa: BLE001 - the thread must live, and whoever waits must hear
+            if submissions:
+                logger.warning("a group of %d submissions was not written: %s", len(group), type(error).__name__)
             for one in group:
                 one.error = error
         else:
             for one, outcome in zip(group, outcomes, strict=True):
                 one.answer = outcome
-            taken = [
-                one for one, how in zip(submissions, outcomes, strict=True) if how.verdict is SubmissionVerdict.ACCEPTED
-            ]
+            if submissions:
+                taken += [one for one, how in zip(submissions, outcomes, strict=True) if how.verdict is _ACCEPTED]
         with self._lock:
             self._bytes -= sum(len(one.body) for one in submissions)
         return taken
+
+    def _settled(self) -> list[Submission]:
+        """What was committed after all, though its commit failed: a connection may break before it is answered.
+
+        Who sent it hears so when they send it again.  Asked once the store answers, before the next group is judged.
+        """
+        found = self._store.written(self._store.in_doubt) if self._store.in_doubt else []
+        self._store.in_doubt = []
+        return found
 
     def _durable(self, taken: Sequence[Submission]) -> None:
         if not taken:
@@ -179,7 +187,7 @@ class Writer:
 def _tell(loop: asyncio.AbstractEventLoop, group: Sequence[_Waiting]) -> None:
     def tell() -> None:
         for one in group:
-            if one.future.done():  # whoever waited went away
+            if one.future is None or one.future.done():  # whoever waited went away
                 continue
             if one.error is not None:
                 one.future.set_exception(one.error)

@@ -18,6 +18,7 @@ from bosket.data.formats.sources import BLOCK
 from bosket.errors import DataError
 
 _TASK = re.compile(r"(.*)/(?:v1/tasks|t|d)/([a-z0-9-]+)(?:/reports|/results)?/?", re.ASCII)
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,256}", re.ASCII)
 _HERE = {"localhost", "127.0.0.1", "::1"}
 _TIMEOUT = 120.0
 VARIABLE = "BOSKET_TOKEN"
@@ -48,7 +49,11 @@ def _fetch(address: str, target: Path, options: argparse.Namespace) -> None:
     """Write the reports of a task to a file; a redirection is not followed, since the token would go with it."""
     parts = urlsplit(address)
     match = _TASK.fullmatch(parts.path)
-    if match is None or not parts.hostname or parts.username:
+    try:
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:  # out of range
+        has_port = False
+    if match is None or not parts.hostname or parts.username or not has_port:
         raise DataError(
             f"The address {address} is not that of a collector's task.",
             hint="Write https://HOST/v1/tasks/ID/reports, and ?phase=1 for those of a first phase.",
@@ -57,11 +62,13 @@ def _fetch(address: str, target: Path, options: argparse.Namespace) -> None:
         raise DataError(
             f"The address {address} must begin with https://: the token, and the reports, would be open to the network."
         )
-    token = options.token or os.environ.get(VARIABLE)
+    token = (options.token or os.environ.get(VARIABLE) or "").strip()
     if not token:
         raise DataError(
             "Reports of a collector need a token with the scope analyse.", hint=f"Give --token, or set {VARIABLE}."
         )
+    if not _TOKEN.fullmatch(token):  # http.client would quote it in its error
+        raise DataError("The token is none of a collector's: it must be one line of letters, digits and -_.~+/=.")
     path = f"{match[1]}/v1/tasks/{match[2]}/reports" + (f"?{parts.query}" if parts.query else "")
     try:
         _get(_connection(parts), path, token, target, options.max_bytes)

@@ -1,0 +1,98 @@
+"""What goes wrong: bodies that do not end, clients that go away, faults; and what is logged of it, which is nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import logging
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from bosket.service.store import Submission
+from tests.service.servers import on_a_socket
+from tests.service.studies import MEDIA_TYPE, reports, study
+
+
+class Endless:
+    """A body of a thousand parts; how many were drawn."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(1000):
+            self.drawn += 1
+            yield bytes(1000)
+
+
+def test_who_has_no_token_has_no_body_read(tmp_path: Path) -> None:
+    """A body of JSON without end is refused before it is read, and an administrator's at the limit."""
+    with study(tmp_path) as s:
+        for headers, status in (({}, 401), (s.bearer("no.token"), 401), (s.bearer(), 413)):
+            body = Endless()
+            sent = {"Content-Type": "application/json", **headers}
+            answer = s.client.post("/v1/tasks/shop/tokens", content=body, headers=sent)
+            assert answer.status_code == status
+            assert body.drawn <= 6
+        text = {"Content-Type": "text/plain", **s.bearer()}
+        assert s.client.post("/v1/tasks/shop/tokens", content=b"{}", headers=text).status_code == 415
+        deep = {"Content-Type": "application/json", **s.bearer()}
+        assert s.client.post("/v1/tasks/shop/tokens", content=b"[" * 4000, headers=deep).status_code == 422
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.service.limits.SLOWEST", 0.01)
+
+    async def stuck() -> AsyncIterator[bytes]:
+        yield b"x"
+        await asyncio.sleep(3600)
+
+    with study(tmp_path) as s:
+        headers = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16)}
+        answer = s.client.post("/v1/tasks/shop/reports", content=stuck(), headers=headers)
+        assert (answer.status_code, answer.json()["type"]) == (408, "urn:bosket:problem:slow")
+
+
+def test_faults_are_logged_by_their_kind_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server logs the traceback of what reaches it, and an error may quote what was sent."""
+
+    def fault(group: list[Submission]) -> None:
+        raise RuntimeError(f"could not write {group[0].body.hex()}")
+
+    with study(tmp_path) as s, on_a_socket(s.collector) as address, caplog.at_level(logging.DEBUG):
+        monkeypatch.setattr(s.collector.store, "_commit", fault)
+        body = reports(s.plan, 3).to_bytes()
+        connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+        headers = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16)}
+        connection.request("POST", "/v1/tasks/shop/reports", body, headers)
+        answer = connection.getresponse()
+        assert answer.status == 500
+        assert answer.headers["content-security-policy"]
+        assert body.hex() not in answer.read().decode()
+        connection.close()
+    assert "RuntimeError" in caplog.text
+    assert body.hex() not in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_client_that_goes_away_leaves_no_trace(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Half a body and a closed connection: else each one is a traceback in the log, with its time."""
+    with study(tmp_path) as s, caplog.at_level(logging.DEBUG):
+        with on_a_socket(s.collector) as address:
+            at = urlsplit(address)
+            with socket.create_connection((at.hostname, at.port), timeout=60) as connection:
+                connection.sendall(
+                    b"POST /v1/tasks/shop/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+                    + f"Content-Type: {MEDIA_TYPE}\r\nIdempotency-Key: {secrets.token_hex(16)}\r\n\r\n".encode()
+                    + b"half"
+                )
+        assert s.client.get("/health").status_code == 200
+    assert "Disconnect" not in caplog.text
+    assert "Exception" not in caplog.text
