@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -49,13 +50,18 @@ def mined(
             return type(problem)
 
 
+def said(found: bk.FrequentItemsets) -> str:
+    """All that a result says of itself; bytes of reports keep that there was a seed, and not which."""
+    return re.sub(r"seeded\(\d+\)", "seeded", repr(found.about))
+
+
 def assert_alike(found: bk.Collection, expected: bk.Reports, min_support: float) -> None:
     one, other = mined(found, min_support), mined(expected, min_support)
     if isinstance(one, type) or isinstance(other, type):
         assert one is other
         return
     assert one.to_frame().equals(other.to_frame())
-    assert one.about == other.about
+    assert said(one) == said(other)
     assert one.rules(min_threshold=0.0).equals(other.rules(min_threshold=0.0))
 
 
