@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -16,6 +16,7 @@ from bosket.client.transport import ServiceError, Transport, check_url, check_wo
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Records
 from bosket.plan import Plan
+from bosket.progress import LevelProgress, Progress
 from bosket.randomness import Randomness, secret_bytes
 from bosket.report_bytes import MEDIA_TYPE
 from bosket.reports import Reports
@@ -122,13 +123,13 @@ class Client:
         *,
         once: str | None = None,
         at_once: int = MOST_AT_ONCE,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
     ) -> int:
         """Randomize records and send their reports; how many the collector acknowledged.
 
         once         a one-time token of the person, where the study wants one
         at_once      reports in one batch, at most 1000
-        on_progress  hears how many were acknowledged, of how many
+        on_progress  hears how many were acknowledged, of how many, as a LevelProgress of size 0
         """
         return self.send(self.reports(records), once=once, at_once=at_once, on_progress=on_progress)
 
@@ -138,7 +139,7 @@ class Client:
         *,
         once: str | None = None,
         at_once: int = MOST_AT_ONCE,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Progress | None = None,
         id: str | None = None,
     ) -> int:
         """Send reports that are made; each batch under an id of its own, which makes sending it again harmless.
@@ -169,7 +170,7 @@ class Client:
                 raise problem.after(done, len(reports), key) from None
             done += len(batch)
             if on_progress is not None:
-                on_progress(done, len(reports))
+                on_progress(LevelProgress(0, done, len(reports), "sending"))
         return done
 
     def _post(self, batch: Reports, headers: Mapping[str, str]) -> None:

@@ -97,12 +97,10 @@ def _send(
     """Send reports; what could not be sent is kept, in place of the file that it came from."""
     from bosket.client import ServiceError
     from bosket.client.unsent import Unsent
-    from bosket.progress import LevelProgress
 
     with work.levels("sending") as tell:
-        hears = None if tell is None else lambda done, all_: tell(LevelProgress(0, done, all_, "reports"))
         try:
-            return client.send(reports, at_once=at_once, on_progress=hears, id=id)
+            return client.send(reports, at_once=at_once, on_progress=tell, id=id)
         except ServiceError as problem:
             rest = Unsent.of(problem, reports, at_once)
             if rest is None:
