@@ -24,23 +24,16 @@ def raw(tmp_path: Path) -> Path:
     return path
 
 
+def truncating(raw: Path, epsilon: object, min_support: float) -> tuple[object, ...]:
+    """The start of a command that curates a file by truncation, which is quicker than the sieve."""
+    return ("curate", raw, "--method", "truncation", "--epsilon", epsilon, "--min-support", min_support)
+
+
 def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     assert run("budget", "create", ledger, "--name", "shop", "--epsilon", 1.5).code == 0
     out = tmp_path / "release.json"
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        1,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, 1, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop", "-o", out)
     assert result.code == 0
     assert "entries 1, 2" in result.err
@@ -57,19 +50,7 @@ def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
 def test_the_sieve_with_a_delta_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     ledger, out = tmp_path / "ledger.sqlite", tmp_path / "release.json"
     assert run("budget", "create", ledger, "--name", "shop", "--epsilon", 9, "--delta", 1e-5).code == 0
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        8,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, 8, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop", "--method", "sieve", "--delta", 1e-6, "-o", out)
     assert result.code == 0
     assert "epsilon 8, delta 1e-06" in result.err
@@ -84,30 +65,14 @@ def test_the_sieve_with_a_delta_from_a_ledger(run: Run, raw: Path, tmp_path: Pat
 def test_a_delta_of_which_nothing_is_left_is_said(run: Run, raw: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     run("budget", "create", ledger, "--name", "shop", "--epsilon", 9, "--delta", 1e-6)
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        8,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, 8, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop", "--method", "sieve", "--delta", 1e-6)
     assert "epsilon 1.0, delta 0.0 is left" in result.err
 
 
 @pytest.mark.parametrize(
     ("epsilon", "method"),
-    [
-        ("1e6", ("--method", "sieve", "--delta", "1e-6")),
-        ("1e300", ("--method", "sieve")),
-        ("1e300", ()),
-    ],
+    [("1e6", ("--method", "sieve", "--delta", "1e-6")), ("1e300", ("--method", "sieve")), ("1e300", ())],
     ids=["sieve with a delta", "sieve", "truncation"],
 )
 def test_an_epsilon_without_end_is_refused_before_it_is_paid(
@@ -115,19 +80,7 @@ def test_an_epsilon_without_end_is_refused_before_it_is_paid(
 ) -> None:
     ledger = tmp_path / "ledger.sqlite"
     assert run("budget", "create", ledger, "--name", "shop", "--epsilon", "1e301", "--delta", "1e-5").code == 0
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        epsilon,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, epsilon, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop", *method)
     assert result.code in (1, 2)
     assert "must be at most" in result.err
@@ -211,19 +164,7 @@ def test_a_release_is_written_though_the_ledger_cannot_be_read_any_more(
         return release
 
     monkeypatch.setattr(curator, "mine", mine)
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        1,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, 1, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop", "-o", out)
     assert (result.code, out.exists()) == (0, True)
     assert "what is left cannot be read: " in result.err
@@ -234,19 +175,7 @@ def test_nothing_is_paid_for_what_cannot_be_written(run: Run, raw: Path, tmp_pat
     run("budget", "create", ledger, "--name", "shop", "--epsilon", 1)
     taken = tmp_path / "out.json"
     taken.mkdir()
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        1,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, 1, 0.1), "--items-are-public", "--ledger", ledger)
     assert run(*call, "--budget", "shop", "-o", taken).code != 0
     assert "left epsilon 1.0" in " ".join(run("budget", "show", ledger, "--name", "shop").out.split())
 
@@ -260,19 +189,7 @@ def test_what_cannot_be_written_after_all_is_printed(
         raise DataError("No space left.")
 
     monkeypatch.setattr("bosket.cli.commands.curate.write_result", full)
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        2,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "-o",
-        tmp_path / "out.csv",
-    )
+    call = (*truncating(raw, 2, 0.1), "--items-are-public", "-o", tmp_path / "out.csv")
     result = run(*call)
     assert result.code == 1
     assert json.loads(result.out)["release"]
@@ -295,24 +212,9 @@ def test_nothing_exact_is_said(run: Run, raw: Path) -> None:
 def test_items_file(run: Run, raw: Path, tmp_path: Path) -> None:
     items = tmp_path / "items.txt"
     items.write_text("1\n2\n3\n4\n5\n")
-    assert (
-        run("curate", raw, "--method", "truncation", "--epsilon", 2, "--min-support", 0.1, "--items", items).code == 0
-    )
+    assert run(*truncating(raw, 2, 0.1), "--items", items).code == 0
     items.write_text("1\n2\n")  # others occur, and are left out without a word: that they do would be told
-    result = run(
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        2,
-        "--min-support",
-        0.1,
-        "--items",
-        items,
-        "--format",
-        "json",
-    )
+    result = run(*truncating(raw, 2, 0.1), "--items", items, "--format", "json")
     assert result.code == 0
     assert {label for row in json.loads(result.out)["release"] for label in row["itemsets"]} <= {1, 2}
 
@@ -324,20 +226,7 @@ def test_one_record_does_not_decide_what_labels_are(run: Run, tmp_path: Path) ->
     for name, last in (("numbers.csv", ""), ("words.csv", "9999,milk\n")):
         raw = tmp_path / name
         raw.write_text("record,item\n" + "".join(f"{at},1\n{at},2\n" for at in range(3000)) + last)
-        result = run(
-            "curate",
-            raw,
-            "--method",
-            "truncation",
-            "--epsilon",
-            2,
-            "--min-support",
-            0.5,
-            "--items",
-            items,
-            "--format",
-            "json",
-        )
+        result = run(*truncating(raw, 2, 0.5), "--items", items, "--format", "json")
         assert result.code == 0
         assert {tuple(sorted(row["itemsets"])) for row in json.loads(result.out)["release"]} >= {("1",), ("2",)}
 
@@ -362,9 +251,7 @@ def test_hopeless(run: Run, tmp_path: Path) -> None:
     """A limit of two records, where noise has a scale of a hundred."""
     raw = tmp_path / "few.dat"
     raw.write_text("1 2\n" * 2000)
-    result = run(
-        "curate", raw, "--method", "truncation", "--epsilon", 0.1, "--min-support", 0.001, "--items-are-public"
-    )
+    result = run(*truncating(raw, 0.1, 0.001), "--items-are-public")
     assert result.code == 1
     assert "within the noise" in result.err
     assert "hint" in result.err
@@ -374,20 +261,7 @@ def outcomes(run: Run, raws: list[Path], items: Path) -> list[tuple[int, set[obj
     """The exit code of curating each file, and which single items the release names."""
     found = []
     for raw in raws:
-        call = (
-            "curate",
-            raw,
-            "--method",
-            "truncation",
-            "--epsilon",
-            2,
-            "--min-support",
-            0.5,
-            "--items",
-            items,
-            "--format",
-            "json",
-        )
+        call = (*truncating(raw, 2, 0.5), "--items", items, "--format", "json")
         result = run(*call)
         rows = json.loads(result.out)["release"] if result.code == 0 else []
         found.append((result.code, {label for row in rows for label in row["itemsets"]}))
@@ -416,7 +290,7 @@ def test_a_cap_on_what_is_read(run: Run, tmp_path: Path) -> None:
     raw, items = tmp_path / "x.dat.gz", tmp_path / "items.txt"
     raw.write_bytes(gzip.compress(b"1 2\n" * 3000))
     items.write_text("1\n2\n3\n")
-    call = ("curate", raw, "--method", "truncation", "--epsilon", 2, "--min-support", 0.5, "--items", items)
+    call = (*truncating(raw, 2, 0.5), "--items", items)
     for cap, code in (("12kB", 0), ("11.5 KiB", 1), ("5", 1), ("none", 0), ("2GiB", 0)):
         result = run(*call, "--max-bytes", cap)
         assert result.code == code
@@ -454,19 +328,7 @@ def test_an_interruption_says_what_was_paid(
     run("budget", "create", ledger, "--name", "shop", "--epsilon", 2)
     curate._compiled()
     monkeypatch.setattr(step, interrupted)
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        0.5,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--ledger",
-        ledger,
-    )
+    call = (*truncating(raw, 0.5, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop")
     assert result.code == 130
     assert ("entries 1, 2 were paid and stay spent; epsilon 1.5 is left" in result.err) == paid
@@ -486,9 +348,7 @@ def table_file(path: Path, *more: bytes) -> Path:
 
 def test_a_table(run: Run, tmp_path: Path) -> None:
     raw = table_file(tmp_path / "people.csv")
-    result = run(
-        "curate", raw, "--method", "truncation", "--epsilon", 2, "--min-support", 0.2, *TABLE, "--format", "json"
-    )
+    result = run(*truncating(raw, 2, 0.2), *TABLE, "--format", "json")
     assert result.code == 0
     found = {frozenset(row["itemsets"]) for row in json.loads(result.out)["release"]}
     assert found >= {frozenset(["sex=F"]), frozenset(["age=[15,35)", "sex=F"])}
@@ -519,9 +379,7 @@ def test_a_table(run: Run, tmp_path: Path) -> None:
 def test_one_line_of_a_table_does_not_decide_whether_there_is_a_release(run: Run, tmp_path: Path, line: bytes) -> None:
     for more in ((), (line,)):
         raw = table_file(tmp_path / "people.csv", *more)
-        result = run(
-            "curate", raw, "--method", "truncation", "--epsilon", 100, "--min-support", 0.2, *TABLE, "--format", "json"
-        )
+        result = run(*truncating(raw, 100, 0.2), *TABLE, "--format", "json")
         assert result.code == 0
         assert {label for row in json.loads(result.out)["release"] for label in row["itemsets"]} == {
             "age=[15,35)", "age=[35,inf)", "sex=F", "sex=M"
@@ -533,26 +391,13 @@ def test_columns_of_a_table_must_be_declared(run: Run, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     run("budget", "create", ledger, "--name", "all", "--epsilon", 5)
     paid = ("--ledger", ledger, "--budget", "all")
-    result = run(
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        2,
-        "--min-support",
-        0.2,
-        "--table",
-        "--values",
-        "sex=F,M",
-        *paid,
-    )
+    result = run(*truncating(raw, 2, 0.2), "--table", "--values", "sex=F,M", *paid)
     assert result.code == 2
     assert "'age' has none" in result.err
     assert "--bins" in result.err
     assert "left epsilon 5.0" in " ".join(run("budget", "show", ledger, "--name", "all").out.split())
     public = ("--table", "--columns", "sex", "--items-are-public")
-    assert run("curate", raw, "--method", "truncation", "--epsilon", 2, "--min-support", 0.2, *public).code == 0
+    assert run(*truncating(raw, 2, 0.2), *public).code == 0
 
 
 @pytest.mark.parametrize(
@@ -569,19 +414,7 @@ def test_options_of_tables_that_do_not_belong_together(run: Run, raw: Path, opti
 
 
 def test_hints_about_ledgers_are_in_the_words_of_the_command_line(run: Run, raw: Path, tmp_path: Path) -> None:
-    call = (
-        "curate",
-        raw,
-        "--method",
-        "truncation",
-        "--epsilon",
-        1,
-        "--min-support",
-        0.1,
-        "--items-are-public",
-        "--budget",
-        "shop",
-    )
+    call = (*truncating(raw, 1, 0.1), "--items-are-public", "--budget", "shop")
     missing = run(*call, "--ledger", tmp_path / "none.ledger")
     assert missing.code == 1
     assert "'bosket budget create' makes one" in missing.err
