@@ -22,11 +22,21 @@ import pytest
 import bosket as bk
 from bosket import learning
 from bosket.audit import breaches, poisoning
-from bosket.measures import CATALOGUE
 
 FILE = Path(__file__).parent / "golden" / "digests.json"
 ITEMS = 40
 KEPT = {size: [0.5 / size] * size + [0.5] if size else [1.0] for size in range(7)}
+MEASURES = (
+    "antecedent support, consequent support, support, confidence, lift, representativity, leverage, conviction, "
+    "zhangs_metric, jaccard, certainty, kulczynski, count, cosine, all_confidence, max_confidence, imbalance, "
+    "laplace, certainty_factor, added_value, klosgen, difference_of_confidence, relative_risk, importance, "
+    "rule_power_factor, sebag, counterexample, confirmed_confidence, least_contradiction, casual_confidence, "
+    "casual_support, ralambondrainy, implication_index, varying_liaison, correlation, chi_squared, "
+    "standardized_residue, odds_ratio, yule_q, yule_y, kappa, collective_strength, rld, mutual_information, g2, "
+    "uncertainty_coefficient, normalized_mutual_information, j_measure, gini, goodman_kruskal_lambda, fisher, "
+    "hyper_confidence, hyper_lift"
+)
+"""Those that digests of rules are made of; one that is added to the catalogue changes none of them."""
 MECHANISMS: dict[str, bk.Mechanism] = {
     "flip": bk.Flip(keep=0.9),
     "flip two ways": bk.Flip(keep=0.7, keep_absent=0.97),
@@ -104,7 +114,7 @@ def searching(data: Any, min_support: float, adjust: str | None = "by") -> dict[
     estimated = ("support", "stderr", "low", "high", "observed")
     coins, sampling = whole(found.to_frame()), whole(found.to_frame(sampling=True, measures="all"))
     measured = [name for name in map(str, sampling) if name.startswith(("lift", "chi", "cosine"))]
-    rules = found.rules(min_threshold=0.3, measures=CATALOGUE, sampling=True, adjust=adjust)
+    rules = found.rules(min_threshold=0.3, measures=MEASURES, sampling=True, adjust=adjust)
     sure = whole(found.rules(min_threshold=0.5, bias=True))
     sides = ("antecedents", "consequents")
     numbers = [name for name in map(str, rules) if rules[name].dtype.kind == "f"]

@@ -359,7 +359,13 @@ def test_every_command_has_its_module_and_its_sentence(capsys: pytest.CaptureFix
             parser([name]).parse_args([name, "--help"])
         assert stop.value.code == 0
         shown = " ".join(capsys.readouterr().out.split())
-        assert sentence in shown
+        assert sentence in shown, f"make the parser of {name} by add_command of cli/inputs/options.py"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_reference_lists_every_command(command: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text()
+    assert f"| `bosket {command}" in page, f"add a row for {command} to the table under 'Command line'"
 
 
 def test_an_interruption_while_a_command_is_loaded_shows_no_traceback(

@@ -122,6 +122,8 @@ PLANS: dict[str, tuple[list[Any], list[bk.Plan]]] = {
     ),
 }
 
+PYTHON_ONLY: frozenset[str] = frozenset()
+"""Names of mechanisms that people use for themselves and that the browser's module does not have."""
 
 WORDS = 64
 """Words of each stream: more than any of these records takes."""

@@ -1,16 +1,18 @@
 """What the contract tests run over: every mechanism on a small domain, with the law of its reports from the definition.
 
 A case is a mechanism on a domain of few items.  Records and what reports show are patterns of all its items: bit j is
-item j.  A new mechanism adds a case; a registered mechanism without one fails the first test.
+item j.  A new mechanism adds a case; a registered mechanism without one fails the first test.  Where its channel is no
+``RecordChannel``, it adds the law of a report to ``LAWS`` too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from bosket.mechanisms.questions.channel import AskChannel as QuestionChannel
 from bosket.mechanisms.questions.hash_kernels import siphash
 from bosket.mechanisms.questions.responses import LocalHashing, SubsetSelection
 from bosket.statistics.estimates import Floats
-from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
+from tests.outside.asking import AskChannel, AskItems, HashChannel, HashValue, all_reports
 from tests.outside.thin import Thin
 
 Law = dict[tuple[int, int], float]
@@ -109,20 +111,13 @@ class Case:
 
     def law(self, record: int, population: Population) -> Law:
         """What the report of a person with this record shows, among people in these shares."""
-        channel = self.channel
-        if isinstance(channel, StatingChannel):
-            return _cut(channel, record)
-        if isinstance(channel, RecordChannel):
-            stratum = channel.stratum_of(record.bit_count())
-            row = channel.transition(tuple(range(len(self.domain))), stratum)[record]
-            return {(stratum, shown): float(chance) for shown, chance in enumerate(row) if chance > 0}
-        if isinstance(channel, MixingChannel):
-            return _mixed(channel, record, population)
-        if isinstance(channel, QuestionChannel):
-            return _hashed(channel, record) if channel.hashed.any() else _asked(channel, record)
-        if isinstance(channel, BasketChannel):
-            return _of_baskets(channel, record)
-        return _of_toys(channel, record)
+        for known in type(self.channel).__mro__:
+            if known in LAWS:
+                return LAWS[known](self.channel, record, population)
+        raise AssertionError(
+            f"{type(self.channel).__name__} is no RecordChannel, so that nothing states the law of its reports: write "
+            "it from the definition, and enter it in LAWS of tests/contracts/cases.py."
+        )
 
     def shown(self, reports: bk.Reports | bk.Tally) -> dict[tuple[int, int], int]:
         """Numbers of reports by stratum and pattern shown; of hashed answers report by report, not from a counter."""
@@ -147,6 +142,11 @@ def together(laws: Sequence[tuple[float, Law]]) -> Law:
     return result
 
 
+def members(record: int) -> set[int]:
+    """The items of a pattern."""
+    return {item for item in range(record.bit_length()) if record >> item & 1}
+
+
 def restricted(pattern: int, itemset: Sequence[int]) -> int:
     """What a pattern of all items shows of a few."""
     return sum((pattern >> item & 1) << place for place, item in enumerate(itemset))
@@ -160,7 +160,14 @@ def cells_shown(law: Law, itemset: Sequence[int]) -> dict[int, Floats]:
     return result
 
 
-def _cut(channel: StatingChannel, record: int) -> Law:
+def _by_transition(channel: RecordChannel, record: int, population: Population) -> Law:
+    """A channel of records says what a report shows of any items, so of all."""
+    stratum = channel.stratum_of(record.bit_count())
+    row = channel.transition(tuple(range(len(channel.domain))), stratum)[record]
+    return {(stratum, shown): float(chance) for shown, chance in enumerate(row) if chance > 0}
+
+
+def _cut(channel: StatingChannel, record: int, population: Population) -> Law:
     """Every choice of the items that stay, every size that may be stated, every report of the record as cut."""
     stated, size, n = channel.stated, record.bit_count(), len(channel.domain)
     limit, longest, epsilon = stated.limit, stated.longest, stated.epsilon
@@ -194,6 +201,10 @@ def _mixed(channel: MixingChannel, record: int, population: Population) -> Law:
                 kept[0, shown] = channel.keep**n_kept * (1 - channel.keep) ** (union.bit_count() - n_kept)
         parts.append((share, kept))
     return together(parts)
+
+
+def _answered(channel: QuestionChannel, record: int, population: Population) -> Law:
+    return _hashed(channel, record) if channel.hashed.any() else _asked(channel, record)
 
 
 def _asked(channel: QuestionChannel, record: int) -> Law:
@@ -248,7 +259,7 @@ def _shown_by_hashes(channel: QuestionChannel, reports: bk.Reports | bk.Tally) -
     return result
 
 
-def _of_baskets(channel: BasketChannel, record: int) -> Law:
+def _of_baskets(channel: BasketChannel, record: int, population: Population) -> Law:
     """Under every function from items to buckets, alike: own buckets e^epsilon times as likely as any other if many.
 
     Without hashing, values are items and as many dummies as there may be items, of which a record has the rest.
@@ -277,17 +288,34 @@ def _of_baskets(channel: BasketChannel, record: int) -> Law:
     return result
 
 
-def _of_toys(channel: Channel, record: int) -> Law:
-    """An answer shows the items of its question, a hash all values that have it."""
-    n = len(channel.domain)
+def _of_items(channel: AskChannel, record: int, population: Population) -> Law:
+    """An answer shows those items of its question that it says are there."""
     result: Law = {}
-    for chance, (first, second) in all_reports(channel, {item for item in range(n) if record >> item & 1}):
-        if isinstance(channel, AskChannel):
-            outcome = first, sum((second >> place & 1) << item for place, item in enumerate(channel.asked[first]))
-        else:
-            outcome = 0, sum((first >> item & 1 == second) << item for item in range(n))
-        result[outcome] = result.get(outcome, 0.0) + chance
+    for chance, (question, answer) in all_reports(channel, members(record)):
+        shown = sum((answer >> place & 1) << item for place, item in enumerate(channel.asked[question]))
+        result[question, shown] = result.get((question, shown), 0.0) + chance
     return result
+
+
+def _of_hashes(channel: HashChannel, record: int, population: Population) -> Law:
+    """A hash shows all values that have it."""
+    result: Law = {}
+    for chance, (seed, value) in all_reports(channel, members(record)):
+        shown = sum((seed >> item & 1 == value) << item for item in range(len(channel.domain)))
+        result[0, shown] = result.get((0, shown), 0.0) + chance
+    return result
+
+
+LAWS: dict[type, Callable[[Any, int, Population], Law]] = {
+    RecordChannel: _by_transition,
+    StatingChannel: _cut,
+    MixingChannel: _mixed,
+    QuestionChannel: _answered,
+    BasketChannel: _of_baskets,
+    AskChannel: _of_items,
+    HashChannel: _of_hashes,
+}
+"""What the report of a record shows, by the class of the channel or the nearest above it; from the definition."""
 
 
 ITEMS = bk.Domain(["a", "b", "c"])

@@ -15,10 +15,12 @@ import pytest
 
 import bosket as bk
 from bosket.audit import breaches, implausible, poisoning, posterior
+from bosket.counting.base import ItemsetRows
 from bosket.learning import ByClassReports, ReconstructedNaiveBayes, randomize_by_class
 from bosket.mechanisms import Batch, Bits, Numbers, PackedBits
+from bosket.statistics.estimates import Floats
 from tests.fuzz.budget import only_refused
-from tests.outside.asking import AskItems, HashValue, all_reports
+from tests.outside.asking import AskChannel, AskItems, HashValue, all_reports
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
 ITEMS = ["a", "b", "c", "d"]
@@ -194,6 +196,19 @@ def test_itemsets_that_a_question_does_not_cover_have_no_weight() -> None:
         weights = channel.weights(rows, question)
         assert (weights != 0).all(axis=1).tolist() == [tuple(row) == asked for row in rows.tolist()]
         assert (weights == 0).all(axis=1).tolist() == [tuple(row) != asked for row in rows.tolist()]
+
+
+def test_parameters_that_erase_an_item_are_refused_and_not_an_empty_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every channel has the error that says so, those without a transition too."""
+
+    def weights(self: AskChannel, itemsets: ItemsetRows, *_: Any) -> Floats:
+        raise self.singular(np.unique(itemsets).tolist())
+
+    reports = randomized(AskItems(size=1, keep=0.8))
+    monkeypatch.setattr(AskChannel, "weights", weights)
+    with pytest.raises(bk.SingularChannelError, match="do not depend on the truth") as caught:
+        bk.mine(reports, min_support=0.1)
+    assert set(caught.value.items) == set(ITEMS)
 
 
 def test_what_needs_packed_bits_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import isinf
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import assume, given
 
 from bosket.errors import ParameterError
 from bosket.measures import CATALOGUE, MLXTEND, Measure, Scale, measure, measures
-from bosket.measures.catalogue import SIDES, names
+from bosket.measures.catalogue import MODULES, SIDES, names
 from bosket.measures.of_tests import hyper_lift_at
 from bosket.measures.table import FORMS
 from tests.measures.definitions import DEFINITIONS, EXACT_TESTS, Counts
@@ -22,7 +23,7 @@ SMOOTH = [record for record in CATALOGUE.values() if record.name not in EXACT_TE
 
 
 def test_every_measure_has_a_definition() -> None:
-    assert set(DEFINITIONS) == set(CATALOGUE)
+    assert set(DEFINITIONS) == set(CATALOGUE), "define it once more in tests/measures/definitions.py"
 
 
 @given(counts)
@@ -113,6 +114,13 @@ class TestRecords:
         assert all(name == record.name for name, record in CATALOGUE.items())
         assert tuple(CATALOGUE)[:12] == SIDES + MLXTEND
         assert len(MLXTEND) == 10
+
+    @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.__name__))
+    def test_none_is_left_out(self, module: ModuleType) -> None:
+        """A record that RECORDS of its module does not list is no measure of the catalogue."""
+        made = [one for one in vars(module).values() if isinstance(one, Measure)]
+        left_out = [record.name for record in made if record not in module.RECORDS]
+        assert not left_out, f"add it to RECORDS of {module.__name__}"
 
     @EACH
     def test_are_complete(self, record: Measure) -> None:

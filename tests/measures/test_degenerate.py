@@ -89,7 +89,7 @@ CONVENTIONS = {
 
 
 def test_every_measure_and_every_pattern() -> None:
-    assert list(ROWS) == list(CATALOGUE)
+    assert list(ROWS) == list(CATALOGUE), "EXPECTED has a row for each measure, in the order of the catalogue"
     assert sorted(PATTERNS) == sorted({"".join(p) for p in product("x-", repeat=4)} - {"xxxx", "----"})
 
 

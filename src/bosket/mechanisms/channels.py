@@ -87,8 +87,10 @@ class Channel(ABC):
     def weights(self, itemsets: ItemsetRows, stratum: int | None = None, cells: Cells | None = None) -> Floats:
         """w[r, y]: the weight of a report that shows pattern y of itemset r.  Shape (n, 2**k).
 
-        ``cells`` counts the reports of the stratum by pattern, in the same shape.  Unbiased estimators do not look at
-        it; one that is not linear gives its weights linearised there, so that their sum is the estimate.
+        ``stratum`` is None where the channel has but one.  ``cells`` counts the reports of the stratum by pattern, in
+        the same shape.  Unbiased estimators do not look at it; one that is not linear gives its weights linearised
+        there, so that their sum is the estimate.  Parameters by which reports do not depend on the truth raise
+        :meth:`singular`.
         """
 
     def split_products(
@@ -138,8 +140,8 @@ class Channel(ABC):
 
         ``max_size`` is the largest size that a report may state, where sizes are sent.  None where no itemset of k
         items can be estimated, or where weights are not known before there are reports.  Here by enumeration, where
-        there are few enough itemsets, or all are alike; those that hold an erased item are left out.  Closed forms are
-        tested against it.
+        there are few enough itemsets, or all are alike; those that hold an erased item are left out.  A channel of
+        several strata states its own.  Closed forms are tested against it.
         """
         return enumerated_influence(self, k)
 
@@ -177,9 +179,21 @@ class Channel(ABC):
         """Which itemsets some reports tell of, all their items together; None where reports tell of all of them.
 
         A question about a few items says nothing of the others.  A search leaves out what no report tells of, and to
-        estimate it is refused: its weights are 0 everywhere, and their sum is no estimate.
+        estimate it is refused: its weights are 0 everywhere, and their sum is no estimate.  Items that parameters erase
+        are covered, and ``weights`` raises :meth:`singular`: left out, they would make an empty result.
         """
         return None
+
+    def singular(self, itemset: Iterable[int]) -> SingularChannelError:
+        """The error to raise when reports on these items do not depend on the truth."""
+        labels = tuple(self.domain.labels[item] for item in itemset)
+        shown = ", ".join(repr(label) for label in labels[:5]) + (", ..." if len(labels) > 5 else "")
+        return SingularChannelError(
+            f"Nothing can be estimated about {shown}: the reports do not depend on the truth there.",
+            items=labels,
+            hint="Parameters by which present and absent items look alike, as a keep of 1/2 makes them, erase an item; "
+            "mine(..., items=...) goes on without it.",
+        )
 
     def check_batch(self, batch: Batch) -> None:
         """Refuse reports, sound by the payload, that this channel cannot have given."""
@@ -257,14 +271,3 @@ class RecordChannel(Channel):
     def moves(self, items: npt.NDArray[np.int32], stratum: int | None = None) -> tuple[Floats, Floats] | None:
         matrices = np.array([self.transition((item,), stratum) for item in items.tolist()]).reshape(-1, 2, 2)
         return matrices[:, 1, 0], matrices[:, 0, 1]
-
-    def singular(self, itemset: Iterable[int]) -> SingularChannelError:
-        """The error to raise when reports on these items do not depend on the truth."""
-        labels = tuple(self.domain.labels[item] for item in itemset)
-        shown = ", ".join(repr(label) for label in labels[:5]) + (", ..." if len(labels) > 5 else "")
-        return SingularChannelError(
-            f"Nothing can be estimated about {shown}: the reports do not depend on the truth there.",
-            items=labels,
-            hint="Parameters by which present and absent items look alike, as a keep of 1/2 makes them, erase an item; "
-            "mine(..., items=...) goes on without it.",
-        )

@@ -572,7 +572,7 @@ async function read(text) {
 	const domain = readDomain(value.domain);
 	if (domain.size < 1 || domain.size > MOST_ITEMS) refuse(`Plans here have 1 to ${MOST_ITEMS} items.`);
 	const name = value.mechanism?.name;
-	if (!Object.hasOwn(MECHANISMS, name)) refuse("No client has this mechanism.");
+	if (!Object.hasOwn(MECHANISMS, name)) refuse("Browsers lack this mechanism.");
 	const mechanism = MECHANISMS[name](value.mechanism, domain);
 	const longer = unit.longer ?? "refuse";
 	if (longer !== "refuse" && longer !== "sample") refuse("Longer records are cut or refused.");
