@@ -59,7 +59,15 @@ def test_what_was_granted_is_still_all_there_is() -> None:
         granted.noisy([1], epsilon=0.2, sensitivity=1)
 
 
-@pytest.mark.parametrize(("law", "scale"), [(LAPLACE, 0.4), (LAPLACE, 7.3), (GAUSSIAN, 4.0), (GAUSSIAN, 50.0)])
+@pytest.mark.parametrize(
+    ("law", "scale"),
+    [
+        (LAPLACE, 7.3),
+        (GAUSSIAN, 4.0),
+        pytest.param(LAPLACE, 0.4, marks=pytest.mark.slow),
+        pytest.param(GAUSSIAN, 50.0, marks=pytest.mark.slow),
+    ],
+)
 def test_noise_has_the_law_of_opendp(law: NoiseLaw, scale: float) -> None:
     """Both are compared in cells that each have a twentieth of 60 000 draws or more: alike by chi-square, and told from
     noise that is a seventh larger.  Rounding a normal variable adds 1/12 to its variance, too little to be seen.

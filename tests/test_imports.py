@@ -30,16 +30,21 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def seen_nodes(path: Path) -> Iterator[ast.AST]:
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(parsed(path)))
+
+
+@cache
+def seen_nodes(path: Path) -> list[ast.AST]:
     """The parts of a module, those for type checking alone left out."""
-    tree = parsed(path)
     unseen = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    yield from (node for node in ast.walk(tree) if id(node) not in unseen)
+    return [node for node in nodes(path) if id(node) not in unseen]
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -197,7 +202,7 @@ def test_importing_is_quick() -> None:
 def test_no_prints_outside_the_command_line() -> None:
     for path in modules():
         if room_of(path) != "cli":
-            calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+            calls = [node for node in nodes(path) if isinstance(node, ast.Call)]
             assert not [call for call in calls if getattr(call.func, "id", "") == "print"], path
 
 
@@ -218,7 +223,7 @@ OTHER_CHANCE = {"numpy.random", "random", "scipy.stats.qmc", "uuid"}
 
 def chance_of(path: Path) -> Iterator[ast.AST]:
     """Every place where a module reaches for chance that is not bosket.randomness."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import) and {alias.name for alias in node.names} & OTHER_CHANCE:
             yield node
         elif isinstance(node, ast.ImportFrom):
@@ -241,7 +246,7 @@ def test_simulations_are_told_their_seed() -> None:
     """A generator without one would be seeded by the system, silently, and still protect nobody."""
     calls = 0
     for name in sorted(SIMULATIONS):
-        for node in ast.walk(ast.parse((ROOT / name).read_text())):
+        for node in nodes(ROOT / name):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
                 "default_rng",
                 "PCG64",
@@ -254,14 +259,15 @@ def test_simulations_are_told_their_seed() -> None:
 
 
 def test_the_search_for_other_chance_finds_it(tmp_path: Path) -> None:
-    for line in (
+    lines = (
         "import numpy as np\nrng = np.random.default_rng(1)",
         "import random",
         "from numpy import random",
         "from numpy.random import default_rng",
         "from scipy import stats\nstats.norm.rvs(3)",
         "import os\nos.urandom(3)",
-    ):
-        path = tmp_path / "module.py"
+    )
+    for at, line in enumerate(lines):
+        path = tmp_path / f"module{at}.py"  # one name each: what was parsed is kept
         path.write_text(line)
         assert any(chance_of(path)), line

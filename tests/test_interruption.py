@@ -81,6 +81,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_the_command_line_is_one_line_and_130(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dense(20_000, 50).write(tmp_path / "dense.dat")
     dense(200, 10).write(tmp_path / "small.dat")

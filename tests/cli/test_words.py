@@ -34,6 +34,7 @@ def texts(path: Path) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.slow
 def test_the_library_names_no_options() -> None:
     looked_at = 0
     for path in sorted(ROOT.rglob("*.py")):

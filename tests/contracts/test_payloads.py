@@ -46,7 +46,7 @@ def randomized(mechanism: bk.Mechanism, seed: int = 1) -> bk.Reports:
     "mechanism, truth",
     [
         (AskItems(size=1, keep=0.8), [{0, 1}, {1}]),
-        (AskItems(size=2, keep=0.7), [{0, 1}, {1, 2}]),
+        pytest.param(AskItems(size=2, keep=0.7), [{0, 1}, {1, 2}], marks=pytest.mark.slow),
         (HashValue(keep=0.8), [{0}, {2}]),
     ],
     ids=str,

@@ -155,6 +155,7 @@ class TestBudget:
         assert caught.value.discoverable == np.inf
         assert str(caught.value.hint).startswith("No support can be told")
 
+    @pytest.mark.slow
     def test_neighbours(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One record in place of another moves lengths and counts twice as much; the number of records, the largest
         supports and the k-th by no more than one that comes or goes.

@@ -62,6 +62,7 @@ def test_scale_is_the_one_that_costs_what_was_asked_for() -> None:
         assert granted.scale_of(rho, sensitivity) == pytest.approx(sensitivity / math.sqrt(2 * rho), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_an_epsilon_beyond_what_can_be_converted_gets_a_rho_that_can_be() -> None:
     """An exponential overflows on the way: a smaller rho is granted, which is more private, instead of an error."""
     assert 50 < rho_of(1e8, 1e-9) < 1e8

@@ -175,10 +175,14 @@ CONSTRUCTIONS = [
 ]  # fmt: skip
 
 
-EACH = [
-    pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.items == range(40_000) or one.call is top else [])
-    for one in CONSTRUCTIONS
-]
+HEAVY = ("a record of all items, where candidates are counted", "copies at the floor")
+
+
+def _is_slow(one: Construction) -> bool:
+    return one.items == range(40_000) or one.call is top or one.name in HEAVY
+
+
+EACH = [pytest.param(one, id=one.name, marks=[pytest.mark.slow] if _is_slow(one) else []) for one in CONSTRUCTIONS]
 READING = [one for one in CONSTRUCTIONS if one.is_of_reading and one.name != "no memory for the vocabulary"]
 
 

@@ -256,7 +256,7 @@ def missed_together(group: int, n_groups: int, epsilon: float, releases: int, se
 @pytest.mark.parametrize(
     ("group", "n_groups", "epsilon", "releases", "settings"),
     [
-        (8, 5, 5.0, 5, Settings(extra=6, cap=5)),
+        pytest.param(8, 5, 5.0, 5, Settings(extra=6, cap=5), marks=pytest.mark.slow),
         pytest.param(5, 8, 2.0, 60, Settings(), marks=pytest.mark.slow),
     ],
     ids=["larger itemsets", "default"],

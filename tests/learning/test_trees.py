@@ -59,6 +59,7 @@ def test_a_tree_of_many_values_takes_memory_for_the_values_that_cells_have() -> 
         assert memory.peak < 24 * MIB
 
 
+@pytest.mark.slow
 def test_a_tree_that_would_never_be_grown_is_refused_at_once() -> None:
     with effort_within(30):
         with pytest.raises(DataError, match="200,000 values and 2 classes takes too long") as told:

@@ -245,6 +245,7 @@ def test_stated_errors_are_the_spread_of_repetitions(baskets: bk.Baskets) -> Non
     assert abs(np.mean(naive) / np.std(values["confidence"]) - 1) > tolerance
 
 
+@pytest.mark.slow
 def test_undefined_measures_are_nan_and_pass_no_threshold() -> None:
     """An antecedent less than two standard errors above 0: there is no confidence, but the support stands."""
     baskets = bk.Baskets([["a", "b"]] * 3 + [[]] * 40, items=["a", "b"])

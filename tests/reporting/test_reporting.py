@@ -110,6 +110,7 @@ def drawn(svg: str) -> list[str]:
     return ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
+@pytest.mark.slow
 def test_pages_of_nasty_labels(nasty: tuple[bk.FrequentItemsets, bk.Reports]) -> None:
     found, reports = nasty
     frame, rules = found.to_frame(), found.rules(min_threshold=0.1)

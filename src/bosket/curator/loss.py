@@ -21,7 +21,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import lfilter
 from scipy.special import comb
 
 from bosket.checks import check_between, check_fraction, check_integer, check_positive
@@ -154,6 +153,8 @@ def _posterior_spread(counts: Counts, epsilon: float, r: float) -> Floats:
     floor = np.floor(x).astype(np.int64)
     sums = np.empty(counts.size)
     start = 0
+    from scipy.signal import lfilter  # takes longer to load than all else that a curator needs
+
     while start < counts.size:
         stop = int(np.searchsorted(floor, floor[start] + max(_SPAN, 4 * window), side="right"))
         first = max(0, int(floor[start]) - window)

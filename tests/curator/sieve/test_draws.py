@@ -203,6 +203,7 @@ def test_a_release_of_nothing_has_no_rules() -> None:
     assert len(release.rules()) == 0
 
 
+@pytest.mark.slow
 def test_it_is_told_how_far_rules_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws take a millisecond an itemset, and intervals as much a rule."""
     monkeypatch.setattr(draws, "_TOLD", 2)

@@ -133,7 +133,10 @@ def test_arrays_are_records_like_lists(kind: Any) -> None:
     assert list(Baskets([values], **DROP)) == list(Baskets([list(values)], **DROP))
 
 
-@pytest.mark.parametrize("kind", [pa.bool_(), pa.int8(), pa.null()], ids=str)
+SLOW_KINDS = [pytest.param(kind, marks=pytest.mark.slow) for kind in (pa.int8(), pa.null())]
+
+
+@pytest.mark.parametrize("kind", [pa.bool_(), *SLOW_KINDS], ids=str)
 def test_a_list_of_many_small_cells_takes_little(kind: pa.DataType) -> None:
     n_cells = 1 << 26
     bits = None if pa.types.is_null(kind) else pa.py_buffer(bytes(n_cells // 8 * kind.bit_width))
