@@ -90,7 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Location", "/v1/tasks/study")
             self.end_headers()
         else:
-            name = "page.html" if self.path.startswith("/t/") else self.path.removeprefix("/static/")
+            name = self.path.removeprefix("/static/")
+            if self.path.startswith("/t/"):
+                name = "worker.mjs" if self.path == "/t/worker.mjs" else "page.html"
             file = STATIC / name
             if "/" in name or not file.is_file():
                 self._answer(404, b"{}", "application/problem+json")

@@ -6,6 +6,7 @@ from bosket.audit.clients.attack import Attack
 from bosket.audit.clients.audit import client
 from bosket.audit.clients.paths import Command
 from bosket.audit.clients.promised import attacked, worst_pairs
+from bosket.audit.contradictions import contradictions
 from bosket.audit.divergences import RhoBound, rho_by
 from bosket.audit.estimators import estimator
 from bosket.audit.lower_bounds import LowerBound, distinguish, distinguish_by
@@ -27,6 +28,7 @@ __all__ = [
     "breaches",
     "client",
     "collected",
+    "contradictions",
     "distinguish",
     "distinguish_by",
     "estimator",

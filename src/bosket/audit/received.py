@@ -202,24 +202,32 @@ def _questions(reports: Reports, failure: float) -> Finding:
 
 
 def _copies(reports: Reports, failure: float) -> Finding:
-    """Blocks of reports that came twice, and single ones that came too often."""
+    """Blocks of reports that came twice, and single ones that came too often.
+
+    Where one person may send several, a memo makes them alike: blocks then may come again, and so many are one.
+    """
     largest = log_largest(reports.plan)
     n = len(reports)
     if largest is None or largest >= 0 or n < 2:
         return Finding(COPIES, NOT_LOOKED, "How alike honest reports may be is not known for this plan.")
     names = names_of(reports.channel, reports.batch)
     length = max(1, math.ceil((2 * math.log(n) - math.log(2) - math.log(failure / 2)) / -largest))
-    if length <= _LONGEST and length < n and (copied := _repeated(names, length)):
+    repeats = reports.plan.unit.reports
+    if repeats == 1 and length <= _LONGEST and length < n and (copied := _repeated(names, length)):
         what = "a report" if length == 1 else f"{length} reports in a row"
         words = f"{copied:,} times {what} came again, which honest people's never do."
         return Finding(COPIES, CONVICTED, words, 1, failure, {"blocks": copied, "length": length})
-    most = int(np.unique(names, return_counts=True)[1].max())
-    if most > 1 and n * float(at_least(most - 1, n - 1, math.exp(largest))) < failure / 2:
-        words = f"One and the same report came {most:,} times, which is too often for any records."
-        return Finding(COPIES, CONVICTED, words, 1, failure, {"times": most})
+    times = int(np.unique(names, return_counts=True)[1].max())
+    most = -(-times // repeats)
+    if most > 1 and n * float(at_least(most - 1, n - 1, repeats * math.exp(largest))) < failure / 2:
+        words = f"One and the same report came {times:,} times, which is too often for any records."
+        return Finding(COPIES, CONVICTED, words, 1, failure, {"times": times})
+    if repeats > 1:
+        words = f"No report came too often; one person may send {repeats}, alike, so that blocks are not looked for."
+        return Finding(COPIES, ACQUITTED, words, 1, failure, {"most_alike": times})
     seen = "single copies" if length == 1 else f"copies of {length} reports in a row or more"
     words = f"There are no {seen}." + ("" if length == 1 else " Shorter ones cannot be seen: reports are too short.")
-    return Finding(COPIES, ACQUITTED, words, 2, failure, {"length": length, "most_alike": most})
+    return Finding(COPIES, ACQUITTED, words, 2, failure, {"length": length, "most_alike": times})
 
 
 def _repeated(names: ReportNames, length: int) -> int:
