@@ -16,6 +16,7 @@ import pandas as pd
 
 from bosket.audit import collected, contradictions, implausible, poisoning, robust
 from bosket.audit.contradictions import LARGEST
+from bosket.audit.received import CHANCE
 from bosket.collection import Collection
 from bosket.errors import BosketError
 from bosket.mechanisms.payload import PackedBits
@@ -47,8 +48,10 @@ def flag(collection: Collection, phase: int, found: pd.DataFrame | None) -> dict
     """
     reports = reports_in(collection)
     marked: int | None = None
-    with contextlib.suppress(BosketError):
-        marked = int(implausible(reports, level=FLAG_LEVEL).sum())
+    is_once = reports.plan.unit.reports == 1  # answers that one person repeats are no draws apart
+    if is_once or isinstance(reports.channel.payload, PackedBits):
+        with contextlib.suppress(BosketError):
+            marked = int(implausible(reports, level=FLAG_LEVEL).sum())
     value: dict[str, Any] = {"phase": phase, "implausible": marked, "level": FLAG_LEVEL, "of": collection.n_records}
     value["contradictions"] = None if found is None else _contradictions(reports, found["itemsets"])
     value["audit"] = _audit(reports)
@@ -94,7 +97,7 @@ def _audit(reports: Reports) -> list[dict[str, str]]:
     return [
         {"check": one.check, "words": one.words}
         for one in collected(reports, failure=FLAG_LEVEL).findings
-        if one.is_convicted
+        if one.is_convicted and one.check != CHANCE  # which the results say in words of their own
     ]
 
 

@@ -146,21 +146,22 @@ def _keep(rest: Unsent, place: Path, client: Client, path: Path | None) -> None:
 
 
 def _token(path: Path | None) -> str | None:
-    words = _words(path, _TOKEN)
+    """Never an option: other users of the machine see the command line."""
+    if path is None:
+        return os.environ.get(_TOKEN, "").strip() or None
+    words = _words(path)
     if len(words) > 1:
-        raise DataError(f"The token in {path or _TOKEN} must be one word.", path=path)
-    return words[0] if words else None
+        raise DataError(f"The token in {path} must be one word.", path=path)
+    return words[0]
 
 
 def _once(path: Path | None) -> list[str]:
-    """One-time tokens, each used in one sending."""
-    return _words(path, _ONCE)
+    """One-time tokens, each for one person."""
+    return os.environ.get(_ONCE, "").split() if path is None else _words(path)
 
 
-def _words(path: Path | None, variable: str) -> list[str]:
-    """The tokens in a file, a line each, or in a variable: never an option, which other users of the machine see."""
-    if path is None:
-        return os.environ.get(variable, "").split()
+def _words(path: Path) -> list[str]:
+    """The tokens in a file, a line each."""
     try:
         words = path.read_text("ascii").split("\n")
     except (OSError, UnicodeDecodeError):
