@@ -168,7 +168,7 @@ def test_best_response_poison_is_flagged_beside_the_results() -> None:
     assert [flag["implausible"] for flag in flags] == [0, 0]
     assert [flag["contradictions"]["flagged"] > 0 for flag in flags] == [False, True]
     worst = flags[1]["contradictions"]["worst"][0]
-    assert (len(worst["present"]), len(worst["absent"])) == (3, 1)
+    assert len(worst["absent"]) == 1, "of what is shown together, all but one: that is where forged reports count least"
     assert worst["share"] < 0
     assert worst["chance"] <= 1e-6
 
