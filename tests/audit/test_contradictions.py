@@ -151,7 +151,7 @@ def test_reports_that_one_person_repeats_count_once() -> None:
         plan = plan_of(bk.Flip(keep=0.6), reports=times)
         one = honest(plan, 1000, 4)
         again = bk.Reports(plan, np.repeat(one.bits, 200, axis=0), randomness="secure")
-        targets = [set(some) for size in (2, 3, 4) for some in combinations("abcdefgh", size)]
+        targets = [set(some) for some in combinations("defgh", 3)]
         assert bk.audit.contradictions(again, targets).is_flagged.any() == is_suspect
         assert bk.audit.collected(again).is_convicted == is_suspect
 

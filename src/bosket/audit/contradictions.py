@@ -29,8 +29,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bosket.audit.medians import check_bits, shown_patterns
@@ -73,25 +75,42 @@ def contradictions(reports: Reports, itemsets: Iterable[Iterable[Hashable]], *, 
     if channel.belong_together or not isinstance(channel, RecordChannel | StatingChannel):
         raise DataError("Contradictions are those of reports that each person makes alone, read by sums of weights.")
     level = check_between("level", level, 0, 1)
-    rows = [_row(reports, reports.domain.itemset(check_not_text(labels)), level) for labels in itemsets]
+    strata = _Strata.of(reports)
+    rows = [_row(reports, strata, reports.domain.itemset(check_not_text(labels)), level) for labels in itemsets]
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _row(reports: Reports, itemset: tuple[int, ...], level: float) -> dict[str, object]:
+@dataclass(frozen=True)
+class _Strata:
+    """The strata of reports, and which one each is of; without any there is one, which has no name."""
+
+    names: list[int | None]
+    place: npt.NDArray[np.intp] | None = None
+
+    @classmethod
+    def of(cls, reports: Reports) -> _Strata:
+        if reports.strata is None:
+            return cls([None])
+        names, place = np.unique(reports.strata, return_inverse=True)
+        return cls(names.tolist(), place)
+
+    def counts(self, patterns: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+        """How many reports of each stratum show each pattern."""
+        at = patterns if self.place is None else self.place * (1 << size) + patterns
+        return np.bincount(at, minlength=len(self.names) << size).reshape(len(self.names), -1)
+
+
+def _row(reports: Reports, strata: _Strata, itemset: tuple[int, ...], level: float) -> dict[str, object]:
     size, groups = len(itemset), reports.domain.groups
     if not 1 <= size <= LARGEST:
         raise DataError(f"Contradictions are looked for in itemsets of 1 to {LARGEST} items, got {size}.")
     if groups is not None and len({int(groups[item]) for item in itemset}) < size:
         raise DataError("Contradictions are looked for in itemsets of items of different attributes.")
-    patterns = shown_patterns(reports, itemset)
-    strata = np.zeros(len(patterns), np.int32) if reports.strata is None else reports.strata
-    names, place = np.unique(strata, return_inverse=True)
-    counts = np.bincount(place * (1 << size) + patterns, minlength=len(names) << size).reshape(len(names), -1)
-    stated = [None] if reports.strata is None else names.tolist()
-    weights = np.stack([cell_weights(reports.channel, itemset, stratum) for stratum in stated], axis=1)
+    counts = strata.counts(shown_patterns(reports, itemset), size)
+    weights = np.stack([cell_weights(reports.channel, itemset, stratum) for stratum in strata.names], axis=1)
     parts = [slice(None)]
-    if len(names) > 1 and isinstance(reports.channel, RecordChannel):  # a stratum is then settled by the record
-        parts += [slice(at, at + 1) for at in range(len(names))]
+    if len(strata.names) > 1 and isinstance(reports.channel, RecordChannel):  # then the record settles its stratum
+        parts += [slice(at, at + 1) for at in range(len(strata.names))]
     tests = LARGEST * math.comb(len(reports.domain), size) * len(parts)
     cells = [
         _worst(counts[part].ravel(), weights[:, part].reshape(1 << size, -1), reports.plan.unit.reports, level / tests)
