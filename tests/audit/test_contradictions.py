@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ N = 200_000
 ABCDE = 0b11111
 
 
-def plan_of(mechanism: bk.Mechanism, **unit: int) -> bk.Plan:
+def plan_of(mechanism: bk.Mechanism, **unit: Any) -> bk.Plan:
     return bk.Plan(bk.Domain(LABELS), mechanism, bk.PrivacyUnit(**unit))
 
 

@@ -89,7 +89,7 @@ def test_all_that_waits_at_once_is_counted(linked: Study) -> None:
 
 def test_a_longer_calendar_does_not_allow_more_than_the_plan(tmp_path: Path, clock: Clock) -> None:
     """Who edits the file and lets periods begin anew meets what the token has brought already."""
-    settings = {"plan": plan_of(2), "tokens": "one-time"}
+    settings: dict[str, Any] = {"plan": plan_of(2), "tokens": "one-time"}
     some = reports(plan_of(2), 4)
     with study(tmp_path, periods=Periods(date(2027, 1, 1), "week", 2, 1, "linked"), **settings) as s:
         (token,) = s.issue("one-time")
@@ -153,16 +153,17 @@ def test_what_periods_must_be(tmp_path: Path) -> None:
     ):
         with pytest.raises(bk.ParameterError, match=match), study(tmp_path, periods=MONTHS, **settings):
             pass
-    for wrong in (
+    wrongs: tuple[dict[str, Any], ...] = (
         {"first": datetime(2027, 1, 1, tzinfo=UTC)},
         {"every": "year"},
         {"number": 0},
         {"versions": "both"},
         {"first": date(2027, 1, 31)},
         {"first": date(9999, 12, 1)},
-    ):
+    )
+    for wrong in wrongs:
         with pytest.raises(bk.ParameterError):
-            Periods(**({"first": date(2027, 1, 1), "every": "month", "number": 3} | wrong))
+            Periods(**(dict[str, Any](first=date(2027, 1, 1), every="month", number=3) | wrong))
 
 
 def test_periods_are_read_from_the_file(tmp_path: Path) -> None:

@@ -147,7 +147,9 @@ def cell_weights(channel: Channel, itemset: tuple[int, ...], stratum: int | None
     return found
 
 
-def _worst(counts: Floats, weights: Floats, repeats: int, beta: float) -> tuple[int, float, float, float]:
+def _worst(
+    counts: npt.NDArray[np.int64] | Floats, weights: Floats, repeats: int, beta: float
+) -> tuple[int, float, float, float]:
     """The cell that is least plausible: its number, share, standard error, and a bound on its chance."""
     n = int(counts.sum())
     if not n:

@@ -148,7 +148,7 @@ class Client:
         be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.
         """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
-        tokens = [once] if once is None or isinstance(once, str) else list(once)
+        tokens: list[str | None] = [once] if once is None or isinstance(once, str) else list(once)
         n_batches = -(-len(reports) // at_once)
         for token in tokens:
             check_word("once", token, self._parts)
