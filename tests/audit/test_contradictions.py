@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import bosket as bk
-from bosket.audit.contradictions import _worst, cell_weights, log_tail, upper_bounds
+from bosket.audit.cells import _worst, cell_weights, log_tail, upper_bounds
 from bosket.mechanisms import RecordChannel
 from bosket.mechanisms.payload import Batch
 

@@ -2,11 +2,11 @@
 
 from bosket.audit.breaches.audit import breaches
 from bosket.audit.breaches.table import Breaches
+from bosket.audit.cells import contradictions
 from bosket.audit.clients.attack import Attack
 from bosket.audit.clients.audit import client
 from bosket.audit.clients.paths import Command
 from bosket.audit.clients.promised import attacked, worst_pairs
-from bosket.audit.contradictions import contradictions
 from bosket.audit.divergences import RhoBound, rho_by
 from bosket.audit.estimators import estimator
 from bosket.audit.lower_bounds import LowerBound, distinguish, distinguish_by

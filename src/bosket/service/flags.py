@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bosket.audit import collected, contradictions, implausible, poisoning, robust
-from bosket.audit.contradictions import LARGEST
+from bosket.audit.cells import LARGEST
 from bosket.audit.received import CHANCE
 from bosket.collection import Collection
 from bosket.errors import BosketError
