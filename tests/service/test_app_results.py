@@ -173,6 +173,47 @@ def test_best_response_poison_is_flagged_beside_the_results() -> None:
     assert worst["chance"] <= 1e-6
 
 
+TABLE = bk.TableDomain([bk.Attribute("x", ["p", "q"]), bk.Attribute("y", ["r", "s", "t"])])
+
+
+@pytest.mark.parametrize(
+    "plan, looked_at",
+    [
+        (bk.Plan(TABLE, bk.GammaDiagonal(19.0)), 6),
+        (bk.Plan(TABLE, bk.Flip(keep=0.8)), 6),
+        (bk.Plan(TABLE, bk.Ask(bk.Design.pairs(TABLE), 19.0)), None),
+        (bk.Plan(bk.Domain(ITEMS), bk.Ask.baskets(bk.Domain(ITEMS), epsilon=3, expected_size=2)), None),
+        (bk.Plan(bk.Domain(["a"]), bk.Flip(keep=0.8)), 0),
+        (bk.Plan(bk.Domain(list("abc")), bk.Flip(keep={"a": 0.5, "b": 0.8, "c": 0.8}, keep_absent={"a": 0.5})), 1),
+        (bk.Plan(bk.Domain(ITEMS), bk.CutAndPaste(cutoff=3, insert=0.2), bk.PrivacyUnit(max_size=4)), 28),
+        (
+            bk.Plan(bk.Domain(ITEMS), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=4)),
+            28,
+        ),
+    ],
+    ids=lambda one: str(one.mechanism)[:12] if isinstance(one, bk.Plan) else None,
+)
+def test_every_mechanism_has_its_flags(plan: bk.Plan, looked_at: int | None) -> None:
+    """Nothing of honest people is flagged, and what cannot be looked at is said to be so."""
+    if isinstance(plan.domain, bk.TableDomain):
+        sent = plan.randomize(bk.Table([{"x": "p", "y": "r"}, {"x": "q", "y": "t"}] * 200, plan.domain))
+    else:
+        labels = list(plan.domain.labels)
+        sent = plan.randomize(bk.Baskets([labels[:1], labels[-1:], labels[1:3]] * 200, items=labels))
+    collection = Collection(plan)
+    collection.append(sent)
+    with hushed():
+        settings = TaskSettings("shop", "Shop", plan, min_support=0.9, min_confidence=0.9)
+        (flag,) = picture_of(settings, [collection], is_final=True)["flags"]
+    assert flag["implausible"] == 0
+    assert flag["audit"] == []
+    found = flag["contradictions"]
+    assert (found is None) == (looked_at is None)
+    if found is not None:
+        assert found["looked_at"] >= looked_at
+        assert found["flagged"] == 0
+
+
 def test_how_far_a_ratio_moves_by_a_grid() -> None:
     """Against many points of the box; and no figure where the base may vanish."""
     values, moved = (0.2, 0.4, 0.5), (0.05, 0.1, 0.2)

@@ -53,7 +53,7 @@ def flag(collection: Collection, phase: int, found: pd.DataFrame | None) -> dict
         with contextlib.suppress(BosketError):
             marked = int(implausible(reports, level=FLAG_LEVEL).sum())
     value: dict[str, Any] = {"phase": phase, "implausible": marked, "level": FLAG_LEVEL, "of": collection.n_records}
-    value["contradictions"] = None if found is None else _contradictions(reports, found["itemsets"])
+    value["contradictions"] = _contradictions(reports, [] if found is None else found["itemsets"])
     value["audit"] = _audit(reports)
     return value
 
@@ -68,11 +68,10 @@ def _contradictions(reports: Reports, found: Iterable[Iterable[Hashable]]) -> di
     groups = reports.domain.groups
     if groups is not None:
         wanted = dict.fromkeys(one for one in wanted if _is_of_a_record(reports, one))
-    try:
-        frame = contradictions(reports, wanted, level=FLAG_LEVEL)
-    except BosketError:
+    frame = _looked_at(reports, list(wanted))
+    if frame is None:
         return None
-    flagged = frame[frame["is_flagged"]].sort_values("chance", kind="stable")
+    flagged = frame[frame["is_flagged"].astype(bool)].sort_values("chance", kind="stable")
     return {
         "looked_at": len(frame),
         "flagged": len(flagged),
@@ -81,6 +80,17 @@ def _contradictions(reports: Reports, found: Iterable[Iterable[Hashable]]) -> di
             for _, row in flagged.head(MOST_ROBUST).iterrows()
         ],
     }
+
+
+def _looked_at(reports: Reports, wanted: list[frozenset[Hashable]]) -> pd.DataFrame | None:
+    """Without itemsets that hold an erased item; None where reports cannot be looked at so."""
+    with contextlib.suppress(BosketError):
+        return contradictions(reports, wanted, level=FLAG_LEVEL)
+    parts = []
+    for itemset in wanted:
+        with contextlib.suppress(BosketError):
+            parts.append(contradictions(reports, [itemset], level=FLAG_LEVEL))
+    return pd.concat(parts, ignore_index=True) if parts else None
 
 
 def _is_of_a_record(reports: Reports, itemset: Iterable[Hashable]) -> bool:
