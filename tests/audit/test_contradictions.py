@@ -104,6 +104,7 @@ def test_best_responses_are_flagged_where_no_honest_people_give_them() -> None:
     assert (frame.chance == 1).all(), "nothing is near"
     attacked = bk.audit.contradictions(poisoned(sent, ABCDE), targets)
     assert attacked.is_flagged.tolist() == [True, False, False]
+    assert attacked.chance[0] == 1e-6, "no bound below the level is claimed"
     assert attacked.share[0] == pytest.approx(-1.62, abs=1.0)
     assert len(attacked.absent[0]) == 1, "all items but one: that is where a forged report counts most below nothing"
     assert not bk.audit.implausible(poisoned(sent, ABCDE)).any(), "each one looks like an honest report"

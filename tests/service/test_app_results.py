@@ -196,12 +196,12 @@ TABLE = bk.TableDomain([bk.Attribute("x", ["p", "q"]), bk.Attribute("y", ["r", "
 def test_every_mechanism_has_its_flags(plan: bk.Plan, looked_at: int | None) -> None:
     """Nothing of honest people is flagged, and what cannot be looked at is said to be so."""
     if isinstance(plan.domain, bk.TableDomain):
-        sent = plan.randomize(bk.Table([{"x": "p", "y": "r"}, {"x": "q", "y": "t"}] * 200, plan.domain))
+        data: bk.Table | bk.Baskets = bk.Table([{"x": "p", "y": "r"}, {"x": "q", "y": "t"}] * 200, plan.domain)
     else:
         labels = list(plan.domain.labels)
-        sent = plan.randomize(bk.Baskets([labels[:1], labels[-1:], labels[1:3]] * 200, items=labels))
+        data = bk.Baskets([labels[:1], labels[-1:], labels[1:3]] * 200, items=labels)
     collection = Collection(plan)
-    collection.append(sent)
+    collection.append(plan.randomize(data, rng=bk.Seeded(1)))
     with hushed():
         settings = TaskSettings("shop", "Shop", plan, min_support=0.9, min_confidence=0.9)
         (flag,) = picture_of(settings, [collection], is_final=True)["flags"]

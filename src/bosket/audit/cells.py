@@ -59,7 +59,8 @@ def contradictions(reports: Reports, itemsets: Iterable[Iterable[Hashable]], *, 
     present, absent  the cell that is furthest below 0: the items that its people have, and those that they lack
     share            the estimated share of these people
     stderr           its standard error
-    chance           a bound on the probability that any itemset at all shows as much, if all people are honest
+    chance           a bound on the probability that any itemset at all shows as much, if all people are honest; no
+                     bound below ``level`` is given
     is_flagged       whether that is ``level`` or less
 
     Of packed bits read by sums of weights, and of itemsets of at most six items of different attributes.
@@ -118,7 +119,7 @@ def _row(reports: Reports, strata: _Strata, itemset: tuple[int, ...], level: flo
     ]
     cell, share, stderr, chance = min(cells, key=lambda one: (one[3], one[1] / one[2] if one[2] else 0.0))
     labels = [reports.domain.labels[item] for item in itemset]
-    found = min(1.0, chance * tests)
+    found = min(1.0, max(level, chance * tests))  # frequencies are bounded but for a chance of half the level
     return {
         "itemset": tuple(labels),
         "present": tuple(label for at, label in enumerate(labels) if cell >> at & 1),

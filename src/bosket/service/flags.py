@@ -71,7 +71,8 @@ def _contradictions(reports: Reports, found: Iterable[Iterable[Hashable]]) -> di
     frame = _looked_at(reports, list(wanted))
     if frame is None:
         return None
-    flagged = frame[frame["is_flagged"].astype(bool)].sort_values("chance", kind="stable")
+    flagged = frame[frame["is_flagged"].astype(bool)]
+    flagged = flagged.iloc[np.argsort((flagged["share"] / flagged["stderr"]).to_numpy(float), kind="stable")]
     return {
         "looked_at": len(frame),
         "flagged": len(flagged),

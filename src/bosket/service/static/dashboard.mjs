@@ -3,6 +3,7 @@
 const task = location.pathname.split("/")[2] ?? "";
 const EVERY = 3000; // milliseconds
 const WIDTH = 1000; // units of a picture
+const FEW = 8; // findings of one kind that are told in words
 const at = (id) => document.getElementById(id);
 let token = new URLSearchParams(location.hash.slice(1)).get("token");
 let shown = "";
@@ -57,7 +58,8 @@ function row(name, value, low, high, doubtful, ...more) {
 // What was flagged, a line each; every one with how often honest people would raise it.
 function warnings(flag) {
   const lines = flag.audit.map((finding) => `Audit: ${finding.check} does not hold. ${finding.words}`);
-  for (const one of flag.contradictions?.worst ?? []) {
+  const { flagged = 0, worst = [] } = flag.contradictions ?? {};
+  for (const one of worst.slice(0, FEW)) {
     const have = one.present.length ? `have ${one.present.join(", ")}` : "have none of them";
     const lack = one.absent.length ? ` and lack ${one.absent.join(", ")}` : "";
     lines.push(
@@ -65,6 +67,7 @@ function warnings(flag) {
         `so with probability ${one.chance.toPrecision(1)} at most.`,
     );
   }
+  if (flagged > FEW) lines.push(`And ${flagged - FEW} more like these.`);
   return lines;
 }
 
@@ -79,7 +82,8 @@ function show(results) {
   at("flagged").textContent = looked.length ? String(marked) : "not looked at";
   at("flagged").classList.toggle("flagged", marked > 0);
   const told = results.flags.flatMap(warnings);
-  at("warned").textContent = String(told.length);
+  const found = (flag) => flag.audit.length + (flag.contradictions?.flagged ?? 0);
+  at("warned").textContent = String(results.flags.reduce((sum, flag) => sum + found(flag), 0));
   at("warned").classList.toggle("flagged", told.length > 0);
   at("warnings").hidden = told.length === 0;
   at("warnings").replaceChildren(...told.map((line) => element("li", line, "flagged")));
