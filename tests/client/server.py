@@ -57,7 +57,8 @@ def document(plan: bk.Plan, signer: Ed25519PrivateKey | None = None, **more: Any
 class Collector:
     """What the server was sent.
 
-    faults  what becomes of the next batches: "503", "lost" (taken, but the answer is not sent), "refuse"
+    faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
+            is not sent), "refuse"
     """
 
     document: dict[str, str]
@@ -90,7 +91,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Location", "/v1/tasks/study")
             self.end_headers()
         else:
-            name = "page.html" if self.path.startswith("/t/") else self.path.removeprefix("/static/")
+            name = self.path.removeprefix("/static/")
+            if self.path.startswith("/t/"):
+                name = "worker.mjs" if self.path == "/t/worker.mjs" else "page.html"
             file = STATIC / name
             if "/" in name or not file.is_file():
                 self._answer(404, b"{}", "application/problem+json")
@@ -103,6 +106,9 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.collector.faults.pop(0) if self.collector.faults else ""
         if fault == "503":
             self._answer(503, b'{"title": "Busy"}', "application/problem+json")
+            return
+        if fault.startswith("429 "):
+            self._answer(429, b'{"title": "Too many"}', "application/problem+json", {"Retry-After": fault[4:]})
             return
         if fault == "refuse":
             said = {"title": "Closed", "detail": "The study is closed.", "status": 403}
@@ -119,8 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
         n = bk.Reports.from_bytes(plan, body).n_records
         self._answer(200 if is_known else 201, json.dumps({"accepted": n}).encode(), "application/json")
 
-    def _answer(self, status: int, body: bytes, kind: str) -> None:
+    def _answer(self, status: int, body: bytes, kind: str, more: dict[str, str] | None = None) -> None:
         self.send_response(status)
+        for name, value in (more or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", POLICY)

@@ -7,6 +7,8 @@ tests, with Bonferroni's correction, at a false-alarm rate of 1e-9 for a whole t
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,14 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from tests.client.node import MODULE, needs_node, run
+from bosket.cli import main
+from tests.client.node import MODULE, NODE, needs_node, run
 from tests.client.test_vectors import vectors
 from tests.client.vectors import PYTHON_ONLY, frame, unhexed
 from tests.contracts.cases import CASES, Case
 from tests.stats import assert_plausible, assert_rejected, binomial
 
+PAGE = Path(__file__).parents[2] / "docs" / "service-client.md"
 OURS = [case for case in CASES if type(case.mechanism).__module__.startswith("bosket.")]
 LOCAL = [case for case in OURS if not case.mechanism.needs_curator and case.mechanism.name not in PYTHON_ONLY]
 COIN = "word: () => pool.pop() ?? (pool = [...crypto.getRandomValues(new BigUint64Array(64))]).pop()"
@@ -133,6 +137,27 @@ def test_a_keep_off_by_two_hundredths_is_convicted_by_the_law(twin: Path) -> Non
     record = taken(case)[1]
     assert_plausible(p_value(case, record, 35_000))
     assert_rejected(p_value(case, record, 35_000, twin))
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", ["math_random"], indirect=True)
+def test_the_documented_program_is_audited_by_the_command(
+    tmp_path: Path, twin: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program on the page, over this module and over one with another source of chance."""
+    (program,) = re.findall(r"```js\n(// audit\.mjs.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (tmp_path / "audit.mjs").write_text(program, "utf-8")
+    (tmp_path / "plan.json").write_text(bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.75)).json)
+    assert NODE is not None
+    command = [NODE, str(tmp_path / "audit.mjs"), str(tmp_path / "plan.json")]
+    asked = ["audit", "--plan", str(tmp_path / "plan.json"), "--command", shlex.join(command)]
+    asked += ["--trials", "2000", "--studies", "0"]
+    assert main(asked) == 1
+    assert "CONVICTED" in capsys.readouterr().out
+    twin.write_bytes(MODULE.read_bytes())
+    assert main(asked) == 0
+    assert "Nothing found" in capsys.readouterr().out
 
 
 @needs_node

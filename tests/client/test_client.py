@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bosket.cli import main
 from bosket.client import Memo
 from bosket.client.client import _task_url
 from bosket.client.transport import ServiceError, Transport
-from tests.client.node import needs_node, run
+from tests.client.node import MODULE, NODE, needs_node, run
 from tests.client.server import Collector, collecting, document
 
 PLAN = bk.Plan(bk.Domain(["milk", "bread", "beer"]), bk.Flip(keep=0.9))
@@ -326,6 +327,69 @@ def test_submit_keeps_what_could_not_be_sent_and_sends_it_as_it_was_drawn(
             (tmp_path / "spoiled").write_text(spoiled)
             assert main([*options, "spoiled", "--unsent"]) == 1
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_client_waits_as_long_as_the_collector_says() -> None:
+    """A minute at most; what is no number of seconds is not heeded."""
+    waits: list[float] = []
+    with collecting(document(PLAN)) as collector:
+        collector.faults = ["429 7", "429 100000", "429 soon", "503", "429 -5"]
+        mine = bk.Client(collector.task, transport=Transport(timeout=5, tries=6, wait=0.5, sleep=waits.append))
+        assert mine.submit(RECORDS) == 4
+    assert waits == [7, 60, 2, 4, 8]
+
+
+@needs_node
+def test_the_browser_waits_as_long_as_the_collector_says() -> None:
+    script = f"""
+    import {{ send }} from {json.dumps(MODULE.as_uri())};
+    const waits = [], told = ["7", "100000", "soon", null, "-5"];
+    globalThis.setTimeout = (done, time) => (waits.push(time), queueMicrotask(done));
+    const headers = () => (told[0] === null ? (told.shift(), {{}}) : {{ "Retry-After": told.shift() }});
+    const busy = () => new Response("{{}}", {{ status: 429, headers: headers() }});
+    globalThis.fetch = async () => (told.length ? busy() : new Response('{{"accepted": 1}}', {{ status: 201 }}));
+    await send("https://collector.example", new Uint8Array(3), {{ tries: 6 }});
+    console.log(JSON.stringify(waits));
+    """
+    assert NODE is not None
+    done = subprocess.run([NODE, "--input-type=module", "-e", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [7000, 60_000, 2000, 4000, 8000]
+
+
+def test_submit_with_one_time_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token for each record, which goes out alone; or one for all; what could not be sent goes on with the others."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bosket.client.client.Transport", lambda: QUICK)
+    tokens = tmp_path / "tokens"
+    tokens.write_text("".join(f"ticket-{at}\n" for at in range(25)))
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--key", collector.document["key"]]
+        collector.faults = [*[""] * 10, *["503"] * 3]
+        assert main([*options, raw(tmp_path), "--once-file", str(tokens)]) == 1
+        (kept,) = tmp_path.glob("bosket-unsent-*.json")
+        assert "ticket" not in kept.read_text()
+        assert main([*options, kept.name, "--unsent", "--once-file", str(tokens)]) == 0
+        assert len(collector.batches) == 25
+        used = [(headers["Bosket-Token"], len(body)) for _, _, headers, body in collector.posted]
+        assert list(dict(used)) == tokens.read_text().split(), "each once, in the order of the records"
+        assert {size for _, size in used} == {17}
+        monkeypatch.setenv("BOSKET_ONE_TIME_TOKEN", "mine\n")
+        assert main([*options, raw(tmp_path, 3)]) == 0
+        assert collector.posted[-1][2]["Bosket-Token"] == "mine"
+        n = len(collector.posted)
+        tokens.write_text("ticket-1\nticket-2\n")
+        assert main([*options, raw(tmp_path), "--once-file", str(tokens)]) == 1
+        tokens.write_text("two words\n")
+        assert main([*options, raw(tmp_path), "--once-file", str(tokens)]) == 1
+        with pytest.raises(bk.ParameterError, match="each of 1"):
+            client(collector).submit(RECORDS, once=["a", "b"])
+        assert len(collector.posted) == n
+    said = capsys.readouterr()
+    assert "ticket" not in said.err + said.out
+    assert "Traceback" not in said.err
 
 
 def test_submit_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import bosket as bk
 from tests.browsers import chromium, needs_chromium, violations
+from tests.client.node import STATIC
 from tests.client.server import Collector, collecting, document
 
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -35,6 +36,14 @@ GOODS = [
     "fish",
     "oil",
 ]
+KEPT = """(async () => {
+    const found = {};
+    for (const name of await caches.keys())
+        for (const request of await (await caches.open(name)).keys())
+            found[request.url] = await (await caches.match(request)).text();
+    return found;
+})()"""
+PERIODS = {"first": "2027-01-01", "every": "month", "number": 2, "reports": 1, "versions": "unlinked"}
 BASKETS = bk.Plan(bk.Domain(GOODS), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=5))
 TABLE = bk.TableDomain(
     [
@@ -92,7 +101,7 @@ def visit(browser: Any, request: pytest.FixtureRequest) -> Iterator[Visit]:
         one = Visit(browser, collector)
         yield one
         one.context.close()
-    allowed = {"/t/study", "/v1/tasks/study", "/v1/tasks/study/reports", "/favicon.ico"}
+    allowed = {"/t/study", "/t/worker.mjs", "/v1/tasks/study", "/v1/tasks/study/reports", "/favicon.ico"}
     for url in one.asked:
         assert url.startswith(collector.url), "no external request"
         path = re.sub(r"[#?].*", "", url.removeprefix(collector.url))
@@ -207,6 +216,81 @@ def test_a_report_waits_until_there_is_a_line(visit: Visit) -> None:
     visit.sent()
     ((*_, body),) = visit.collector.posted
     assert body.hex() == shown
+
+
+@pytest.mark.parametrize("visit", [BASKETS], indirect=True)
+def test_the_page_opens_without_a_line_and_its_worker_keeps_files_alone(visit: Visit) -> None:
+    """Opened once, then offline: it loads again, takes an answer, which waits, and loads again; the report then leaves.
+
+    What the worker keeps is the page's files, byte for byte, under names of their own: no study, token or answer.
+    """
+    page = visit.open("/t/study#token=secret-ticket").page
+    scope = page.evaluate("navigator.serviceWorker.ready.then((found) => new URL(found.scope).pathname)")
+    assert scope == "/t/"
+    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    visit.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector("#study:not([hidden])")
+    page.check("text=bread")
+    shown = visit.leaves()
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('waits on this device')")
+    page.reload()
+    page.wait_for_selector("#state:has-text('offline')")
+    assert page.locator("input:checked").count() == 0, "answers are kept nowhere"
+    kept = page.evaluate(KEPT)
+    names = {"page.html", "page.mjs", "bosket.mjs", "show.mjs", "page.css", "icon.svg"}
+    assert set(kept) == {f"{visit.collector.url}/static/{name}" for name in names}
+    for url, text in kept.items():
+        assert text == (STATIC / url.rpartition("/")[2]).read_text("utf-8")
+    assert not visit.collector.posted
+    visit.context.set_offline(False)
+    visit.sent()
+    ((*_, headers, body),) = visit.collector.posted
+    assert body.hex() == shown
+    assert headers["Bosket-Token"] == "secret-ticket"
+    visit.faults.clear()  # the browser tells of what it could not load
+
+
+@pytest.mark.parametrize("visit", [BASKETS], indirect=True)
+def test_the_worker_answers_for_the_page_alone(visit: Visit) -> None:
+    """With the files of a newer version the page is the newer one; other addresses are the network's."""
+    page = visit.open().page
+    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    page.evaluate("caches.open('bosket-page-1').then((kept) => kept.put('/static/page.css', new Response('old')))")
+    page.reload()
+    page.wait_for_selector("#study:not([hidden])")
+    assert page.evaluate(KEPT)[f"{visit.collector.url}/static/page.css"] == (STATIC / "page.css").read_text("utf-8")
+    visit.context.set_offline(True)
+    reached = "(url) => fetch(url).then(() => true, () => false)"
+    assert page.evaluate(reached, "/static/page.css")
+    for url in ("/v1/tasks/study", "/static/dashboard.mjs", "/static/page.css?x", "/t/study/more"):
+        assert not page.evaluate(reached, url)
+    visit.context.set_offline(False)
+    visit.faults.clear()
+    visit.asked.clear()  # by this test, not by the page
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_a_study_of_periods_takes_one_of_a_person_in_each_and_no_more_in_all(visit: Visit) -> None:
+    page, signer, plan = visit.page, Ed25519PrivateKey.generate(), SURVEY.with_unit(reports=2)
+    visit.collector.document = document(plan, signer, periods=PERIODS | {"name": None})
+    assert "Not now" in visit.open().page.inner_text("#thanks-title")
+    for month in ("01", "02", "03"):
+        said = {"periods": PERIODS | {"name": f"2027-{month}-01"}, "period": f"2027-{month}-01"}
+        visit.collector.document = document(plan, signer, **said)
+        visit.open()
+        if month == "03":
+            assert "already" in visit.sent(), "two in all, whatever the collector calls a period"
+            break
+        answer(page)
+        page.click("#send")
+        assert "arrived" in visit.sent()
+        visit.open()
+        assert "once in each month" in visit.sent()
+    assert len(visit.collector.batches) == 2
+    first, second = (body for *_, body in visit.collector.posted)
+    assert len(first) == len(second)
 
 
 @pytest.mark.parametrize("visit", [SURVEY], indirect=True)

@@ -60,6 +60,7 @@ def postgres() -> Iterator[str]:
     try:
         run(str(binaries / "initdb"), "-D", str(data), "-U", "bosket", "-A", "trust", "--no-sync", "-E", "UTF8")
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=40"
+        options += " -c fsync=off -c full_page_writes=off"  # tests kill collectors, never this server or the machine
         run(str(binaries / "pg_ctl"), "-D", str(data), "-w", "-o", options, "-l", str(folder / "log"), "start")
         try:
             yield f"postgresql://bosket@/postgres?host={folder}"

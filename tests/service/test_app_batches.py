@@ -16,6 +16,7 @@ import bosket as bk
 from bosket.service import schema
 from bosket.service import store as store_module
 from bosket.service.collector import Collector
+from bosket.service.periods import TokenBudget
 from bosket.service.settings import SecondPhase, ServiceSettings, TaskSettings
 from bosket.service.store import (
     ReportStore,
@@ -24,6 +25,7 @@ from bosket.service.store import (
     Submission,
     SubmissionOutcome,
     SubmissionVerdict,
+    TokenState,
 )
 from tests.service.studies import ITEMS, Study, people, reports, rows_of, small_plan, study
 from tests.service.test_store import opened, submission
@@ -160,21 +162,30 @@ def test_a_batch_that_cannot_be_sealed_hides_no_other_task(tmp_path: Path, monke
         collector.stop()
 
 
-def test_a_token_spent_by_another_process_in_between(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("budget", [None, TokenBudget("2027-01-01", 1, 4)], ids=["once", "period"])
+def test_a_token_spent_by_another_process_in_between(
+    store_url: str, budget: TokenBudget | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The group is judged while the token is unspent; the update finds that it is not, and all is judged again."""
     with opened(store_url) as store:
         digest = secrets.token_bytes(32)
+        used = (
+            {"is_spent": True}
+            if budget is None
+            else {"is_spent": False, "used_in": "2027-01-01", "n_total": 1, "n_used": 1}
+        )
         with store.writing.begin() as connection:
-            connection.execute(sa.insert(schema.ONE_TIME).values(digest=digest, task="shop", is_spent=True))
+            connection.execute(sa.insert(schema.ONE_TIME).values(digest=digest, task="shop", **used))
         real, seen = store_module._one_time, []
 
-        def blind(connection: sa.Connection, group: list[Submission]) -> dict[bytes, tuple[str, bool]]:
+        def blind(connection: sa.Connection, group: list[Submission]) -> dict[bytes, TokenState]:
             seen.append(len(group))
-            return {digest: ("shop", False)} if len(seen) == 1 else real(connection, group)
+            unused = {digest: TokenState("shop", False, None, None, 0, 0)}
+            return unused if len(seen) == 1 else real(connection, group)
 
         monkeypatch.setattr(store_module, "_one_time", blind)
         one, free = submission(), submission()
-        late = Submission("shop", 1, one.key, one.body, one.rows, token=digest)
+        late = Submission("shop", 1, one.key, one.body, one.rows, token=digest, budget=budget)
         assert [how.verdict for how in store.commit([late, free])] == [
             SubmissionVerdict.SPENT,
             SubmissionVerdict.ACCEPTED,

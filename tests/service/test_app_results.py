@@ -11,12 +11,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bosket as bk
+from bosket.collection import Collection
 from bosket.errors import hushed, warn
 from bosket.service import pages
-from bosket.service.settings import SecondPhase
+from bosket.service.flags import ratio_shift
+from bosket.service.pictures import picture_of
+from bosket.service.settings import SecondPhase, TaskSettings
 from tests.service.studies import ITEMS, people, reports, rows_of, small_plan, study
 
 
@@ -49,9 +53,18 @@ def test_results_are_those_of_mining_all_reports(tmp_path: Path) -> None:
         assert len(picture["rules"]) == len(rules) > 0
         assert {"confidence", "confidence_low", "confidence_high"} <= set(picture["rules"][0])
         assert picture["deepest_size"] >= 1
-        assert picture["flags"] == [{"phase": 1, "implausible": 0, "level": 1e-6, "of": 400}]
+        looked = {"looked_at": picture["flags"][0]["contradictions"]["looked_at"], "flagged": 0, "worst": []}
+        assert looked["looked_at"] >= 28, "all pairs"
+        whole = {"phase": 1, "implausible": 0, "level": 1e-6, "of": 400, "contradictions": looked, "audit": []}
+        assert picture["flags"] == [whole]
+        by_size = {row["size"]: row for row in picture["influence"]}
         for row in picture["itemsets"]:
             assert row["robust_low"] <= row["robust"] <= row["robust_high"]
+            assert row["shift"] == pytest.approx(by_size[len(row["items"])]["shift"])
+            assert by_size[len(row["items"])]["shift_by_one"] == pytest.approx(row["shift"] / 4)
+        for row in picture["rules"]:
+            assert row["confidence_shift"] > 0
+            assert row["lift_shift"] > 0
         assert picture["robust"]["dishonest"] == 0.01
         assert "simulation" in picture["randomness"], "simulated reports are said to be so"
 
@@ -134,8 +147,82 @@ def test_forged_reports_are_flagged(tmp_path: Path) -> None:
         s.client.post("/v1/tasks/shop/close", headers=s.bearer())
         s.settle()
         picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
-        assert picture["flags"] == [{"phase": 1, "implausible": 6, "level": 1e-6, "of": 600}]
+        (flag,) = picture["flags"]
+        assert (flag["implausible"], flag["level"], flag["of"]) == (6, 1e-6, 600)
         assert [row["size"] for row in picture["influence"]] == [1, 2, 3, 4, 5]
+
+
+def test_best_response_poison_is_flagged_beside_the_results() -> None:
+    """One in a hundred shows all of four items, each report like an honest one; what they say together is not."""
+    plan, n = small_plan(keep=0.6), 400_000
+    settings = TaskSettings("shop", "Shop", plan, min_support=0.3)
+    drawn, flags = reports(plan, n).bits, []
+    for forged in (0, n // 100):
+        bits = drawn.copy()
+        bits[:forged] |= np.uint64(0b11110000)
+        collection = Collection(plan)
+        collection.append(bk.Reports(plan, bits, randomness="secure"))
+        with hushed():
+            picture = picture_of(settings, [collection], is_final=True)
+        flags += picture["flags"]
+    assert [flag["implausible"] for flag in flags] == [0, 0]
+    assert [flag["contradictions"]["flagged"] > 0 for flag in flags] == [False, True]
+    worst = flags[1]["contradictions"]["worst"][0]
+    assert len(worst["absent"]) == 1, "of what is shown together, all but one: that is where forged reports count least"
+    assert worst["share"] < 0
+    assert worst["chance"] <= 1e-6
+
+
+TABLE = bk.TableDomain([bk.Attribute("x", ["p", "q"]), bk.Attribute("y", ["r", "s", "t"])])
+
+
+@pytest.mark.parametrize(
+    "plan, looked_at",
+    [
+        (bk.Plan(TABLE, bk.GammaDiagonal(19.0)), 6),
+        (bk.Plan(TABLE, bk.Flip(keep=0.8)), 6),
+        (bk.Plan(TABLE, bk.Ask(bk.Design.pairs(TABLE), 19.0)), None),
+        (bk.Plan(bk.Domain(ITEMS), bk.Ask.baskets(bk.Domain(ITEMS), epsilon=3, expected_size=2)), None),
+        (bk.Plan(bk.Domain(["a"]), bk.Flip(keep=0.8)), 0),
+        (bk.Plan(bk.Domain(list("abc")), bk.Flip(keep={"a": 0.5, "b": 0.8, "c": 0.8}, keep_absent={"a": 0.5})), 1),
+        (bk.Plan(bk.Domain(ITEMS), bk.CutAndPaste(cutoff=3, insert=0.2), bk.PrivacyUnit(max_size=4)), 28),
+        (
+            bk.Plan(bk.Domain(ITEMS), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=2, longer="sample", state_sizes_to=4)),
+            28,
+        ),
+    ],
+    ids=lambda one: str(one.mechanism)[:12] if isinstance(one, bk.Plan) else None,
+)
+def test_every_mechanism_has_its_flags(plan: bk.Plan, looked_at: int | None) -> None:
+    """Nothing of honest people is flagged, and what cannot be looked at is said to be so."""
+    if isinstance(plan.domain, bk.TableDomain):
+        data: bk.Table | bk.Baskets = bk.Table([{"x": "p", "y": "r"}, {"x": "q", "y": "t"}] * 200, plan.domain)
+    else:
+        labels = list(plan.domain.labels)
+        data = bk.Baskets([labels[:1], labels[-1:], labels[1:3]] * 200, items=labels)
+    collection = Collection(plan)
+    collection.append(plan.randomize(data, rng=bk.Seeded(1)))
+    with hushed():
+        settings = TaskSettings("shop", "Shop", plan, min_support=0.9, min_confidence=0.9)
+        (flag,) = picture_of(settings, [collection], is_final=True)["flags"]
+    assert flag["implausible"] == 0
+    assert flag["audit"] == []
+    found = flag["contradictions"]
+    assert (found is None) == (looked_at is None)
+    if found is not None:
+        assert found["looked_at"] >= looked_at
+        assert found["flagged"] == 0
+
+
+def test_how_far_a_ratio_moves_by_a_grid() -> None:
+    """Against many points of the box; and no figure where the base may vanish."""
+    values, moved = (0.2, 0.4, 0.5), (0.05, 0.1, 0.2)
+    sides = [np.linspace(value - step, value + step, 21) for value, step in zip(values, moved, strict=True)]
+    ac, a, c = np.meshgrid(*sides, indexing="ij")
+    assert ratio_shift(values, moved) == pytest.approx(np.abs(ac / (a * c) - 1.0).max())
+    assert ratio_shift(values[:2], moved[:2]) == pytest.approx(np.abs(ac / a - 0.5).max())
+    assert ratio_shift(values[:2], (0.05, 0.4)) is None
+    assert ratio_shift(values[:2], (0.05, None)) is None
 
 
 def test_a_second_phase_follows_the_answers_of_the_first(tmp_path: Path, store_url: str) -> None:

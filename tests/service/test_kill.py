@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import secrets
+import signal
 import threading
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import bosket as bk
 from bosket.service.collector import Collector
 from bosket.service.settings import read_settings
-from tests.service.servers import ServerProcess, send, write_study
+from tests.service.servers import ServerProcess, ServerStarter, send, write_study
 from tests.service.studies import random_reports, rows_of, small_plan
 
 CLIENTS = 4
@@ -64,26 +65,28 @@ def test_nothing_acknowledged_is_lost_or_doubled_by_kills(tmp_path: Path, store_
     """Reports are 128 random bits, so that no two are alike but by being stored twice."""
     plan = small_plan(128)
     study = write_study(tmp_path, plan, store_url, min_batch=1_000_000, batch_size=50)
-    server = ServerProcess(study)
+    servers = ServerStarter()
+    servers.start(study)
     senders = [Sender(plan) for _ in range(CLIENTS)]
     for sender in senders:
-        sender.port = server.port
+        sender.port = servers.port
         sender.start()
     for kill in range(KILLS):
         enough = sum(len(sender.acknowledged) for sender in senders) + 10 + 3 * kill
         until = time.monotonic() + 60
         while sum(len(sender.acknowledged) for sender in senders) < enough and time.monotonic() < until:
             time.sleep(0.003)
-        server.kill()
-        server = ServerProcess(study)
+        assert servers.end(signal.SIGKILL) == -signal.SIGKILL  # as a power cut would, for the process: no handler runs
+        servers.start(study)
         for sender in senders:
-            sender.port = server.port
+            sender.port = servers.port
     for sender in senders:
         sender.is_over.set()
     for sender in senders:
         sender.join()
         assert sender.statuses <= {200, 201}
-    assert server.stop() == 0
+    assert servers.end(signal.SIGTERM) == 0
+    servers.close()
     collector = Collector(read_settings(study))
     try:
         stored = rows_of(collector.reports("shop", 1))

@@ -37,7 +37,7 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     settings = read_settings(written(tmp_path, GOOD))
     (task,) = settings.tasks
     assert (settings.store, settings.port, settings.host, settings.folder) == (
-        "sqlite:///a.db",
+        f"sqlite:///{tmp_path / 'a.db'}",
         9000,
         "127.0.0.1",
         tmp_path,
@@ -51,7 +51,23 @@ def test_a_study_is_read(tmp_path: Path) -> None:
 def test_the_environment_goes_before(tmp_path: Path) -> None:
     environment = {"BOSKET_STORE": "sqlite:///b.db", "BOSKET_PORT": "81", "BOSKET_FOLDER": "keys"}
     settings = read_settings(written(tmp_path, GOOD), environment=environment)
-    assert (settings.store, settings.port, settings.folder) == ("sqlite:///b.db", 81, tmp_path / "keys")
+    there = f"sqlite:///{tmp_path / 'b.db'}"
+    assert (settings.store, settings.port, settings.folder) == (there, 81, tmp_path / "keys")
+
+
+def test_a_store_is_beside_the_file_wherever_the_command_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = written(tmp_path, GOOD)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for path in (study, Path("../study.toml")):
+        settings = read_settings(path)
+        assert settings.store == f"sqlite:///{tmp_path / 'a.db'}"
+    for whole in ("sqlite:////var/lib/a.db", "postgresql://me@host/study"):
+        assert read_settings(study, environment={"BOSKET_STORE": whole}).store == whole
+    study.write_text(GOOD.replace('store = "sqlite:///a.db"', ""))
+    assert read_settings(study).store == f"sqlite:///{tmp_path / 'bosket.db'}"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 
 import bosket as bk
 from bosket.service import schema
+from bosket.service.periods import TokenBudget
 from bosket.service.store import (
     ReportStore,
     Submission,
@@ -131,7 +133,7 @@ def test_nothing_in_the_store_says_who_when_or_whose(tmp_path: Path) -> None:
         columns = {column.name for table in schema.METADATA.tables.values() for column in table.columns}
         assert columns == {
             *("version", "task", "phase", "plan", "is_closed", "id", "day", "n_reports", "chance", "reports"),
-            *("code", "digest", "scope", "is_spent"),
+            *("code", "digest", "scope", "is_spent", "period", "used_in", "n_used", "n_total"),
         }
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.db*"))
     assert s.plan.json.encode() in kept, "the search can find"
@@ -204,11 +206,27 @@ def test_versions_are_brought_up_to_date(store_url: str) -> None:
             connection.execute(sa.text("CREATE TABLE added (x INTEGER)"))
 
         with store.writing.begin() as connection:
-            assert schema.migrate(connection, migrations={1: step}, version=2) == 1
+            assert schema.migrate(connection, migrations={2: step}, version=3) == 2
         with store.writing.begin() as connection:
-            assert schema.migrate(connection, migrations={1: step}, version=2) == 2, "once"
-    with pytest.raises(bk.DataError, match="version 2"):
+            assert schema.migrate(connection, migrations={2: step}, version=3) == 3, "once"
+    with pytest.raises(bk.DataError, match="version 3"):
         ReportStore(store_url)
+
+
+def test_a_store_of_the_first_version_gets_periods(store_url: str) -> None:
+    """Tokens that were spent stay so; the others may be counted by period."""
+    old, new = (secrets.token_bytes(32) for _ in range(2))
+    with opened(store_url) as store, store.writing.begin() as connection:
+        for name in ("period", "used_in", "n_used", "n_total"):
+            connection.exec_driver_sql(f"ALTER TABLE one_time DROP COLUMN {name}")
+        rows = [{"digest": old, "task": "shop", "is_spent": True}, {"digest": new, "task": "shop", "is_spent": False}]
+        connection.execute(sa.insert(sa.table("one_time", *map(sa.column, rows[0]))), rows)
+        connection.execute(sa.update(schema.SCHEMA_VERSION).values(version=1))
+    budget = TokenBudget("2027-01-01", 1, 2)
+    with opened(store_url) as store:
+        one, two = submission(), submission()
+        taken = [replace(one, token=old, budget=budget), replace(two, token=new, budget=budget)]
+        assert [how.verdict.name for how in store.commit(taken)] == ["SPENT", "ACCEPTED"]
 
 
 def test_a_step_that_fails_changes_nothing(store_url: str) -> None:
@@ -219,7 +237,7 @@ def test_a_step_that_fails_changes_nothing(store_url: str) -> None:
             raise RuntimeError
 
         with pytest.raises(RuntimeError), store.writing.begin() as connection:
-            schema.migrate(connection, migrations={1: step}, version=2)
+            schema.migrate(connection, migrations={2: step}, version=3)
         assert not sa.inspect(store.reading).has_table("added")
     with opened(store_url):
         pass

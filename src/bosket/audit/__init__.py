@@ -2,6 +2,7 @@
 
 from bosket.audit.breaches.audit import breaches
 from bosket.audit.breaches.table import Breaches
+from bosket.audit.cells import contradictions
 from bosket.audit.clients.attack import Attack
 from bosket.audit.clients.audit import client
 from bosket.audit.clients.paths import Command
@@ -27,6 +28,7 @@ __all__ = [
     "breaches",
     "client",
     "collected",
+    "contradictions",
     "distinguish",
     "distinguish_by",
     "estimator",

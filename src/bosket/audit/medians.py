@@ -71,10 +71,7 @@ def robust(
     >>> bool(frame.low[0] <= 1.0 <= frame.high[0])
     True
     """
-    if not isinstance(reports, Reports) or not isinstance(reports.channel.payload, PackedBits):
-        raise DataError("Robust supports are those of reports of packed bits.")
-    if not len(reports):
-        raise DataError("There are no reports.")
+    check_bits(reports, "Robust supports")
     fraction = 0.0 if dishonest == 0 else check_limits("dishonest", dishonest, above=0.0, most=MOST_DISHONEST)
     level = check_between("level", level, 0, 1)
     n_dishonest = int(fraction * len(reports))
@@ -113,13 +110,27 @@ def _reach(weights: Floats, shift: float, k: int, level: float) -> float:
     return float(shift + norm.ppf((1 + level) / 2) * np.sqrt(variance / n))
 
 
-def report_weights(reports: Reports, itemset: tuple[int, ...]) -> Floats:
-    """The weight of each report for an itemset: their mean is the estimated support."""
-    rows = np.array([itemset], np.int32)
+def check_bits(reports: Reports, what: str) -> None:
+    """Refuse what is not reports of packed bits, one at least."""
+    if not isinstance(reports, Reports) or not isinstance(reports.channel.payload, PackedBits):
+        raise DataError(f"{what} are those of reports of packed bits.")
+    if not len(reports):
+        raise DataError("There are no reports.")
+
+
+def shown_patterns(reports: Reports, itemset: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """What each report shows of an itemset: bit j stands for its j-th item."""
     patterns = np.zeros(len(reports), np.int64)
     for place, item in enumerate(itemset):
         shown = (reports.bits[:, item // 64] >> np.uint64(item % 64)) & np.uint64(1)
         patterns |= shown.astype(np.int64) << place
+    return patterns
+
+
+def report_weights(reports: Reports, itemset: tuple[int, ...]) -> Floats:
+    """The weight of each report for an itemset: their mean is the estimated support."""
+    rows = np.array([itemset], np.int32)
+    patterns = shown_patterns(reports, itemset)
     strata = reports.strata
     if strata is None:
         return np.asarray(reports.channel.weights(rows)[0][patterns], np.float64)

@@ -89,6 +89,7 @@ def implausible(reports: Reports, *, level: float = 1e-6) -> npt.NDArray[np.bool
 
     Of answers to questions (``Ask``) those are marked whose question came up more often than its share makes plausible,
     or which came up more often than any truth does; and all answers to a question one answer of which is too rare.
+    These are numbers of people who answered once: a memo that repeats answers of one person is not reckoned with.
     """
     if not isinstance(reports, Reports):
         raise DataError(f"Reports can be implausible, a {type(reports).__name__} cannot.")

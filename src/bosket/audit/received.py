@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc
+from scipy.special import betainc, rel_entr
 
 from bosket.audit.clients.showing import ReportNames, names_of, shown_keys
 from bosket.audit.poisons import implausible
@@ -115,6 +115,20 @@ def at_least(number: npt.ArrayLike, of: npt.ArrayLike, probability: npt.ArrayLik
     return np.asarray(found, float)
 
 
+def tail(number: npt.ArrayLike, of: npt.ArrayLike, probability: npt.ArrayLike, repeats: int) -> Floats:
+    """A bound on the probability of so many, where one person may send ``repeats`` reports, alike by a memo.
+
+    Exact for one; else Chernoff's bound with as many draws as there are people at least: the mean of exp(u X) over
+    reports of one person is at most that of exp(u repeats X) to the power 1 / repeats, by Hoelder's inequality.
+    """
+    if repeats == 1:
+        return at_least(number, of, probability)
+    k, n, p = np.broadcast_arrays(*(np.asarray(part, float) for part in (number, of, probability)))
+    part, p = k / np.maximum(n, 1), np.clip(p, 0.0, 1.0)
+    divergence = np.where(part > p, rel_entr(part, p) + rel_entr(1 - part, 1 - p), 0.0)
+    return np.asarray(np.exp(-n / repeats * divergence))
+
+
 def _numbers(reports: Reports, failure: float) -> Finding:
     """By stratum, how often items, and two of them together, are shown against the least and the most."""
     channel, n_items = reports.channel, len(reports.domain)
@@ -166,8 +180,9 @@ def _of_items(
         if possible is None:
             continue
         number = int(shown[:, list(places)].all(axis=1).sum())
-        high = float(at_least(number, n, possible.most))
-        low = float(at_least(n - number, n, 1 - possible.least))
+        repeats = reports.plan.unit.reports
+        high = float(tail(number, n, possible.most, repeats))
+        low = float(tail(n - number, n, 1 - possible.least, repeats))
         what = " and ".join(repr(labels[int(items[at])]) for at in places)
         verb = "is" if len(places) == 1 else "are together"
         found.append((min(high, low), number, n, possible, f"{what} {verb}"))
@@ -190,7 +205,8 @@ def _questions(reports: Reports, failure: float) -> Finding:
     if not numbers:
         return Finding(QUESTIONS, NOT_LOOKED, "Reports of this plan have no questions and no seeds.")
     k, of, p = (np.array([row[at] for row in numbers], float) for at in range(3))
-    chance = np.minimum(at_least(k, of, p), at_least(of - k, of, 1 - p))
+    repeats = reports.plan.unit.reports
+    chance = np.minimum(tail(k, of, p, repeats), tail(of - k, of, 1 - p, repeats))
     at = int(np.argmin(chance))
     if chance[at] >= failure / (2 * len(numbers)):
         return Finding(QUESTIONS, ACQUITTED, f"{len(numbers):,} numbers are as planned.", len(numbers), failure)
@@ -202,24 +218,32 @@ def _questions(reports: Reports, failure: float) -> Finding:
 
 
 def _copies(reports: Reports, failure: float) -> Finding:
-    """Blocks of reports that came twice, and single ones that came too often."""
+    """Blocks of reports that came twice, and single ones that came too often.
+
+    Where one person may send several, a memo makes them alike: blocks then may come again, and so many are one.
+    """
     largest = log_largest(reports.plan)
     n = len(reports)
     if largest is None or largest >= 0 or n < 2:
         return Finding(COPIES, NOT_LOOKED, "How alike honest reports may be is not known for this plan.")
     names = names_of(reports.channel, reports.batch)
     length = max(1, math.ceil((2 * math.log(n) - math.log(2) - math.log(failure / 2)) / -largest))
-    if length <= _LONGEST and length < n and (copied := _repeated(names, length)):
+    repeats = reports.plan.unit.reports
+    if repeats == 1 and length <= _LONGEST and length < n and (copied := _repeated(names, length)):
         what = "a report" if length == 1 else f"{length} reports in a row"
         words = f"{copied:,} times {what} came again, which honest people's never do."
         return Finding(COPIES, CONVICTED, words, 1, failure, {"blocks": copied, "length": length})
-    most = int(np.unique(names, return_counts=True)[1].max())
-    if most > 1 and n * float(at_least(most - 1, n - 1, math.exp(largest))) < failure / 2:
-        words = f"One and the same report came {most:,} times, which is too often for any records."
-        return Finding(COPIES, CONVICTED, words, 1, failure, {"times": most})
+    times = int(np.unique(names, return_counts=True)[1].max())
+    most = -(-times // repeats)
+    if most > 1 and n * float(at_least(most - 1, n - 1, repeats * math.exp(largest))) < failure / 2:
+        words = f"One and the same report came {times:,} times, which is too often for any records."
+        return Finding(COPIES, CONVICTED, words, 1, failure, {"times": times})
+    if repeats > 1:
+        words = f"No report came too often; one person may send {repeats}, alike, so that blocks are not looked for."
+        return Finding(COPIES, ACQUITTED, words, 1, failure, {"most_alike": times})
     seen = "single copies" if length == 1 else f"copies of {length} reports in a row or more"
     words = f"There are no {seen}." + ("" if length == 1 else " Shorter ones cannot be seen: reports are too short.")
-    return Finding(COPIES, ACQUITTED, words, 2, failure, {"length": length, "most_alike": most})
+    return Finding(COPIES, ACQUITTED, words, 2, failure, {"length": length, "most_alike": times})
 
 
 def _repeated(names: ReportNames, length: int) -> int:

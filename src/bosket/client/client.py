@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -121,13 +121,13 @@ class Client:
         self,
         records: Records | Iterable[Any],
         *,
-        once: str | None = None,
+        once: str | Sequence[str] | None = None,
         at_once: int = MOST_AT_ONCE,
         on_progress: Progress | None = None,
     ) -> int:
         """Randomize records and send their reports; how many the collector acknowledged.
 
-        once         a one-time token of the person, where the study wants one
+        once         a one-time token of the person, where the study wants one; or a token for each batch
         at_once      reports in one batch, at most 1000
         on_progress  hears how many were acknowledged, of how many, as a LevelProgress of size 0
         """
@@ -137,7 +137,7 @@ class Client:
         self,
         reports: Reports,
         *,
-        once: str | None = None,
+        once: str | Sequence[str] | None = None,
         at_once: int = MOST_AT_ONCE,
         on_progress: Progress | None = None,
         id: str | None = None,
@@ -148,7 +148,19 @@ class Client:
         be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.
         """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
-        check_word("once", once, self._parts)
+        tokens: list[str | None] = [once] if once is None or isinstance(once, str) else list(once)
+        n_batches = -(-len(reports) // at_once)
+        for token in tokens:
+            check_word("once", token, self._parts)
+        if len(tokens) == 1 or not tokens:
+            tokens = (tokens or [None]) * n_batches
+        if len(tokens) != n_batches:
+            raise ParameterError(
+                f"The 'once' parameter of Client must be a token, or one for each of {n_batches} batches, got "
+                f"{len(tokens)}.",
+                parameter="once",
+                value=None,
+            )
         if self._url is None:
             raise ParameterError(
                 "The 'url' parameter of Client must be given to send reports: a task document does not say where to.",
@@ -158,14 +170,13 @@ class Client:
         headers = {"Content-Type": MEDIA_TYPE}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        if once is not None:
-            headers["Bosket-Token"] = once
         done = 0
-        for start in range(0, len(reports), at_once):
+        for start, token in zip(range(0, len(reports), at_once), tokens, strict=True):
             batch = reports[start : start + at_once]
             key = secret_bytes(16).hex() if id is None or start else id
             try:
-                self._post(batch, {**headers, "Idempotency-Key": key})
+                spent = {} if token is None else {"Bosket-Token": token}
+                self._post(batch, {**headers, **spent, "Idempotency-Key": key})
             except ServiceError as problem:
                 raise problem.after(done, len(reports), key) from None
             done += len(batch)

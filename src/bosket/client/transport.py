@@ -23,6 +23,7 @@ from bosket.errors import BosketError, DataError, ParameterError
 MOST_DOCUMENT = 1 << 26
 _MOST_ANSWER = 1 << 20
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
+_LONGEST_WAIT = 60.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -66,7 +67,8 @@ class Transport:
 
     timeout  seconds for one attempt
     tries    attempts in all
-    wait     seconds before the second attempt, doubled before each further one
+    wait     seconds before the second attempt, doubled before each further one; longer where the collector says so
+             (``Retry-After``), up to a minute
     """
 
     timeout: float = 30.0
@@ -87,6 +89,7 @@ class Transport:
     def _answer(self, request: urllib.request.Request, most: int) -> bytes:
         opener = urllib.request.build_opener(_NoRedirects)
         for attempt in range(1, self.tries + 1):
+            told = 0.0
             try:
                 with opener.open(request, timeout=self.timeout) as answer:
                     data: bytes = answer.read(most + 1)
@@ -94,7 +97,7 @@ class Transport:
                     raise DataError(f"The answer of the collector must have at most {most} bytes.")
             except urllib.error.HTTPError as problem:
                 with problem:
-                    refusal = _refusal(problem)
+                    refusal, told = _refusal(problem), _told(problem)
                 if problem.code not in _AGAIN or attempt == self.tries:
                     raise refusal from None
             except (urllib.error.URLError, http.client.HTTPException, OSError) as problem:
@@ -104,7 +107,7 @@ class Transport:
                     ) from None
             else:
                 return data
-            self.sleep(self.wait * 2 ** (attempt - 1))
+            self.sleep(max(told, self.wait * 2 ** (attempt - 1)))
         raise AssertionError
 
 
@@ -150,6 +153,12 @@ def _is_open(parts: urllib.parse.SplitResult) -> bool:
 
 def _place(url: str) -> str:
     return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _told(problem: urllib.error.HTTPError) -> float:
+    """Seconds that the collector asks to wait for (``Retry-After``), no more than a minute; 0 where it says none."""
+    text = problem.headers.get("Retry-After", "")
+    return min(float(text), _LONGEST_WAIT) if text.isascii() and text.isdecimal() and len(text) < 10 else 0.0
 
 
 def _refusal(problem: urllib.error.HTTPError) -> ServiceError:

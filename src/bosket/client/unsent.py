@@ -27,10 +27,10 @@ _FIELDS = ("bosket_unsent", "task", "id", "at_once", "reports")
 
 @dataclass(frozen=True)
 class Unsent:
-    """The rest of a sending: reports, the id of the first batch, and how many a batch has."""
+    """The rest of a sending, or all: reports, the id of the first batch if it was tried, and how many a batch has."""
 
     reports: Reports
-    id: str
+    id: str | None
     at_once: int
 
     @classmethod

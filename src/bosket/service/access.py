@@ -78,10 +78,10 @@ class Access:
             connection.execute(sa.insert(TOKENS).values(id=name, digest=known.digest, scope=scope, task=task))
         self._known = {**self._known, name: known}
 
-    def issue_one_time(self, task: str, number: int) -> list[str]:
-        """New one-time tokens of a task, unspent, in no order that the store keeps."""
+    def issue_one_time(self, task: str, number: int, *, period: str | None = None) -> list[str]:
+        """New one-time tokens of a task, or of one period of it, unspent, in no order that the store keeps."""
         given = [secrets.token_urlsafe(32) for _ in range(number)]
-        rows = [{"digest": digest_of(one), "task": task, "is_spent": False} for one in given]
+        rows = [{"digest": digest_of(one), "task": task, "is_spent": False, "period": period} for one in given]
         with told(), self._store.writing.begin() as connection:
             connection.execute(sa.insert(ONE_TIME), rows)
         return given

@@ -46,6 +46,7 @@ class SafeHeaders:
                         "authorization, bosket-token, content-type, idempotency-key"
                     )
                     headers["Access-Control-Allow-Methods"] = "GET, POST"
+                    headers["Access-Control-Expose-Headers"] = "retry-after"
                     headers["Cross-Origin-Resource-Policy"] = "cross-origin"
                     headers["Vary"] = "Origin"
             await send(message)

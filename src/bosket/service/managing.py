@@ -13,6 +13,7 @@ from bosket.service.access import MOST_AT_ONCE
 from bosket.service.asking import TaskId, check_token, collector_of, done, task_of
 from bosket.service.limits import body_of
 from bosket.service.problems import Refusal, documented
+from bosket.service.tasks import ServedTask
 
 router = APIRouter(tags=["admin"])
 _ADMIN: dict[str, Any] = {"security": [{"admin": []}]}
@@ -43,12 +44,16 @@ class Subtracted(BaseModel):
 
 
 class TokenRequest(BaseModel):
-    """``one-time`` tokens may be many at once; the others come one by one."""
+    """``one-time`` tokens may be many at once; the others come one by one.
+
+    Those of a task with unlinked periods are for one period, named by its first day: the present one unless told.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     scope: Literal["submit", "analyse", "admin", "one-time"]
     number: int = Field(default=1, ge=1, le=MOST_AT_ONCE)
+    period: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
 
 
 class TokenList(BaseModel):
@@ -64,6 +69,20 @@ async def _wanted(request: Request) -> TokenRequest:
         return TokenRequest.model_validate_json(await body_of(request, _MOST_BODY))
     except ValidationError:
         raise Refusal(422, "parameters", "The body is not what the API's document says.") from None
+
+
+def _period(task: ServedTask, wanted: TokenRequest) -> str | None:
+    """The period that one-time tokens are for; None where they are for all, or the task has none."""
+    periods = task.settings.periods
+    if periods is None or periods.is_linked or wanted.scope != "one-time":
+        if wanted.period is not None:
+            raise Refusal(422, "period", "Only one-time tokens of a task with unlinked periods are for one.")
+        return None
+    period = wanted.period or task.period() or periods.name(0)
+    assert period is not None
+    if periods.number_of(period) is None:
+        raise Refusal(422, "period", "The task has no such period; it is named by its first day.")
+    return period
 
 
 def _state(request: Request, task_id: str) -> TaskState:
@@ -159,13 +178,14 @@ async def subtract(task_id: TaskId, batch: str, request: Request) -> Subtracted:
 async def issue(task_id: TaskId, request: Request) -> Response:
     check_token(request, "admin", task_id)  # before a byte of the body is read, which as a parameter comes first
     collector = collector_of(request)
-    task_of(collector, task_id)
+    task = task_of(collector, task_id)
     access = collector.access
     wanted = await _wanted(request)
+    period = _period(task, wanted)
 
     def job() -> list[str]:
         if wanted.scope == "one-time":
-            return access.issue_one_time(task_id, wanted.number)
+            return access.issue_one_time(task_id, wanted.number, period=period)
         return [access.issue(wanted.scope, task=task_id)]
 
     if wanted.scope != "one-time" and wanted.number != 1:

@@ -46,6 +46,12 @@ async def icon() -> Response:
     return Response(status_code=204)
 
 
+@router.get("/t/worker.mjs")
+async def worker() -> Response:
+    """Beside the pages, so that it may answer for them, and for nothing else of this origin; no task has such an id."""
+    return _file("worker.mjs")
+
+
 @router.get("/t/{task_id}")
 async def page(task_id: str, request: Request) -> Response:
     task_of(collector_of(request), task_id)

@@ -44,7 +44,7 @@ async def tasks(request: Request) -> TaskList:
     responses=documented(404, 422),
 )
 async def task(task_id: TaskId, request: Request) -> Response:
-    return Response(task_of(collector_of(request), task_id).document, media_type="application/json")
+    return Response(task_of(collector_of(request), task_id).document(), media_type="application/json")
 
 
 @router.get(

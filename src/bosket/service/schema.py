@@ -5,7 +5,8 @@ phases          the plan of each phase of a task, as JSON, and whether the task 
 segments        reports: the bytes of many, in an order that says nothing; open ones become one sealed batch
 receipts        what a submission is known by when it comes again: a digest of its id, and a code of its body under it
 tokens          digests of tokens with a scope
-one_time        digests of one-time tokens, and whether they are spent
+one_time        digests of one-time tokens, and whether they are spent; where a study has periods, the one that a token
+                is for, if for one alone, the one in which it was used last, how much it brought then, and in all
 
 A receipt has no column in common with a segment, nor any time.  Its ``code`` is HMAC-SHA256 of the body under the id
 that the client chose, of which the store has a digest alone: who has the store cannot try reports against it.
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 
 from bosket.errors import DataError
 
-VERSION = 1
+VERSION = 2
 METADATA = sa.MetaData()
 
 SCHEMA_VERSION = sa.Table("schema_version", METADATA, sa.Column("version", sa.Integer, nullable=False))
@@ -70,11 +71,25 @@ ONE_TIME = sa.Table(
     sa.Column("digest", sa.LargeBinary(32), primary_key=True),
     sa.Column("task", sa.String(64), nullable=False),
     sa.Column("is_spent", sa.Boolean, nullable=False),
+    sa.Column("period", sa.String(10)),
+    sa.Column("used_in", sa.String(10)),
+    sa.Column("n_used", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("n_total", sa.Integer, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 
 Migration = Callable[[sa.Connection], None]
-MIGRATIONS: dict[int, Migration] = {}
+
+
+def _add_periods(connection: sa.Connection) -> None:
+    """Tokens that are counted by period."""
+    for column in ("period VARCHAR(10)", "used_in VARCHAR(10)"):
+        connection.exec_driver_sql(f"ALTER TABLE one_time ADD COLUMN {column}")
+    for name in ("n_used", "n_total"):
+        connection.exec_driver_sql(f"ALTER TABLE one_time ADD COLUMN {name} INTEGER DEFAULT 0 NOT NULL")
+
+
+MIGRATIONS: dict[int, Migration] = {1: _add_periods}
 """By version, the step from it to the next."""
 
 

@@ -9,8 +9,8 @@
     plan = "plan.json"
     min_batch = 100
 
-Names relative to the file.  The environment goes before the file: BOSKET_STORE, BOSKET_FOLDER, BOSKET_HOST,
-BOSKET_PORT.  A field that is not known is refused.
+Names are relative to the file, that of a store of SQLite too.  The environment goes before the file: BOSKET_STORE,
+BOSKET_FOLDER, BOSKET_HOST, BOSKET_PORT.  A field that is not known is refused.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from bosket.checks import check_choice, check_fraction, check_integer, check_lim
 from bosket.data.formats.sources import load
 from bosket.errors import DataError, ParameterError
 from bosket.plan import Plan
+from bosket.service.periods import Periods
 
 ENVIRONMENT = {"store": "BOSKET_STORE", "folder": "BOSKET_FOLDER", "host": "BOSKET_HOST", "port": "BOSKET_PORT"}
 MOST_FILE = 1 << 20
@@ -42,6 +43,7 @@ _TASK = {
     "submit_token",
     "closes",
     "period",
+    "periods",
     "max_body",
     "max_reports",
     "rate",
@@ -51,6 +53,8 @@ _TASK = {
 }
 _SERVICE = {"store", "folder", "host", "port", "origins", "tasks"}
 _SECOND = {"people", "min_support", "top", "max_size"}
+_PERIODS = {"first", "every", "number", "reports", "versions"}
+_SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class TaskSettings:
     submit_token    whether a submission needs a token with the scope submit
     closes          when the task closes by itself; None for never
     period          what a period is in words, for the page, where people answer once in each
+    periods         periods that the collector keeps: it takes no more of a person in each than they say
     max_body        most bytes of a submission
     max_reports     most reports of a submission
     rate            most submissions a second, on the average; None for no limit
@@ -105,6 +110,7 @@ class TaskSettings:
     min_support: float = 0.05
     min_confidence: float = 0.5
     second: SecondPhase | None = None
+    periods: Periods | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
@@ -136,6 +142,25 @@ class TaskSettings:
                 parameter="second",
                 value=None,
             )
+        if self.periods is not None:
+            self._check_periods(self.periods)
+
+    def _check_periods(self, periods: Periods) -> None:
+        """Refuse periods that cannot be kept, or of which the plan's card does not tell."""
+        wrong = None
+        if self.tokens != "one-time":
+            wrong = 'come with tokens = "one-time": without them nobody can count what a person sent'
+        elif self.second is not None or self.period is not None:
+            wrong = "come without a second phase, and without a 'period' in words"
+        elif periods.number * periods.reports > self.plan.unit.reports:
+            wrong = (
+                f"allow no more than the plan, which counts {self.plan.unit.reports} of a person, got "
+                f"{periods.number} times {periods.reports}"
+            )
+        if wrong is not None:
+            raise ParameterError(f"The 'periods' of a task must {wrong}.", parameter="periods", value=None)
+        closes = periods.end if self.closes is None else min(self.closes, periods.end)
+        object.__setattr__(self, "closes", closes)
 
 
 @dataclass(frozen=True)
@@ -214,7 +239,16 @@ def _service(value: dict[str, Any], beside: Path) -> ServiceSettings:
     for name in ("store", "host"):
         if name in known:
             _text(known[name], name)
+    known["store"] = _beside(known.get("store", f"{_SQLITE}bosket.db"), beside)
     return ServiceSettings(**known)
+
+
+def _beside(store: str, folder: Path) -> str:
+    """The address of a store; one of SQLite by a name that is not whole is that of a file beside the study's."""
+    name = store.removeprefix(_SQLITE)
+    if name == store or not name or name.startswith(("/", ":", "?", "file:")):
+        return store
+    return f"{_SQLITE}{folder.resolve() / name}"
 
 
 def _task(value: Any, beside: Path) -> TaskSettings:
@@ -224,6 +258,8 @@ def _task(value: Any, beside: Path) -> TaskSettings:
     known["plan"] = Plan.from_json(load(beside / known["plan"], max_bytes=_MOST_PLAN))
     if "second" in known:
         known["second"] = SecondPhase(**_known(known["second"], _SECOND, "A second phase"))
+    if "periods" in known:
+        known["periods"] = Periods(**_known(known["periods"], _PERIODS, "The periods of a task"))
     if not isinstance(known.get("closes"), datetime | None):
         raise DataError("The setting 'closes' must be a date with a time, such as 2030-01-31T18:00:00Z.")
     if not isinstance(known.get("submit_token", False), bool):

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -27,6 +27,7 @@ from bosket.counting.distinct_rows import ByteRows
 from bosket.errors import DataError
 from bosket.randomness import Secure
 from bosket.service.engines import Hold, is_full, opened, parsed_url
+from bosket.service.periods import TokenBudget
 from bosket.service.schema import ONE_TIME, PHASES, RECEIPTS, SEGMENTS, migrate
 
 SECURE = "secure"
@@ -52,6 +53,7 @@ class SubmissionVerdict(Enum):
     CONFLICT = "conflict"  # another body was accepted under this id
     SPENT = "spent"  # its one-time token
     UNKNOWN_TOKEN = "unknown token"
+    OTHER_PERIOD = "other period"  # its token is for another one
     CLOSED = "closed"
     REFUSED = "refused"  # it came with no reports that could be taken, and was not accepted before
 
@@ -73,6 +75,8 @@ class Submission:
     chance: str = SECURE
     token: bytes | None = None
     """The digest of its one-time token."""
+    budget: TokenBudget | None = None
+    """What a token may bring, where the study has periods; else it is spent at once."""
 
     @cached_property
     def receipt(self) -> bytes:
@@ -81,6 +85,27 @@ class Submission:
     @cached_property
     def code(self) -> bytes:
         return hmac.digest(self.key, self.body, "sha256")
+
+
+class TokenState(NamedTuple):
+    """What is known of a one-time token."""
+
+    task: str
+    is_spent: bool
+    period: str | None
+    used_in: str | None
+    n_used: int
+    n_total: int
+
+    def after(self, n_reports: int, budget: TokenBudget | None) -> TokenState | None:
+        """The token once it has brought so many reports; None where it may not."""
+        if budget is None:
+            return None if self.is_spent else self._replace(is_spent=True)
+        used = n_reports + (self.n_used if self.used_in == budget.period else 0)
+        total = n_reports + self.n_total
+        if self.is_spent or used > budget.most or total > budget.total:
+            return None
+        return self._replace(used_in=budget.period, n_used=used, n_total=total)
 
 
 @dataclass(frozen=True)
@@ -202,7 +227,7 @@ class ReportStore:
     def _commit(self, group: Sequence[Submission]) -> list[SubmissionOutcome]:
         outcomes: list[SubmissionOutcome] = []
         receipts: list[dict[str, Any]] = []
-        spent: list[bytes] = []
+        spent: dict[bytes, tuple[TokenState, TokenState]] = {}
         taken: dict[tuple[str, int], list[Submission]] = {}
         with self._writing.begin() as connection:
             known = _receipts(connection, group)
@@ -215,8 +240,11 @@ class ReportStore:
                 known[one.receipt] = (one.code, len(one.rows))
                 receipts.append({"id": one.receipt, "code": one.code, "n_reports": len(one.rows)})
                 if one.token is not None:
-                    tokens[one.token] = (one.task, True)
-                    spent.append(one.token)
+                    before = tokens[one.token]
+                    after = before.after(len(one.rows), one.budget)
+                    assert after is not None, "as it was judged"
+                    spent[one.token] = spent.get(one.token, (before,))[0], after
+                    tokens[one.token] = after
                 taken.setdefault((one.task, one.phase), []).append(one)
                 self.in_doubt.append(one)
             if receipts:
@@ -224,15 +252,13 @@ class ReportStore:
                 connection.execute(
                     sa.insert(SEGMENTS), [_segment(*at, _put_together(those)) for at, those in taken.items()]
                 )
-            if spent:
-                unspent = (ONE_TIME.c.digest.in_(spent), ONE_TIME.c.is_spent.is_(False))
-                _check(connection.execute(sa.update(ONE_TIME).where(*unspent).values(is_spent=True)), len(spent))
+            _spend(connection, spent)
         for at, those in taken.items():
             self._open[at] = self._open.get(at, 0) + sum(len(one.rows) for one in those if one.rows is not None)
         return outcomes
 
     def _judged(
-        self, one: Submission, known: dict[bytes, tuple[bytes, int]], tokens: dict[bytes, tuple[str, bool]]
+        self, one: Submission, known: dict[bytes, tuple[bytes, int]], tokens: dict[bytes, TokenState]
     ) -> SubmissionOutcome:
         earlier = known.get(one.receipt)
         if earlier is not None:
@@ -248,10 +274,12 @@ class ReportStore:
         if not phases or phases[-1].is_closed or phases[-1].phase != one.phase:
             return SubmissionOutcome(SubmissionVerdict.CLOSED)
         if one.token is not None:
-            task, is_spent = tokens.get(one.token, ("", False))
-            if task != one.task:
+            token = tokens.get(one.token)
+            if token is None or token.task != one.task:
                 return SubmissionOutcome(SubmissionVerdict.UNKNOWN_TOKEN)
-            if is_spent:
+            if one.budget is not None and token.period not in (None, one.budget.period):
+                return SubmissionOutcome(SubmissionVerdict.OTHER_PERIOD)
+            if token.after(len(one.rows), one.budget) is None:
                 return SubmissionOutcome(SubmissionVerdict.SPENT)
         return SubmissionOutcome(SubmissionVerdict.ACCEPTED, len(one.rows))
 
@@ -383,12 +411,26 @@ def _receipts(connection: sa.Connection, group: Sequence[Submission]) -> dict[by
     return {bytes(row.id): (bytes(row.code), row.n_reports) for row in connection.execute(query)}
 
 
-def _one_time(connection: sa.Connection, group: Sequence[Submission]) -> dict[bytes, tuple[str, bool]]:
+def _one_time(connection: sa.Connection, group: Sequence[Submission]) -> dict[bytes, TokenState]:
     digests = [one.token for one in group if one.token is not None]
     if not digests:
         return {}
-    query = sa.select(ONE_TIME).where(ONE_TIME.c.digest.in_(digests))
-    return {bytes(row.digest): (row.task, row.is_spent) for row in connection.execute(query)}
+    columns = [ONE_TIME.c[name] for name in TokenState._fields]
+    query = sa.select(ONE_TIME.c.digest, *columns).where(ONE_TIME.c.digest.in_(digests))
+    return {bytes(digest): TokenState(*state) for digest, *state in connection.execute(query)}
+
+
+def _spend(connection: sa.Connection, spent: Mapping[bytes, tuple[TokenState, TokenState]]) -> None:
+    """Write what tokens brought; those that are spent at once in one statement.  Each must be as it was read."""
+    at_once = [digest for digest, (_, after) in spent.items() if after.is_spent]
+    if at_once:
+        unspent = (ONE_TIME.c.digest.in_(at_once), ONE_TIME.c.is_spent.is_(False))
+        _check(connection.execute(sa.update(ONE_TIME).where(*unspent).values(is_spent=True)), len(at_once))
+    for digest, (before, after) in spent.items():
+        if not after.is_spent:
+            same = (ONE_TIME.c.digest == digest, ONE_TIME.c.n_total == before.n_total, ONE_TIME.c.is_spent.is_(False))
+            values = {name: getattr(after, name) for name in ("used_in", "n_used", "n_total")}
+            _check(connection.execute(sa.update(ONE_TIME).where(*same).values(**values)), 1)
 
 
 def backup(url: str, path: str | Path) -> None:

@@ -119,8 +119,11 @@ async def _read(task: ServedTask, key: bytes, body: bytes, token: bytes | None) 
         reports = await asyncio.to_thread(_decoded, task, body) if len(body) > _LARGE else _decoded(task, body)
     except Refusal as refusal:
         return Submission(name, phase, key, body, token=token), refusal
+    budget = task.budget()
+    if budget is not None and not budget.period:
+        return Submission(name, phase, key, body, token=token), Refusal(409, "period", "No period of the task is open.")
     rows = reports.plan.channel.payload.to_rows(reports.batch)
-    return Submission(name, phase, key, body, rows, reports.randomness, token), None
+    return Submission(name, phase, key, body, rows, reports.randomness, token, budget), None
 
 
 def _decoded(task: ServedTask, body: bytes) -> Reports:
@@ -133,11 +136,9 @@ def _decoded(task: ServedTask, body: bytes) -> Reports:
         raise Refusal(422, "reports", "The body is not the bytes of reports of the task's plan.") from None
     if reports.tokens is not None:
         raise Refusal(422, "named", "The reports name their respondents, which this collector does not keep.")
-    most = task.settings.max_reports
-    if task.settings.tokens == "one-time":
-        most = min(most, task.plan.unit.reports)
-        if reports.n_records > most:
-            raise Refusal(422, "too-many", f"A token is for at most {most} reports, those of one person.")
+    most = task.most_at_once
+    if task.settings.tokens == "one-time" and reports.n_records > most:
+        raise Refusal(422, "too-many", f"A token is for at most {most} reports at once, those of one person.")
     if not 1 <= reports.n_records <= most:
         kind, status = ("empty", 422) if not reports.n_records else ("too-large", 413)
         raise Refusal(status, kind, f"A submission must bring 1 to {most} reports.")
@@ -168,7 +169,9 @@ def _answer(outcome: SubmissionOutcome) -> Response:
     if verdict is SubmissionVerdict.CONFLICT:
         raise Refusal(409, "conflict", "Another body was accepted under this key.")
     if verdict is SubmissionVerdict.SPENT:
-        raise Refusal(403, "spent", "The one-time token is spent.")
+        raise Refusal(403, "spent", "The one-time token is spent, or for this period.")
+    if verdict is SubmissionVerdict.OTHER_PERIOD:
+        raise Refusal(403, "other-period", "The one-time token is for another period of the task.")
     if verdict is SubmissionVerdict.UNKNOWN_TOKEN:
         raise Refusal(403, "one-time-token", "This is no one-time token of the task.")
     raise Refusal(410, "closed", "The task takes no more reports, or is in another phase.")

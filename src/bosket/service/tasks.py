@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 from bosket.errors import PlanMismatchError
 from bosket.plan import Plan
+from bosket.service.periods import TokenBudget
 from bosket.service.settings import TaskSettings
 from bosket.service.signing import SigningKey
 from bosket.service.store import PhaseState
@@ -25,6 +25,7 @@ class ServedTask:
     """Of all phases so far, the first first."""
     is_closed: bool
     key: SigningKey
+    _documents: dict[str | None, bytes] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def phase(self) -> int:
@@ -39,10 +40,38 @@ class ServedTask:
         closes = self.settings.closes
         return not self.is_closed and (closes is None or (now or datetime.now(UTC)) < closes)
 
-    @cached_property
-    def text(self) -> str:
-        """What clients are told, and what is signed."""
-        plan, settings = self.plan, self.settings
+    def period(self, now: datetime | None = None) -> str | None:
+        """The name of the present period; None where the task has none, or none at present."""
+        periods = self.settings.periods
+        return None if periods is None else periods.name(periods.at(now or datetime.now(UTC)))
+
+    @property
+    def most_at_once(self) -> int:
+        """Most reports of a submission: those of one person, where it spends a token."""
+        settings, periods = self.settings, self.settings.periods
+        if settings.tokens != "one-time":
+            return settings.max_reports
+        return min(settings.max_reports, self.plan.unit.reports if periods is None else periods.reports)
+
+    def budget(self) -> TokenBudget | None:
+        """What a token may bring at present; None where the task has no periods."""
+        periods = self.settings.periods
+        if periods is None:
+            return None
+        return TokenBudget(self.period() or "", periods.reports, self.plan.unit.reports)
+
+    def document(self) -> bytes:
+        """What clients are told, signed, as it is sent; signed once in each period."""
+        period = self.period()
+        known = self._documents.get(period)
+        if known is None:
+            text = json.dumps(self._said(period), ensure_ascii=False, allow_nan=False)
+            signed = {"signed": text, "signature": self.key.sign(text), "key": self.key.public}
+            self._documents[period] = known = json.dumps(signed, ensure_ascii=False).encode()
+        return known
+
+    def _said(self, period: str | None) -> dict[str, Any]:
+        plan, settings, periods = self.plan, self.settings, self.settings.periods
         promise = plan.guarantee
         value: dict[str, Any] = {
             "version": 1,
@@ -60,13 +89,17 @@ class ServedTask:
             "card": promise.card(),
             "min_batch": settings.min_batch,
         }
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-    @cached_property
-    def document(self) -> bytes:
-        """The signed text as it is sent."""
-        signed = {"signed": self.text, "signature": self.key.sign(self.text), "key": self.key.public}
-        return json.dumps(signed, ensure_ascii=False).encode()
+        if periods is not None:
+            value["period"] = None if periods.is_linked else period  # coins are drawn afresh in each, or for good
+            value["periods"] = {
+                "name": period,
+                "first": periods.first.isoformat(),
+                "every": periods.every,
+                "number": periods.number,
+                "reports": periods.reports,
+                "versions": periods.versions,
+            }
+        return value
 
 
 def served(settings: TaskSettings, phases: Sequence[PhaseState], key: SigningKey) -> ServedTask:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bosket.reports import Reports
 
 _TOKEN = "BOSKET_TOKEN"
+_ONCE = "BOSKET_ONE_TIME_TOKEN"
 
 
 def add_parser(commands: Commands) -> None:
@@ -31,6 +33,13 @@ def add_parser(commands: Commands) -> None:
     command.add_argument("--key", metavar="BASE64", help="the public key of the study, as its owner publishes it")
     command.add_argument(
         "--token-file", type=Path, metavar="FILE", help=f"a file with the submit token (else the variable {_TOKEN})"
+    )
+    command.add_argument(
+        "--once-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with one-time tokens, a line for each record, or one for all that are one person's (else the "
+        f"variable {_ONCE})",
     )
     command.add_argument(
         "--memo-file",
@@ -65,13 +74,19 @@ def run(options: argparse.Namespace) -> None:
         client = Client(options.url, token, secret, key=options.key)
     if options.key is None:
         say(f"note: the task is signed by the key {client.key}; --key makes sure that it is this one.")
+    once = _once(options.once_file)
     if options.unsent:
         path = Path(options.raw)
         rest = Unsent.read(path, client)
-        sent = _send(work, client, rest.reports, rest.at_once, rest.id, path)
+        sent = _send(work, client, rest, once[-len(rest.reports) :] if rest.at_once == 1 else once, path)
         path.unlink()
     else:
-        sent = _send(work, client, _reports(work, client, options), options.at_once)
+        reports = _reports(work, client, options)
+        if len(once) > 1 and len(once) != len(reports):
+            raise DataError(
+                f"There must be a one-time token for each of {len(reports)} records, or one, got {len(once)}."
+            )
+        sent = _send(work, client, Unsent(reports, None, 1 if len(once) > 1 else options.at_once), once)
     say(f"sent {count_text(sent, 'report')} under plan {client.plan.digest[:12]}; the collector has them")
     say_lines(client.plan.guarantee.card())
 
@@ -91,23 +106,22 @@ def _reports(work: Work, client: Client, options: argparse.Namespace) -> Reports
         return client.reports(raw, rng=rng)
 
 
-def _send(
-    work: Work, client: Client, reports: Reports, at_once: int, id: str | None = None, path: Path | None = None
-) -> int:
+def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: Path | None = None) -> int:
     """Send reports; what could not be sent is kept, in place of the file that it came from."""
     from bosket.client import ServiceError
     from bosket.client.unsent import Unsent
 
+    reports, at_once, id = rest.reports, rest.at_once, rest.id
     with work.levels("sending") as tell:
         try:
-            return client.send(reports, at_once=at_once, on_progress=tell, id=id)
+            return client.send(reports, once=once, at_once=at_once, on_progress=tell, id=id)
         except ServiceError as problem:
-            rest = Unsent.of(problem, reports, at_once)
-            if rest is None:
+            left = Unsent.of(problem, reports, at_once)
+            if left is None:
                 raise
-            place = Path(f"bosket-unsent-{rest.id[:12]}.json")
-            if path is None or rest.id != id:  # else they are where they were
-                _keep(rest, place, client, path)
+            place = Path(f"bosket-unsent-{(left.id or '')[:12]}.json")
+            if path is None or left.id != id:  # else they are where they were
+                _keep(left, place, client, path)
             else:
                 place = path
             raise ServiceError(
@@ -135,13 +149,27 @@ def _token(path: Path | None) -> str | None:
     """Never an option: other users of the machine see the command line."""
     if path is None:
         return os.environ.get(_TOKEN, "").strip() or None
+    words = _words(path)
+    if len(words) > 1:
+        raise DataError(f"The token in {path} must be one word.", path=path)
+    return words[0]
+
+
+def _once(path: Path | None) -> list[str]:
+    """One-time tokens, each for one person."""
+    return os.environ.get(_ONCE, "").split() if path is None else _words(path)
+
+
+def _words(path: Path) -> list[str]:
+    """The tokens in a file, a line each."""
     try:
-        token = path.read_text("ascii").strip()
+        words = path.read_text("ascii").split("\n")
     except (OSError, UnicodeDecodeError):
         raise DataError(f"The token in {path} cannot be read.", path=path) from None
-    if not token or not token.isprintable() or " " in token:
+    found = [word.strip() for word in words if word.strip()]
+    if not found or not all(word.isprintable() and " " not in word for word in found):
         raise DataError(f"The token in {path} must be one word.", path=path)
-    return token
+    return found
 
 
 def _secret(path: Path | None) -> bytes | None:

@@ -64,7 +64,7 @@ export interface SendOptions {
 	once?: string;
 	/** Attempts in all: 4. */
 	tries?: number;
-	/** Milliseconds before the second attempt: 500, doubled each time. */
+	/** Milliseconds before the second attempt: 500, doubled each time; longer where the collector says so. */
 	wait?: number;
 }
 

@@ -150,8 +150,7 @@ function fraction(number) {
 const least = (a, b) => (a < b ? a : b);
 const share = (a, b, most = ONE) => least((a * ONE) / b, most);
 
-// e^epsilon or a trifle less, as a fraction: 1 + (1 - 2**-50) times e^epsilon - 1 rounded to a double, in
-// whole numbers, alike on every machine.
+// e^epsilon or a trifle less, a fraction: 1 + (1 - 2**-50) times e^epsilon - 1 rounded to a double, in whole numbers.
 function ratio(epsilon) {
 	const places = 640n;
 	const [a, b] = fraction(real(epsilon, "An epsilon", 2 ** -40, 600));
@@ -641,7 +640,7 @@ export function concat(parts) {
 	return bytes;
 }
 
-// A payload with its head and check; flag 1: a simulation.
+// With head and check; flag 1: a simulation.
 export function frame(plan, payload, flags) {
 	const start = [0x42, 1, flags];
 	let width = plan.width;
@@ -676,7 +675,7 @@ function questionOf(plan, number) {
 	return plan.mechanism.questions?.[number] ?? refuse("The plan has no such question.");
 }
 
-// For Ask: a person's question, drawn without a record.
+// For Ask: a person's question.
 export function drawQuestion(plan) {
 	if (!plan.mechanism.draw) refuse("The plan has no questions.");
 	return plan.mechanism.draw(secure);
@@ -688,7 +687,7 @@ export const attributesOf = (plan, question) =>
 const base64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// Know the key beforehand: that of the document says nothing of who signed it.  `name`: the task asked for.
+// Know the key beforehand: the document's says nothing of who signed it.  `name`: of the task.
 export async function verify(document, key, name) {
 	const text = document?.signed;
 	if (typeof text !== "string" || typeof key !== "string") refuse("A task has a signed text and a known key.");
@@ -706,7 +705,7 @@ export async function verify(document, key, name) {
 
 export const newId = () => hex(crypto.getRandomValues(new Uint8Array(16)));
 
-// Sent again under the same id after faults: the collector counts an id once.
+// Sent again after faults: the collector counts an id once.
 export async function send(url, bytes, { id = newId(), token, once, tries = 4, wait = 500 } = {}) {
 	const headers = { "Content-Type": "application/vnd.bosket.reports", "Idempotency-Key": id };
 	if (token !== undefined) headers.Authorization = `Bearer ${token}`;
@@ -721,6 +720,7 @@ export async function send(url, bytes, { id = newId(), token, once, tries = 4, w
 			const problem = new BosketError(said?.detail ?? said?.title ?? "The collector could not be reached.");
 			throw Object.assign(problem, { id, status: answer?.status ?? null, isFinal });
 		}
-		await new Promise((done) => setTimeout(done, wait * 2 ** (attempt - 1)));
+		const told = 1000 * Math.min(60, answer?.headers.get("Retry-After") ?? 0) || 0;
+		await new Promise((done) => setTimeout(done, Math.max(told, wait * 2 ** (attempt - 1))));
 	}
 }

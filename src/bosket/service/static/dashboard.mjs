@@ -3,6 +3,7 @@
 const task = location.pathname.split("/")[2] ?? "";
 const EVERY = 3000; // milliseconds
 const WIDTH = 1000; // units of a picture
+const FEW = 8; // findings of one kind that are told in words
 const at = (id) => document.getElementById(id);
 let token = new URLSearchParams(location.hash.slice(1)).get("token");
 let shown = "";
@@ -42,13 +43,32 @@ function picture(value, low, high) {
   return cell;
 }
 
-function row(name, value, low, high, doubtful) {
+const span = (low, high) => (low === null || low === undefined ? "–" : `${percent(low)} to ${percent(high)}`);
+
+// Then cells of text, such as what dishonest people can do to the value.
+function row(name, value, low, high, doubtful, ...more) {
   const made = element("tr");
   const head = element("td", name);
   if (doubtful) head.append(" ", element("strong", "?"));
-  made.append(head, element("td", percent(value)), element("td", `${percent(low)} to ${percent(high)}`));
-  made.append(picture(value, low, high));
+  made.append(head, element("td", percent(value)), element("td", span(low, high)));
+  made.append(picture(value, low, high), ...more.map((text) => element("td", text)));
   return made;
+}
+
+// What was flagged, a line each; every one with how often honest people would raise it.
+function warnings(flag) {
+  const lines = flag.audit.map((finding) => `Audit: ${finding.check} does not hold. ${finding.words}`);
+  const { flagged = 0, worst = [] } = flag.contradictions ?? {};
+  for (const one of worst.slice(0, FEW)) {
+    const have = one.present.length ? `have ${one.present.join(", ")}` : "have none of them";
+    const lack = one.absent.length ? ` and lack ${one.absent.join(", ")}` : "";
+    lines.push(
+      `By these reports ${percent(one.share)} of people ${have}${lack}: less than nobody. Honest people's reports say ` +
+        `so with probability ${one.chance.toPrecision(1)} at most.`,
+    );
+  }
+  if (flagged > FEW) lines.push(`And ${flagged - FEW} more like these.`);
+  return lines;
 }
 
 function show(results) {
@@ -61,6 +81,18 @@ function show(results) {
   const marked = looked.reduce((sum, flag) => sum + flag.implausible, 0);
   at("flagged").textContent = looked.length ? String(marked) : "not looked at";
   at("flagged").classList.toggle("flagged", marked > 0);
+  const told = results.flags.flatMap(warnings);
+  const found = (flag) => flag.audit.length + (flag.contradictions?.flagged ?? 0);
+  at("warned").textContent = String(results.flags.reduce((sum, flag) => sum + found(flag), 0));
+  at("warned").classList.toggle("flagged", told.length > 0);
+  at("warnings").hidden = told.length === 0;
+  at("warnings").replaceChildren(...told.map((line) => element("li", line, "flagged")));
+  const sure = results.robust;
+  at("robust").hidden = sure === undefined;
+  if (sure !== undefined) {
+    at("dishonest").textContent = percent(sure.dishonest).replace(".0", "");
+    at("sure").textContent = percent(sure.level).replace(".0", "");
+  }
   at("influence").textContent = results.influence.length ? percent(results.influence[0].shift) : "not foreseen";
   at("level").textContent = percent(results.level).replace(".0", "");
   at("doubt").hidden = !results.itemsets.some((one) => one.caution);
@@ -70,7 +102,18 @@ function show(results) {
   at("notes").hidden = notes.length === 0;
   at("notes").replaceChildren(...notes.map((note) => element("li", note)));
   at("itemsets").replaceChildren(
-    ...results.itemsets.map((one) => row(one.items.join(", "), one.support, one.low, one.high, one.caution)),
+    ...results.itemsets.map((one) =>
+      row(
+        one.items.join(", "),
+        one.support,
+        one.low,
+        one.high,
+        one.caution,
+        percent(one.robust),
+        span(one.robust_low, one.robust_high),
+        percent(one.shift),
+      ),
+    ),
   );
   at("rules").replaceChildren(
     ...results.rules.map((one) =>
@@ -80,6 +123,7 @@ function show(results) {
         one.confidence_low,
         one.confidence_high,
         false,
+        percent(one.confidence_shift),
       ),
     ),
   );

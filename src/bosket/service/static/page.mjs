@@ -189,15 +189,19 @@ function thank(text, title = "Thank you") {
 
 // How many reports arrived, and digests of those that left, arrived or not: a person sends no more than the plan counts,
 // whatever the collector answers.  The same report may leave again, which tells nothing more.
+// In a study of periods it is so many in each, and never more than that in all.
 const arrived = () => Number(remembered("sent") ?? 0);
+const arrivedIn = (period) => Number(remembered(`sent.${period}`) ?? 0);
+const isFull = (said, plan) =>
+	arrived() >= plan.reports || (said.periods != null && arrivedIn(said.periods.name) >= said.periods.reports);
 const left = () => JSON.parse(remembered("left") ?? "[]");
 
-async function spend(plan, bytes) {
+async function spend(said, plan, bytes) {
 	if (remembered("waiting") !== null) throw new Error("A report of yours waits to be sent already.");
 	const known = left();
 	const digest = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 	const isNew = !known.includes(digest);
-	if (arrived() >= plan.reports || (isNew && known.length >= plan.reports)) {
+	if (isFull(said, plan) || (isNew && known.length >= plan.reports)) {
 		throw new Error("Other answers of yours have left this device already, and more would tell more of you than is promised.");
 	}
 	if (isNew) remember("left", JSON.stringify([...known, digest]));
@@ -210,7 +214,7 @@ function tokens() {
 }
 
 async function post(waiting) {
-	const { report, ...options } = waiting;
+	const { report, period, ...options } = waiting;
 	try {
 		await send(`${address}/reports`, fromHex(report), { ...options, tries: 3 });
 	} catch (problem) {
@@ -227,6 +231,7 @@ async function post(waiting) {
 	}
 	remember("waiting", null);
 	remember("sent", String(arrived() + 1));
+	if (period != null) remember(`sent.${period}`, String(arrivedIn(period) + 1));
 	thank("Your report has arrived. You can close this page.");
 }
 
@@ -294,13 +299,13 @@ async function start() {
 		let bytes;
 		try {
 			bytes = await report();
-			await spend(plan, bytes);
+			await spend(said, plan, bytes);
 		} catch (problem) {
 			$("send").disabled = false;
 			throw problem;
 		}
 		state("Sending…");
-		const waiting = { id: newId(), report: toHex(bytes), ...tokens() };
+		const waiting = { id: newId(), report: toHex(bytes), period: said.periods?.name, ...tokens() };
 		remember("waiting", JSON.stringify(waiting));
 		display(plan, bytes);
 		await post(waiting);
@@ -314,14 +319,20 @@ async function start() {
 		$("send").disabled = true;
 		state("A report of yours waits to be sent.");
 		await flush();
-	} else if (arrived() >= plan.reports) {
-		const often = plan.reports === 1 ? "once" : `at most ${plan.reports} times`;
+	} else if (said.periods != null && said.periods.name === null) {
+		thank("No period of this study is open at present. Please come back later.", "Not now");
+	} else if (isFull(said, plan)) {
+		const times = (number) => (number === 1 ? "once" : `at most ${number} times`);
+		const often = said.periods == null ? times(plan.reports) : `${times(said.periods.reports)} in each ${said.periods.every}`;
 		thank(`You have taken part already from this device. Each person counts ${often}.`);
 	} else if (said.tokens === "one-time" && tokens().once === undefined) {
 		$("send").disabled = true;
 		state("To send a report, open the page by the link that you were given: each person has one of their own.");
 	}
 }
+
+// So that the page itself opens without a line: a worker that keeps its files, and nothing else.
+navigator.serviceWorker?.register("/t/worker.mjs", { scope: "/t/", updateViaCache: "none" }).catch(() => null);
 
 start().catch((problem) => {
 	$("title").textContent = "This study cannot be shown";
