@@ -13,7 +13,7 @@ from bosket.cli.views.tables import print_lines, print_table, standard_output
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bosket.data import Baskets
+    from bosket.data import Baskets, Table
     from bosket.planning import Goal, Ranking, Study
     from bosket.reporting.page import Page
 
@@ -53,7 +53,7 @@ def show_ranking(found: Ranking) -> None:
     print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()))
 
 
-def show_mistakes(found: Ranking, pilot: Baskets, min_support: float) -> None:
+def show_mistakes(found: Ranking, pilot: Baskets | Table, min_support: float) -> None:
     """What a search of reports of the best mechanism would miss, and list by mistake, among people as in a pilot."""
     from bosket.errors import ParameterError
     from bosket.planning import Foresight, expected_errors

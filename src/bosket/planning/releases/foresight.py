@@ -24,7 +24,7 @@ from bosket.planning.releases.rehearsals import BELOW, Rehearsed
 from bosket.privacy.central import CentralGuarantee
 from bosket.statistics.estimates import Floats
 
-_NEAR = 30  # itemsets whose errors are pooled
+_NEAR, _WITHIN = 5, 1.25  # itemsets whose errors are pooled: the nearest, and all within this factor of a support
 _OFTEN = 0.25  # of the releases: what is released less often is there by luck, and its errors are those of luck
 _RULES = 60  # rules whose errors are pooled
 _LOOKED_AT = 200  # itemsets that they are made of
@@ -178,7 +178,8 @@ class ReleaseForesight:
         often = self.rehearsed.released[places].sum(axis=1) >= max(2, _OFTEN * self.rehearsed.n_releases)
         places = places[often]
         away = np.abs(np.log(self.rehearsed.support[places] / share))
-        return places[np.argsort(away, kind="stable")[:_NEAR]]
+        near = max(_NEAR, int((away <= math.log(_WITHIN)).sum()))
+        return places[np.argsort(away, kind="stable")[:near]]
 
     def _curve(self, k: int) -> tuple[Floats, Floats]:
         """Supports of itemsets of the size, rising, and how often those are released: the nearest rising numbers."""

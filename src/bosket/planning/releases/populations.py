@@ -26,6 +26,7 @@ MOST_HELD = 40_000_000
 MOST_ITEMS = 1_000_000
 """Items of a vocabulary."""
 _PATTERN = 4.0  # items of a pattern, on average
+_ITEMS_A_PATTERN, _FEWEST = 4, 10  # as many patterns as items over the first, and no fewer than the second
 _MORE = 2.0  # standard deviations by which records are drawn larger than they are to be
 
 AnyDomain = Domain | Baskets | Table | Iterable[Hashable]
@@ -113,7 +114,9 @@ def _of_size(
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """Items of so many records, one after the other, and how many each has: the same seed has the same patterns."""
     mean = size + _MORE * math.sqrt(size)
-    drawn = quest(records=number, mean_size=mean, mean_pattern=_PATTERN, items=len(domain), seed=seed)
+    drawn = quest(
+        records=number, mean_size=mean, mean_pattern=_PATTERN, items=len(domain), patterns=_patterns(domain), seed=seed
+    )
     held = drawn.sizes.astype(np.int64)
     of_record = np.repeat(np.arange(number), held)
     chance: Floats = rng.random(len(of_record))
@@ -122,3 +125,8 @@ def _of_size(
     kept = np.zeros(len(order), bool)
     kept[order] = place < size
     return drawn.indices[kept].astype(np.int32), np.minimum(held, size)
+
+
+def _patterns(domain: Domain) -> int:
+    """Fewer than items, so that some are common."""
+    return max(_FEWEST, len(domain) // _ITEMS_A_PATTERN)
