@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 import bosket as bk
 from bosket import planning
+from bosket.planning.releases import foreseeing
 from bosket.planning.releases.foresight import ReleaseForesight
 from bosket.planning.releases.populations import population
 from bosket.planning.releases.rehearsals import Rehearsed
@@ -196,15 +197,30 @@ class TestReleases:
         assert seen.lowest_support(1) == math.inf
         assert seen.guarantee is None
 
-    def test_requests_side_by_side_and_the_other_way_round(self) -> None:
+    def test_requests_side_by_side(self) -> None:
         pilot = groves(1500, 1)
         weak, strong = planning.Curator(0.1, 0.08, max_size=2), planning.Curator(20.0, 0.08, max_size=2)
         found = planning.compare_releases([weak, strong], people=1500, pilot=pilot, releases=2)
         assert found["epsilon"].tolist() == [20.0, 0.1]
         assert found["f"][0] > 0.95 > 0.8 > found["f"][1]
         assert found["lowest_1"][0] < 0.1
-        least = planning.epsilon_for(weak, f=0.9, people=1500, pilot=pilot, releases=2)
-        assert 0.1 < least < 20.0
+
+    @pytest.mark.parametrize("needed", [0.001, 0.3, 7.0, 100.0])
+    def test_the_least_epsilon_is_found_where_it_lies(self, needed: float, monkeypatch: pytest.MonkeyPatch) -> None:
+        """By rehearsals that are perfect from an epsilon on."""
+
+        def rehearse(asked: planning.Curator, *_: object, releases: int, **__: object) -> Rehearsed:
+            value = 0.2 if asked.epsilon >= needed else NAN
+            return made({"a": 0.2}, {"a": [value] * releases}).rehearsed
+
+        monkeypatch.setattr(foreseeing, "rehearse", rehearse)
+        found = planning.epsilon_for(planning.Curator(1.0, 0.1), f=0.9, people=100, pilot=groves(100, 1))
+        if needed < 0.05:
+            assert found == 0.05
+        elif needed > 60:
+            assert found == math.inf
+        else:
+            assert needed <= found <= 1.05 * needed
 
     def test_a_larger_vocabulary_and_a_table(self) -> None:
         pilot = groves(1500, 1)
