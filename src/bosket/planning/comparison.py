@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
-from scipy.optimize import brentq
 
 from bosket.errors import ParameterError
 from bosket.mechanisms import Mechanism
@@ -18,6 +17,7 @@ from bosket.planning.phased import Phased, two_phases
 from bosket.planning.words import advice, answers_text, number_text, why
 from bosket.privacy import LocalGuarantee
 from bosket.privacy.guarantee import items_text, percent_up, rounded_up
+from bosket.statistics.roots import root
 
 _EPSILONS = tuple(0.01 * 2.0**step for step in range(13))  # up to 41: a promise is looked for between two of them
 
@@ -204,7 +204,7 @@ def _least_epsilon(family: str, study: Study, stderr: float, unit: str) -> float
         return None
     if low == high:
         return low
-    found = float(brentq(excess, low, high, xtol=1e-9, rtol=1e-5))
+    found = root(excess, low, high, xtol=1e-9, rtol=1e-5)
     while excess(found) > 0:
         found *= 1 + 1e-5
     return found

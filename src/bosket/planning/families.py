@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from bosket.data import Domain, TableDomain
 from bosket.errors import ParameterError
@@ -23,6 +22,7 @@ from bosket.mechanisms.questions.designs import MOST_QUESTIONS
 from bosket.planning.goals import Goal, Study
 from bosket.planning.overlaps import overlap_law
 from bosket.statistics.estimates import Floats
+from bosket.statistics.roots import least_point, root
 
 Makers = Callable[[Study, Goal], Iterator[Mechanism]]
 """Mechanisms that meet a goal; those of one family are looked at together, and the best is shown."""
@@ -95,10 +95,10 @@ def two_keeps(study: Study, goal: Goal) -> Iterator[Mechanism]:
 
     near = min(_LOGITS, key=cost)
     step = _LOGITS[1] - _LOGITS[0]
-    best = minimize_scalar(cost, bounds=(near - step, near + step), method="bounded", options={"xatol": 1e-7})
+    best = least_point(cost, near - step, near + step, xtol=1e-7)
 
     def make(shrink: float) -> Mechanism:
-        p, r = _spent(float(best.x), goal.epsilon * (1 - shrink), differing)
+        p, r = _spent(best, goal.epsilon * (1 - shrink), differing)
         return Flip(keep=p, keep_absent=1 - r)
 
     found = settled(study, goal, make)
@@ -116,7 +116,7 @@ def _spent(z: float, epsilon: float, differing: tuple[int, int]) -> tuple[float,
         return max(most * shown + other * hidden, other * shown + most * hidden) - epsilon
 
     high = min(2 * epsilon, _MOST_LOGIT - z)  # ln(p / r) or ln((1 - r) / (1 - p)) is half of the gap at least
-    gap = high if excess(high) <= 0 else float(brentq(excess, 0.0, high, xtol=1e-15, rtol=1e-15))
+    gap = high if excess(high) <= 0 else root(excess, 0.0, high, xtol=1e-15, rtol=1e-15)
     return 1 / (1 + math.exp(-z - gap)), 1 / (1 + math.exp(-z))
 
 
@@ -220,7 +220,7 @@ def _least_insert(cutoff: int, size: int, domain: Domain, goal: Goal) -> float |
         return _LEAST  # never 0, which would promise nothing
     if excess(1 - _LEAST) > 0:
         return None
-    rho = float(brentq(excess, _LEAST, 1 - _LEAST, xtol=1e-12))
+    rho = root(excess, _LEAST, 1 - _LEAST, xtol=1e-12)
     while excess(rho) > 0:
         rho = min(1.0, rho * (1 + 1e-12) + 1e-15)
     return rho

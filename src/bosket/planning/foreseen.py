@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from bosket.checks import check_between, check_fraction, check_integer, check_positive, check_probability
 from bosket.planning.discoverability import Overlaps, independent
@@ -20,6 +19,7 @@ from bosket.planning.goals import check_stderr
 from bosket.planning.rule_errors import chance_to_find, rule_ratio
 from bosket.planning.spreads import Spread, lowest
 from bosket.statistics.estimates import Floats
+from bosket.statistics.roots import root
 
 MOST_ITEMS = 12
 """The largest itemsets that are looked at for the deepest usable size."""
@@ -155,7 +155,7 @@ class Foreseen(ABC):
         least = excess(1e-9)
         if least is not None and least > 0:
             return 0.0
-        return float(brentq(lambda confidence: excess(confidence) or 0.0, 1e-9, 1.0, xtol=1e-9))
+        return root(lambda confidence: excess(confidence) or 0.0, 1e-9, 1.0, xtol=1e-9)
 
     def power(
         self,

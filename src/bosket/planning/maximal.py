@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from bosket.checks import check_between, check_integer, check_probability
 from bosket.data import Baskets, Domain, Table
@@ -19,6 +18,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import Mechanism
 from bosket.mechanisms.select_channels import SelectASizeChannel
 from bosket.privacy.breaches import Floats, challenging_level
+from bosket.statistics.roots import root
 
 Maximal = Mapping[int, Sequence[float]]
 BreachLevel = Callable[[Sequence[float], Floats], "Floats | float"]
@@ -140,6 +140,6 @@ def allowed_maximal_supports(
                 return float(challenging_level([*values, support], shown)) - level
 
             most = values[-1] if values else 1.0
-            values.append(most if excess(most) <= 0 else float(brentq(excess, 0.0, most, xtol=1e-15)))
+            values.append(most if excess(most) <= 0 else root(excess, 0.0, most, xtol=1e-15))
         result[size] = tuple(values)
     return result
