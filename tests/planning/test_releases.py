@@ -157,18 +157,18 @@ class TestPopulations:
 
 
 def groves(records: int, seed: int) -> bk.Baskets:
-    """Records of one law: twelve trios of items, in shares of records that fall, and eight items by themselves.
+    """Records of one law: eight trios of items, in shares of records that fall, and eight items by themselves.
 
     A trio comes whole with 0.6, else two or one of it: so there are items, pairs and triples on both sides of a limit.
     """
     rng = np.random.default_rng(seed)
-    held = np.zeros((records, 44), bool)
-    for at, share in enumerate(np.geomspace(0.35, 0.05, 12)):
+    held = np.zeros((records, 32), bool)
+    for at, share in enumerate(np.geomspace(0.3, 0.03, 8)):
         there = rng.random(records) < share
         held[:, 3 * at : 3 * at + 3] = there[:, None] & (rng.random((records, 3)) < 0.85)
-    held[:, 36:] = rng.random((records, 8)) < np.linspace(0.02, 0.2, 8)
+    held[:, 24:] = rng.random((records, 8)) < np.linspace(0.02, 0.2, 8)
     sizes, (_, items) = held.sum(axis=1), np.nonzero(held)
-    return bk.Baskets.from_csr(np.concatenate([[0], np.cumsum(sizes)]), items, range(44))
+    return bk.Baskets.from_csr(np.concatenate([[0], np.cumsum(sizes)]), items, range(32))
 
 
 class TestReleases:
@@ -235,7 +235,7 @@ class TestReleases:
         assert seen.deepest(0.39) == 3
 
 
-N_REHEARSED, N_DONE, N_PEOPLE = 80, 200, 40_000
+N_REHEARSED, N_DONE, N_PEOPLE = 60, 200, 40_000
 Both = tuple[ReleaseForesight, ReleaseForesight]
 
 

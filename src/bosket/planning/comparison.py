@@ -10,7 +10,7 @@ import pandas as pd
 
 from bosket.errors import ParameterError
 from bosket.mechanisms import Mechanism
-from bosket.planning.families import FAMILIES
+from bosket.planning.families import FAMILIES, epsilons
 from bosket.planning.foresight import Foresight
 from bosket.planning.goals import Goal, Study, check_stderr
 from bosket.planning.phased import Phased, two_phases
@@ -79,8 +79,7 @@ class Ranking:
             {
                 "family": option.family,
                 "mechanism": str(option.mechanism),
-                "record_epsilon": option.guarantee.record.epsilon,
-                "item_epsilon": option.guarantee.item.epsilon,
+                **{f"{unit}_epsilon": value for unit, value in epsilons(option.seen.plan).items()},
                 "error": option.error,
                 "lowest_support": option.lowest_support,
                 "why": option.why,

@@ -19,6 +19,7 @@ from bosket.mechanisms import Ask, CutAndPaste, Design, Flip, GammaDiagonal, Mec
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import MOST_QUESTIONS
+from bosket.plan import Plan
 from bosket.planning.goals import Goal, Study
 from bosket.planning.overlaps import overlap_law
 from bosket.statistics.estimates import Floats
@@ -52,11 +53,17 @@ def settled(study: Study, goal: Goal, make: Callable[[float], Mechanism]) -> Mec
 
 
 def _epsilon(study: Study, goal: Goal, mechanism: Mechanism) -> float:
-    """What the guarantee will say, without the errors and weights that are on its card."""
-    channel = mechanism.channel(study.domain)
+    """What the guarantee will say for the unit of the goal."""
+    return epsilons(study.plan(mechanism))[goal.unit]
+
+
+def epsilons(plan: Plan) -> dict[str, float]:
+    """What the guarantee says of a record and of an item, without the errors and weights that are on its card."""
+    channel = plan.channel
     if isinstance(channel, AskChannel | GammaDiagonalChannel):
-        return channel.epsilon
-    return goal.of(study.plan(mechanism).guarantee)
+        return {"record": channel.epsilon, "item": channel.epsilon}
+    guarantee = plan.guarantee
+    return {"record": guarantee.record.epsilon, "item": guarantee.item.epsilon}
 
 
 def _differing(study: Study, goal: Goal) -> tuple[int, int]:
