@@ -116,8 +116,9 @@ class TestPopulations:
         assert found.n_records == 4000
         held = np.bincount(found.sizes, minlength=8)
         assert set(np.flatnonzero(held)) <= set(range(8))
-        assert (held[[0, 2, 7]] / 4000) == pytest.approx([0.1, 0.5, 0.4], abs=0.08)  # 9 deviations of a share of 1/2
-        assert held[[1, 3]].sum() < 0.02 * 4000  # patterns that did not fill a record
+        assert held[0] == 400
+        assert held[2] == pytest.approx(2000, abs=80)
+        assert 1400 <= held[7] <= 1600  # those that were drawn too small stay so
         again, _ = population([f"i{at}" for at in range(60)], people=4000, sizes=sizes, seed=3)
         assert found == again
 
@@ -242,7 +243,7 @@ Both = tuple[ReleaseForesight, ReleaseForesight]
 @pytest.fixture(scope="module", params=[0.0, 1e-6], ids=["pure", "delta"])
 def both(request: pytest.FixtureRequest) -> Both:
     """What is foreseen by records of a law, and 200 releases of other records of that law."""
-    asked = planning.Curator(0.1, 0.06, delta=request.param, max_size=3)
+    asked = planning.Curator(0.2, 0.06, delta=request.param, max_size=3)
     seen = planning.foresee(asked, people=N_PEOPLE, pilot=groves(N_PEOPLE, 1), releases=N_REHEARSED)
     done = planning.foresee(asked, people=N_PEOPLE, pilot=groves(N_PEOPLE, 2), releases=N_DONE)
     return seen, done

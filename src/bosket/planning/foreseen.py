@@ -25,7 +25,7 @@ MOST_ITEMS = 12
 """The largest itemsets that are looked at for the deepest usable size."""
 
 
-class Foreseen(ABC):
+class SupportsForeseen(ABC):
     """What reports from so many people will say of supports and rules.
 
     Itemsets are given by their number of items; an error is that of a typical one, the root of the mean square over

@@ -15,7 +15,7 @@ from bosket.mechanisms.base import as_domain
 from bosket.mechanisms.matrix import Matrix
 from bosket.plan import Plan, PrivacyUnit
 from bosket.planning.discoverability import Overlaps
-from bosket.planning.foreseen import Foreseen
+from bosket.planning.foreseen import SupportsForeseen
 from bosket.planning.laws import checked_sizes
 from bosket.planning.matrices import MatrixForesight
 from bosket.planning.releases.asked import Curator
@@ -33,7 +33,7 @@ RELEASES = 20
 
 
 @dataclass(frozen=True)
-class Foresight(Foreseen):
+class Foresight(SupportsForeseen):
     """What reports of a plan from so many people will say of supports and rules."""
 
     plan: Plan

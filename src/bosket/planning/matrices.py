@@ -21,7 +21,7 @@ from bosket.data import TableDomain
 from bosket.errors import ParameterError, SingularChannelError
 from bosket.mechanisms.matrix import Matrix
 from bosket.planning.discoverability import Overlaps
-from bosket.planning.foreseen import Foreseen
+from bosket.planning.foreseen import SupportsForeseen
 from bosket.planning.overlaps import spaced
 from bosket.planning.spreads import Spread
 from bosket.statistics.estimates import Floats
@@ -29,13 +29,13 @@ from bosket.statistics.estimates import Floats
 _LOOKED_AT = 20_000  # sets, and combinations, that typical ones are chosen among
 _COMBINATIONS = 256  # itemsets that stand for all of a size
 
-Mask = npt.NDArray[np.bool_]
+CellMask = npt.NDArray[np.bool_]
 Combination = tuple[tuple[int, int], ...]
 """Attributes, each with the number of a value."""
 
 
 @dataclass(frozen=True)
-class MatrixForesight(Foreseen):
+class MatrixForesight(SupportsForeseen):
     """What reports of a matrix from so many people will say of supports and rules; as :class:`Foresight`."""
 
     matrix: Matrix
@@ -78,7 +78,7 @@ class MatrixForesight(Foreseen):
         having, lacking = (float(np.mean([part[at] for part in parts])) for at in (0, 1))
         return Spread(k, lambda support: lacking + (having - lacking) * support)
 
-    def _of(self, has: Mask) -> tuple[float, float]:
+    def _of(self, has: CellMask) -> tuple[float, float]:
         """The mean variance of records with an itemset, and of those without: over itemsets, a row of cells each."""
         cells = has.astype(float)
         variance = (cells @ self.matrix.inverse) ** 2 @ self.matrix.entries - cells
@@ -95,7 +95,7 @@ class MatrixForesight(Foreseen):
             return None
         return np.asarray(np.mean(parts, axis=0)) if parts else None
 
-    def _of_rule(self, has: Mask, a: int, law: Floats) -> Floats:
+    def _of_rule(self, has: CellMask, a: int, law: Floats) -> Floats:
         """The covariance of one rule, whose antecedent are the first ``a`` values, over classes of records."""
         cells = np.stack([has.all(axis=0), has[:a].all(axis=0)]).astype(float)  # of both sides, and of the antecedent
         weights = cells @ self.matrix.inverse
@@ -117,13 +117,13 @@ class MatrixForesight(Foreseen):
             for one, every in zip(sets, values, strict=True)
         ]
 
-    def _has(self, chosen: Combination) -> Mask:
+    def _has(self, chosen: Combination) -> CellMask:
         """By value and cell, whether the cell has it."""
         sizes = [int(size) for size in self.domain.sizes]
         places = np.unravel_index(np.arange(self.domain.n_cells), sizes)
         return np.stack([places[at] == value for at, value in chosen])
 
 
-def _mean(values: Floats, where: Mask) -> float:
+def _mean(values: Floats, where: CellMask) -> float:
     """The mean over rows of the mean where it says; 0 of rows where it says nowhere."""
     return float(((values * where).sum(axis=1) / np.maximum(where.sum(axis=1), 1)).mean())

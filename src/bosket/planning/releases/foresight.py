@@ -29,7 +29,7 @@ _OFTEN = 0.25  # of the releases: what is released less often is there by luck, 
 _RULES = 60  # rules whose errors are pooled
 _LOOKED_AT = 200  # itemsets that they are made of
 
-Places = npt.NDArray[np.int64]
+ItemsetPlaces = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class ReleaseForesight:
             lines.append(f"  {k} item{'s' if k > 1 else ''}: {seen}")
         return "\n".join(lines)
 
-    def _nearest(self, itemset_size: int, support: float) -> Places:
+    def _nearest(self, itemset_size: int, support: float) -> ItemsetPlaces:
         """Itemsets of the size that were released often enough, those with the nearest supports."""
         k, share = check_integer("itemset_size", itemset_size, least=1), check_fraction("support", support)
         places = self.rehearsed.places(k)
@@ -211,7 +211,7 @@ class ReleaseForesight:
         every = np.concatenate([np.empty(0), *parts])
         return np.asarray(every[np.isfinite(every)])
 
-    def _near(self, k: int, support: float) -> Places:
+    def _near(self, k: int, support: float) -> ItemsetPlaces:
         places = self.rehearsed.places(k)
         away = np.abs(np.log(self.rehearsed.support[places] / max(support, 1e-300)))
         return places[np.argsort(away, kind="stable")[:_LOOKED_AT]]

@@ -11,13 +11,15 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from bosket.checks import check_integer
 from bosket.data import Baskets, Domain, Table, quest
+from bosket.data.domain import ItemIds
 from bosket.errors import ParameterError
 from bosket.mechanisms.base import as_domain
 from bosket.planning.laws import checked_sizes
-from bosket.statistics.estimates import Floats
+from bosket.randomness import Randomness, Seeded
 
 MOST_PEOPLE = 2_000_000
 """Records of a rehearsal."""
@@ -87,46 +89,37 @@ def _drawn(pilot: Baskets | Table, n: int, seed: int) -> Baskets | Table:
         _check_held(n * float(pilot.sizes.mean()))
     if pilot.n_records == n:
         return pilot
-    chosen = np.sort(np.random.default_rng(seed).integers(pilot.n_records, size=n))
+    chosen = np.sort(Seeded(seed).integers(pilot.n_records, n))
     result: Baskets | Table = pilot[chosen]
     return result
 
 
 def _simulated(domain: Domain, n: int, shares: Mapping[int, float], seed: int) -> Baskets:
     """Baskets of exactly these sizes, as far as patterns fill them."""
-    rng = np.random.default_rng(seed)
-    numbers = rng.multinomial(n, list(shares.values()))
-    parts, lengths = [], []
-    for size, number in zip(shares, numbers.tolist(), strict=True):
-        wanted = min(size, len(domain))
-        if number and wanted:
-            found, held = _of_size(domain, wanted, number, seed, rng)
+    rng, patterns = Seeded(seed), max(_FEWEST, len(domain) // _ITEMS_A_PATTERN)
+    ends = np.rint(np.cumsum([0.0, *shares.values()]) * n).astype(np.int64)
+    parts: list[ItemIds] = []
+    lengths = [np.empty(0, np.int64)]
+    for size, number in zip(shares, np.diff(ends).tolist(), strict=True):
+        held = np.zeros(number, np.int64)
+        if number and size:
+            mean = size + _MORE * math.sqrt(size)  # the same seed has the same patterns
+            drawn = quest(
+                records=number, mean_size=mean, mean_pattern=_PATTERN, items=len(domain), patterns=patterns, seed=seed
+            )
+            found, held = _cut(drawn, size, rng)
             parts.append(found)
-            lengths.append(held)
-        elif number:
-            lengths.append(np.zeros(number, np.int64))
+        lengths.append(held)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
     return Baskets.from_csr(indptr, np.concatenate([np.empty(0, np.int32), *parts]), domain)
 
 
-def _of_size(
-    domain: Domain, size: int, number: int, seed: int, rng: np.random.Generator
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Items of so many records, one after the other, and how many each has: the same seed has the same patterns."""
-    mean = size + _MORE * math.sqrt(size)
-    drawn = quest(
-        records=number, mean_size=mean, mean_pattern=_PATTERN, items=len(domain), patterns=_patterns(domain), seed=seed
-    )
-    held = drawn.sizes.astype(np.int64)
-    of_record = np.repeat(np.arange(number), held)
-    chance: Floats = rng.random(len(of_record))
-    order = np.lexsort((chance, of_record))
-    place = np.arange(len(order)) - np.repeat(drawn.indptr[:-1], held)  # within its record, at random
+def _cut(baskets: Baskets, size: int, rng: Randomness) -> tuple[ItemIds, npt.NDArray[np.int64]]:
+    """Of each record so many items at random: the items, one record after the other, and how many each has left."""
+    held = baskets.sizes.astype(np.int64)
+    of_record = np.repeat(np.arange(len(held)), held)
+    order = np.lexsort((rng.integers(1 << 53, len(of_record)), of_record))
+    place = np.arange(len(order)) - np.repeat(baskets.indptr[:-1], held)  # within its record, at random
     kept = np.zeros(len(order), bool)
     kept[order] = place < size
-    return drawn.indices[kept].astype(np.int32), np.minimum(held, size)
-
-
-def _patterns(domain: Domain) -> int:
-    """Fewer than items, so that some are common."""
-    return max(_FEWEST, len(domain) // _ITEMS_A_PATTERN)
+    return baskets.indices[kept].astype(np.int32), np.minimum(held, size)

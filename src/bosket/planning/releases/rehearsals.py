@@ -22,7 +22,7 @@ BELOW = 0.7
 """Of the limit: itemsets that are less frequent count as listed by mistake where they are released, and no more."""
 _MOST = 1_000_000  # itemsets that are looked at
 
-Itemset = frozenset[Hashable]
+ItemsetLabels = frozenset[Hashable]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Rehearsed:
     """Itemsets that are frequent, or nearly, and what each release said of them."""
 
     limit: float
-    names: list[Itemset]
+    names: list[ItemsetLabels]
     size: npt.NDArray[np.int64]
     support: Floats
     """In the records that were rehearsed on."""
@@ -128,7 +128,7 @@ def rehearse(
     return Rehearsed(curator.min_support, list(known), sizes, support, said, mistaken, guarantee, refused)
 
 
-def _true_supports(curator: Curator, records: Baskets | Table, vocabulary: Domain) -> dict[Itemset, float]:
+def _true_supports(curator: Curator, records: Baskets | Table, vocabulary: Domain) -> dict[ItemsetLabels, float]:
     """Itemsets from somewhat below the limit on; from the limit on where these are too many."""
     seen = set(vocabulary.labels)
     items = [label for label in records.domain.labels if label in seen]
