@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from tests.stats import assert_plausible, assert_rejected, binomial
 
 TABLE = bk.TableDomain([bk.Attribute("a", ["x", "y"]), bk.Attribute("b", ["u", "v", "w"])])
 THREE = bk.TableDomain([*TABLE.attributes, bk.Attribute("c", ["m", "n"])])
-RULE = {"support": 0.5, "confidence": 0.4}
+RULE: dict[str, Any] = {"support": 0.5, "confidence": 0.4}
 
 
 def nobodys(n_cells: int) -> bk.Matrix:
@@ -59,8 +60,9 @@ def test_rules_of_gamma_diagonal_are_those_of_its_plan() -> None:
     for a, b in ((1, 1), (2, 1), (1, 2)):
         one, other = (each.rule_covariance(a, b, **RULE) for each in (seen, known))
         assert one is not None
+        assert other is not None
         np.testing.assert_allclose(one, other, rtol=1e-6)
-        limits = {"min_support": 0.18, "min_confidence": 0.3}
+        limits: dict[str, Any] = {"min_support": 0.18, "min_confidence": 0.3}
         assert seen.power(a, b, **RULE, **limits) == pytest.approx(known.power(a, b, **RULE, **limits), abs=1e-6)
         assert seen.lowest_confidence(a, b, support=0.9, times=0.5) == pytest.approx(
             known.lowest_confidence(a, b, support=0.9, times=0.5), abs=1e-5, nan_ok=True
@@ -89,7 +91,9 @@ def test_rules_of_any_matrix_have_its_general_covariance() -> None:
             cells = np.stack([marginal_cells(THREE, itemset), marginal_cells(THREE, itemset[:1])]).astype(float)
             found.append(cells @ whole @ cells.T / people**2)
         sets.append(np.mean(found, axis=0))
-    np.testing.assert_allclose(seen.rule_covariance(1, 1, **RULE), np.mean(sets, axis=0), rtol=1e-9)
+    covariance = seen.rule_covariance(1, 1, **RULE)
+    assert covariance is not None
+    np.testing.assert_allclose(covariance, np.mean(sets, axis=0), rtol=1e-9)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -119,7 +123,7 @@ def test_the_chance_to_find_a_rule_comes_out() -> None:
     domain = bk.TableDomain([bk.Attribute("a", ["x", "y"]), bk.Attribute("b", ["u", "v"])])
     matrix, people, studies = bk.Matrix.of(bk.GammaDiagonal(gamma=6), domain), 400, 2000
     seen = foresee(matrix, domain, people=people)
-    limits = {"min_support": 0.17, "min_confidence": 0.35}
+    limits: dict[str, Any] = {"min_support": 0.17, "min_confidence": 0.35}
     foreseen = seen.power(1, 1, **RULE, **limits)
     law = law_of_rule(domain, (1, 3))
     rng = np.random.default_rng(5)
@@ -137,8 +141,8 @@ def test_what_is_no_table_of_the_matrix_is_refused() -> None:
     for wrong in (
         lambda: MatrixForesight(bk.Matrix(np.eye(4)), TABLE, people=10),
         lambda: foresee(bk.Matrix(np.eye(4)), TABLE, people=10),
-        lambda: foresee(bk.Matrix(np.eye(4)), bk.Domain(range(2)), people=10),
-        lambda: foresee(bk.Matrix(np.eye(6)), TABLE, people=10, sizes={2: 1.0}),
+        lambda: foresee(bk.Matrix(np.eye(4)), bk.Domain(range(2)), people=10),  # type: ignore[call-overload]  # wrong
+        lambda: foresee(bk.Matrix(np.eye(6)), TABLE, people=10, sizes={2: 1.0}),  # type: ignore[call-overload]  # wrong
         lambda: foresee(bk.Matrix(np.eye(6)), people=10),
     ):
         with pytest.raises(bk.ParameterError):

@@ -146,8 +146,8 @@ class TestPopulations:
             lambda: planning.Curator(1.0, 0.1, delta=0.1, method="truncation"),
             lambda: planning.Curator(1.0, 0.1, neighbours="far"),
             lambda: planning.foresee(planning.Curator(1.0, 0.1), range(5), people=10, sizes={2: 1}, releases=1),
-            lambda: planning.foresee(planning.Curator(1.0, 0.1), range(5), people=10, sizes={2: 1}, max_size=2),
-            lambda: planning.foresee(bk.Flip(keep=0.9), range(5), people=10, releases=3),
+            lambda: planning.foresee(planning.Curator(1.0, 0.1), range(5), people=10, sizes={2: 1}, max_size=2),  # type: ignore[call-overload]
+            lambda: planning.foresee(bk.Flip(keep=0.9), range(5), people=10, releases=3),  # type: ignore[call-overload]
             lambda: planning.compare_releases([], range(5), people=10, sizes={2: 1}),
             lambda: planning.epsilon_for(planning.Curator(1.0, 0.1), range(5), f=1.0, people=10, sizes={2: 1}),
         ],
@@ -254,7 +254,7 @@ def squares(seen: ReleaseForesight, k: int) -> np.ndarray[tuple[int], np.dtype[n
     places = [at for at in seen.rehearsed.places(k) if seen.rehearsed.support[at] >= 1.2 * seen.curator.min_support]
     said = seen.rehearsed.said[places]
     off = (said - np.nanmean(said, axis=1, keepdims=True)) ** 2
-    return np.nansum(off, axis=0) / (~np.isnan(said)).mean()
+    return np.asarray(np.nansum(off, axis=0) / (~np.isnan(said)).mean())
 
 
 @pytest.mark.slow

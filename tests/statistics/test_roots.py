@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from scipy.optimize import brentq
 
 from bosket.statistics.roots import least_point, root
 
-CURVES = [
+CURVES: list[tuple[Callable[[float], float], float, float]] = [
     (lambda x: x**3 - 2, 0.0, 5.0),
     (lambda x: math.exp(x) - 1e5, 0.0, 50.0),
     (lambda x: math.tanh(30 * (x - 0.3)), -1.0, 4.0),
@@ -32,7 +33,7 @@ def test_zeros_are_those_of_scipy_in_as_many_steps(at: int) -> None:
         return f(x)
 
     found = root(noted, low, high, xtol=1e-14, rtol=1e-15)
-    ours, expected = len(seen), brentq(noted, low, high, xtol=1e-14)
+    ours, expected = len(seen), float(brentq(noted, low, high, xtol=1e-14))
     assert found == pytest.approx(expected, abs=1e-13, rel=1e-13)
     assert ours <= len(seen) - ours + 3
 

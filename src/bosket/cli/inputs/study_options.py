@@ -98,8 +98,8 @@ def add_release(command: argparse.ArgumentParser) -> None:
 
 def ask_if_bare(options: argparse.Namespace) -> None:
     """Five questions on a terminal where no option says anything of a study; elsewhere options must."""
-    names = (*_GOALS, "posterior", "stderr", "classes", "delta", "min_f", "releases")
-    names = (*names, "people", "questions", "items", "pilot", *_READING)
+    of_goal = (*_GOALS, "posterior", "stderr", "classes", "delta", "min_f", "releases")
+    names = (*of_goal, "people", "questions", "items", "pilot", *_READING)
     if options.curator or any(getattr(options, name) is not None for name in names):
         return
     if not sys.stdin.isatty():

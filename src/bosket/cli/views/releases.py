@@ -94,7 +94,8 @@ def _by_size(seen: ReleaseForesight) -> list[dict[str, Any]]:
     """By size: mistakes, the error of a support at the limit, and the least support that is mostly released."""
     limit = seen.curator.min_support
     return [
-        row | {"stderr": seen.stderr(row["size"], limit), "lowest_support": seen.lowest_support(row["size"])}
+        {str(name): value for name, value in row.items()}
+        | {"stderr": seen.stderr(row["size"], limit), "lowest_support": seen.lowest_support(row["size"])}
         for row in seen.mistakes().to_dict("records")
     ]
 

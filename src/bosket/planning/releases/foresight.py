@@ -179,7 +179,7 @@ class ReleaseForesight:
         places = places[often]
         away = np.abs(np.log(self.rehearsed.support[places] / share))
         near = max(_NEAR, int((away <= math.log(_WITHIN)).sum()))
-        return places[np.argsort(away, kind="stable")[:near]]
+        return np.asarray(places[np.argsort(away, kind="stable")[:near]])
 
     def _curve(self, k: int) -> tuple[Floats, Floats]:
         """Supports of itemsets of the size, rising, and how often those are released: the nearest rising numbers."""

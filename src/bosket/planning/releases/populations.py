@@ -47,7 +47,7 @@ def population(
     """
     n = check_integer("people", people, least=1, most=MOST_PEOPLE)
     seed = check_integer("seed", seed, least=0)
-    settled = None if domain is None else as_domain(domain)  # type: ignore[arg-type]  # whatever can be one
+    settled = None if domain is None else as_domain(domain)
     if settled is not None:
         check_integer("domain size", len(settled), least=1, most=MOST_ITEMS)
     if pilot is not None:
