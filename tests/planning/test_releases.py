@@ -236,7 +236,7 @@ class TestReleases:
         assert seen.deepest(0.39) == 3
 
 
-N_REHEARSED, N_DONE, N_PEOPLE = 60, 200, 40_000
+N_REHEARSED, N_DONE, N_PEOPLE = 100, 200, 40_000
 Both = tuple[ReleaseForesight, ReleaseForesight]
 
 
@@ -301,10 +301,16 @@ def test_foreseen_chances_of_itemsets_and_rules_come_out(both: Both) -> None:
 
 
 @pytest.mark.slow
-def test_foreseen_mistakes_of_releases_come_out(both: Both) -> None:
-    """Itemsets that are missed and listed by mistake, of all sizes: within 20% and four standard errors."""
-    seen, done = (one.mistakes() for one in both)
+def test_foreseen_mistakes_of_releases_come_out() -> None:
+    """By one half of Quest's baskets for the other: within 20% and four standard errors, of 750 frequent itemsets."""
+    baskets = bk.quest(records=40_000, items=200, patterns=100, seed=7)
+    asked = planning.Curator(1.0, 0.03, max_size=3)
+    seen, done = (
+        planning.foresee(asked, people=20_000, pilot=baskets[np.arange(start, start + 20_000)], releases=6).mistakes()
+        for start in (0, 20_000)
+    )
     for name, error in (("false_negatives", "fn_stderr"), ("false_positives", "fp_stderr")):
         mean = float(done[name].sum())
         spread = math.hypot(*(float(np.hypot.reduce(one[error])) for one in (seen, done)))
         assert abs(float(seen[name].sum()) - mean) <= 0.2 * mean + 4 * spread
+        assert spread < 0.25 * mean
