@@ -19,7 +19,7 @@ from tests.cli.conftest import Run
 from tests.effort import slowness
 
 SURVEY = ("plan", "--questions", "8", "--people", "21000")
-SHOP = ("plan", "--items", "40", "--mean-size", "4", "--people", "1000")
+SHOP = ("plan", "--items", "200", "--mean-size", "2", "--people", "1000")
 
 
 def test_the_question_of_a_new_user_has_an_answer(run: Run, tmp_path: Path) -> None:
