@@ -177,13 +177,13 @@ class TestReleases:
 
     def test_without_noise_nothing_goes_wrong_but_within_a_point_of_the_grid(self) -> None:
         """Beliefs have points of supports: what lies between two of them and the limit may go either way."""
-        pilot = groves(2000, 1)
-        seen = planning.foresee(planning.Curator(1e4, 0.06), people=2000, pilot=pilot, releases=2)
+        pilot = groves(1000, 1)
+        seen = planning.foresee(planning.Curator(1e4, 0.06, max_size=3), people=1000, pilot=pilot, releases=2)
         done = seen.rehearsed
         wrong = done.released != done.is_frequent[:, None]
         assert (np.abs(done.support[wrong.any(axis=1)] / 0.06 - 1) < 0.05).all()
         mistakes = seen.mistakes()
-        assert mistakes["frequent"].sum() == len(bk.mine(pilot, 0.06))
+        assert mistakes["frequent"].sum() == len(bk.mine(pilot, 0.06, max_size=3))
         assert mistakes[["false_negatives", "false_positives"]].to_numpy().sum() == wrong.sum() / 2
         assert seen.chance(1, 0.07) == 1.0
         assert seen.chance(1, 0.03) == 0.0
