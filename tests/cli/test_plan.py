@@ -19,6 +19,7 @@ from tests.cli.conftest import Run
 from tests.effort import slowness
 
 SURVEY = ("plan", "--questions", "8", "--people", "21000")
+SHOP = ("plan", "--items", "200", "--mean-size", "2", "--people", "1000")
 
 
 def test_the_question_of_a_new_user_has_an_answer(run: Run, tmp_path: Path) -> None:
@@ -115,6 +116,17 @@ def test_five_questions_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch,
         ((*SURVEY, "--stderr", "0.1", "--format", "json"), "not come with --stderr"),
         ((*SURVEY, "--gamma", "19", "-o", "plan.txt"), ".json"),
         ((*SURVEY, "--gamma", "19", "--size", "9"), "itemset_size"),
+        (("plan", "--items", "10000000", "--mean-size", "5", "--people", "10", "--gamma", "19"), "at most 100,000"),
+        ((*SURVEY, "--gamma", "19", "--table"), "come with --pilot"),
+        ((*SURVEY, "--gamma", "19", "--delta", "1e-6"), "come with --curator"),
+        ((*SURVEY, "--curator", "--epsilon", "1"), "--items"),
+        ((*SHOP, "--curator"), "--min-f"),
+        ((*SHOP, "--curator", "--epsilon", "1", "--min-f", "0.9"), "--min-f"),
+        ((*SHOP, "--curator", "--gamma", "19"), "not come with --curator"),
+        ((*SHOP, "--curator", "--epsilon", "1", "--unit", "item"), "record"),
+        ((*SHOP, "--curator", "--min-f", "0.9", "--format", "json"), "not come with --min-f"),
+        (("plan", "--pilot", "x.csv", "--people", "9", "--gamma", "19", "--columns", "a"), "come with --table"),
+        (("plan", "--pilot", "x.csv", "--people", "9", "--gamma", "19", "--table", "--classes", "x"), "alike"),
     ],
 )
 def test_wrong_options(run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str) -> None:
@@ -193,7 +205,73 @@ class TestPilots:
             ("--breach", "50%", "--items", 5, "--mean-size", 2),
             ("--pilot", pilot, "--items", 5, "--epsilon", 1),
             ("--classes", "x.csv", "--questions", 5, "--epsilon", 1),
+            ("--pilot", pilot, "--table", "--max-size", 5, "--epsilon", 1),
             ("--pilot", pilot, "--breach", "50%", "--epsilon", 1),
             ("--pilot", pilot, "--breach", "50%", "--stderr", 0.1),
         ):
             assert run("plan", "--people", 100, *options).code == 2
+
+
+class TestPilotsThatAreTables:
+    @pytest.fixture
+    def pilot(self, tmp_path: Path) -> Path:
+        path = tmp_path / "people.csv"
+        rows = ["smokes,drinks,runs"] + ["yes,no,no", "no,no,yes", "no,yes,no", "no,no,no", "yes,yes,no"] * 60
+        path.write_text("\n".join(rows) + "\n")
+        return path
+
+    def test_mistakes_of_a_search_are_foreseen(self, run: Run, pilot: Path, tmp_path: Path) -> None:
+        out = tmp_path / "plan.json"
+        result = run(
+            "plan", "--pilot", pilot, "--table", "--people", 5000, "--gamma", 19, "--min-support", 0.1, "-o", out
+        )
+        assert result.code == 0
+        assert "listed by mistake" in result.out
+        assert bk.Plan.from_json(out.read_text()).domain.labels[:2] == ("smokes=no", "smokes=yes")
+
+    def test_a_breach_level_is_a_goal(self, run: Run, pilot: Path) -> None:
+        """The commonest value, runs=no, is had by 80%."""
+        result = run("plan", "--pilot", pilot, "--table", "--people", 5000, "--breach", "90%")
+        assert result.code == 0
+        assert "up to 80% of records" in result.out
+        refused = run("plan", "--pilot", pilot, "--table", "--people", 5000, "--breach", "70%")
+        assert refused.code == 2
+
+
+class TestReleases:
+    """A curator's, rehearsed."""
+
+    @pytest.fixture
+    def pilot(self, tmp_path: Path) -> Path:
+        """Ten pairs, each a tenth of all records: sparse, so that a release is quick."""
+        path = tmp_path / "public.dat"
+        path.write_text("".join(f"{2 * at} {2 * at + 1}\n" for at in range(10)) * 100)
+        return path
+
+    def test_a_release_is_foreseen_on_a_pilot(self, run: Run, pilot: Path) -> None:
+        options = ("plan", "--curator", "--pilot", pilot, "--people", 1000, "--epsilon", 50, "--releases", 2)
+        result = run(*options, "--min-support", 0.06)
+        assert result.code == 0
+        assert "must be public" in result.err
+        assert "F of about 1.00" in result.out
+        assert "2 releases of 1,000 records as in the pilot" in result.out
+        found = json.loads(run(*options, "--min-support", 0.06, "--delta", 1e-6, "--format", "json").out)
+        assert found["f"] == 1.0
+        assert found["request"]["delta"] == 1e-6
+        assert [row["frequent"] for row in found["sizes"]] == [20, 10]
+        assert found["guarantee"]["delta"] == 1e-6
+
+    def test_baskets_are_simulated_where_there_is_no_pilot(self, run: Run) -> None:
+        result = run(*SHOP, "--curator", "--epsilon", 1, "--min-support", 0.05, "--releases", 2)
+        assert result.code == 0
+        assert "simulated" in result.err
+        assert "simulated baskets" in result.out
+
+    def test_where_only_noise_would_be_said_it_says_so(self, run: Run, pilot: Path) -> None:
+        options = ("plan", "--curator", "--pilot", pilot, "--people", 1000, "--releases", 2, "--min-support", 0.06)
+        assert "would be refused" in run(*options, "--epsilon", 0.001).out
+
+    @pytest.mark.slow
+    def test_the_least_epsilon_for_an_f(self, run: Run, pilot: Path) -> None:
+        options = ("plan", "--curator", "--pilot", pilot, "--people", 1000, "--releases", 2, "--min-support", 0.06)
+        assert "an epsilon of about" in run(*options, "--min-f", 0.9).out

@@ -68,6 +68,13 @@ def test_more_people_make_fewer_mistakes(mechanism: bk.Mechanism, table: bool) -
     assert wrong[1] < 0.5 * wrong[0]
 
 
+def test_what_is_not_mined_is_refused() -> None:
+    matrix = planning.foresee(bk.Matrix.of(bk.GammaDiagonal(gamma=7), TABLE), TABLE, people=10)
+    for mistakes in (planning.expected_errors, planning.simulated_errors):
+        with pytest.raises(bk.ParameterError, match="not mined"):
+            mistakes(matrix, bk.Table.from_cells(np.arange(8), TABLE), min_support=0.1)  # type: ignore[arg-type]
+
+
 def test_another_domain_is_refused() -> None:
     seen = planning.foresee(bk.Flip(keep=0.8), bk.Domain(list("xyz")), people=10)
     with pytest.raises(bk.ParameterError) as refusal:

@@ -332,7 +332,7 @@ class TestLowestSupport:
         lambda: planning.foresee(bk.CutAndPaste(3, 0.2), ITEMS, people=10, max_size=4).stderr(1, 0.1),
         lambda: planning.foresee(bk.Plan(ITEMS, bk.Flip(keep=0.9)), ITEMS, people=10),
         lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10, sizes={}),
-        lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10, sizes=[1]),  # type: ignore[arg-type]
+        lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10, sizes=[1]),  # type: ignore[call-overload]
         lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10).stderr(1, 1.5),
         lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10).stderr(0, 0.5),
         lambda: planning.foresee(bk.Flip(keep=0.9), ITEMS, people=10).power(

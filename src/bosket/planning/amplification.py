@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
-
 from bosket.checks import check_between, check_integer, check_real
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms import CutAndPaste
+from bosket.statistics.roots import root
 
 _LEAST = 1e-9
 
@@ -87,7 +86,7 @@ def cut_and_paste_insert(gamma: float, cutoff: int, size: int, n_items: int) -> 
             parameter="gamma",
             value=gamma,
         )
-    rho = float(brentq(excess, _LEAST, 1 - _LEAST, xtol=1e-13))
+    rho = root(excess, _LEAST, 1 - _LEAST, xtol=1e-13)
     while excess(rho) > 0:
         rho += 1e-12
     return rho

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
-from scipy.optimize import brentq
 
 from bosket.errors import ParameterError
 from bosket.mechanisms import Mechanism
-from bosket.planning.families import FAMILIES
+from bosket.planning.families import FAMILIES, epsilons
 from bosket.planning.foresight import Foresight
 from bosket.planning.goals import Goal, Study, check_stderr
 from bosket.planning.phased import Phased, two_phases
 from bosket.planning.words import advice, answers_text, number_text, why
 from bosket.privacy import LocalGuarantee
 from bosket.privacy.guarantee import items_text, percent_up, rounded_up
+from bosket.statistics.roots import root
 
 _EPSILONS = tuple(0.01 * 2.0**step for step in range(13))  # up to 41: a promise is looked for between two of them
 
@@ -79,8 +79,7 @@ class Ranking:
             {
                 "family": option.family,
                 "mechanism": str(option.mechanism),
-                "record_epsilon": option.guarantee.record.epsilon,
-                "item_epsilon": option.guarantee.item.epsilon,
+                **{f"{unit}_epsilon": value for unit, value in epsilons(option.seen.plan).items()},
                 "error": option.error,
                 "lowest_support": option.lowest_support,
                 "why": option.why,
@@ -204,7 +203,7 @@ def _least_epsilon(family: str, study: Study, stderr: float, unit: str) -> float
         return None
     if low == high:
         return low
-    found = float(brentq(excess, low, high, xtol=1e-9, rtol=1e-5))
+    found = root(excess, low, high, xtol=1e-9, rtol=1e-5)
     while excess(found) > 0:
         found *= 1 + 1e-5
     return found

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from bosket.checks import check_between, check_fraction, check_integer
 from bosket.data import Domain
@@ -27,6 +26,7 @@ from bosket.planning.overlaps import overlap_law
 from bosket.planning.spreads import Spread, lowest, spread
 from bosket.privacy.breaches import Floats
 from bosket.statistics.ratio import Ratio
+from bosket.statistics.roots import root
 
 Overlaps = Callable[[int, int, float, float], Floats]
 """s[l_A, l_B] for itemsets of a and b items, from the support of A and the confidence of A => B."""
@@ -228,4 +228,4 @@ def lowest_confidence(
             return math.nan
     except SingularChannelError:
         return math.nan
-    return float(brentq(excess, 1e-9, 1.0, xtol=1e-9))
+    return root(excess, 1e-9, 1.0, xtol=1e-9)

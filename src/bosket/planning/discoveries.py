@@ -67,8 +67,8 @@ def expected_errors(
     limit = check_fraction("min_support", min_support)
     check_not_negative("slack", slack)
     max_size = check_integer("max_size", max_size, least=1, most=6)
-    channel = foresight.channel
     check_pilot(foresight, pilot)
+    channel = foresight.channel
     strata = pilot.sizes.astype(np.int32) if isinstance(channel, ExchangeableChannel) else None
     counter = Bitmaps.from_rows(pilot.to_bits(), len(channel.domain), strata=strata)
     levels: list[_Level] = []
@@ -81,7 +81,14 @@ def expected_errors(
 
 
 def check_pilot(foresight: Foresight, pilot: Baskets | Table) -> None:
-    """Refuse records of another domain."""
+    """Refuse records of another domain, and what has no plan that mining follows."""
+    if not isinstance(foresight, Foresight):
+        raise ParameterError(
+            "The 'foresight' parameter must be that of a mechanism or a plan: reports of a matrix are not mined, and "
+            "what is foreseen of a release has mistakes() of its own.",
+            parameter="foresight",
+            value=None,
+        )
     if pilot.domain.labels != foresight.channel.domain.labels:
         raise ParameterError(
             "The 'pilot' parameter must have the domain of the plan, in its order.", parameter="pilot", value=None

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from bosket.data import Domain, TableDomain
 from bosket.errors import ParameterError
@@ -20,9 +19,11 @@ from bosket.mechanisms import Ask, CutAndPaste, Design, Flip, GammaDiagonal, Mec
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import MOST_QUESTIONS
+from bosket.plan import Plan
 from bosket.planning.goals import Goal, Study
 from bosket.planning.overlaps import overlap_law
 from bosket.statistics.estimates import Floats
+from bosket.statistics.roots import least_point, root
 
 Makers = Callable[[Study, Goal], Iterator[Mechanism]]
 """Mechanisms that meet a goal; those of one family are looked at together, and the best is shown."""
@@ -52,11 +53,17 @@ def settled(study: Study, goal: Goal, make: Callable[[float], Mechanism]) -> Mec
 
 
 def _epsilon(study: Study, goal: Goal, mechanism: Mechanism) -> float:
-    """What the guarantee will say, without the errors and weights that are on its card."""
-    channel = mechanism.channel(study.domain)
+    """What the guarantee will say for the unit of the goal."""
+    return epsilons(study.plan(mechanism))[goal.unit]
+
+
+def epsilons(plan: Plan) -> dict[str, float]:
+    """What the guarantee says of a record and of an item, without the errors and weights that are on its card."""
+    channel = plan.channel
     if isinstance(channel, AskChannel | GammaDiagonalChannel):
-        return channel.epsilon
-    return goal.of(study.plan(mechanism).guarantee)
+        return {"record": channel.epsilon, "item": channel.epsilon}
+    guarantee = plan.guarantee
+    return {"record": guarantee.record.epsilon, "item": guarantee.item.epsilon}
 
 
 def _differing(study: Study, goal: Goal) -> tuple[int, int]:
@@ -95,10 +102,10 @@ def two_keeps(study: Study, goal: Goal) -> Iterator[Mechanism]:
 
     near = min(_LOGITS, key=cost)
     step = _LOGITS[1] - _LOGITS[0]
-    best = minimize_scalar(cost, bounds=(near - step, near + step), method="bounded", options={"xatol": 1e-7})
+    best = least_point(cost, near - step, near + step, xtol=1e-7)
 
     def make(shrink: float) -> Mechanism:
-        p, r = _spent(float(best.x), goal.epsilon * (1 - shrink), differing)
+        p, r = _spent(best, goal.epsilon * (1 - shrink), differing)
         return Flip(keep=p, keep_absent=1 - r)
 
     found = settled(study, goal, make)
@@ -116,7 +123,7 @@ def _spent(z: float, epsilon: float, differing: tuple[int, int]) -> tuple[float,
         return max(most * shown + other * hidden, other * shown + most * hidden) - epsilon
 
     high = min(2 * epsilon, _MOST_LOGIT - z)  # ln(p / r) or ln((1 - r) / (1 - p)) is half of the gap at least
-    gap = high if excess(high) <= 0 else float(brentq(excess, 0.0, high, xtol=1e-15, rtol=1e-15))
+    gap = high if excess(high) <= 0 else root(excess, 0.0, high, xtol=1e-15, rtol=1e-15)
     return 1 / (1 + math.exp(-z - gap)), 1 / (1 + math.exp(-z))
 
 
@@ -220,7 +227,7 @@ def _least_insert(cutoff: int, size: int, domain: Domain, goal: Goal) -> float |
         return _LEAST  # never 0, which would promise nothing
     if excess(1 - _LEAST) > 0:
         return None
-    rho = float(brentq(excess, _LEAST, 1 - _LEAST, xtol=1e-12))
+    rho = root(excess, _LEAST, 1 - _LEAST, xtol=1e-12)
     while excess(rho) > 0:
         rho = min(1.0, rho * (1 + 1e-12) + 1e-15)
     return rho

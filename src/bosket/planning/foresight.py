@@ -1,51 +1,54 @@
-"""What a study will see, before anybody answers: one question for every mechanism.
-
-The errors are those of estimates without a model, by the coins alone unless ``sampling`` is asked for; a law that is
-fitted to answers, as :func:`bosket.mine` fits one by default, has smaller ones.
-"""
+"""What a study will see, before anybody answers: one question for every mechanism, any matrix, and the curator."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, overload
 
-import numpy as np
-import pandas as pd
-from scipy.optimize import brentq
-
-from bosket.checks import check_between, check_fraction, check_integer, check_positive, check_probability
-from bosket.data import Baskets, Domain, Table
+from bosket.checks import check_integer
+from bosket.data import Baskets, Domain, Table, TableDomain
 from bosket.errors import ParameterError
 from bosket.mechanisms import Channel, Mechanism
 from bosket.mechanisms.base import as_domain
+from bosket.mechanisms.matrix import Matrix
 from bosket.plan import Plan, PrivacyUnit
-from bosket.planning.discoverability import Overlaps, independent
-from bosket.planning.goals import check_stderr
+from bosket.planning.discoverability import Overlaps
+from bosket.planning.foreseen import SupportsForeseen
 from bosket.planning.laws import checked_sizes
-from bosket.planning.rule_errors import chance_to_find, rule_covariance, rule_ratio
-from bosket.planning.spreads import Spread, lowest, spread
+from bosket.planning.matrices import MatrixForesight
+from bosket.planning.releases.asked import Curator
+from bosket.planning.rule_errors import rule_covariance
+from bosket.planning.spreads import Spread, spread
 from bosket.privacy import LocalGuarantee
+from bosket.progress import Progress
 from bosket.statistics.estimates import Floats
 
-MOST_ITEMS = 12
-"""The largest itemsets that are looked at for the deepest usable size."""
+if TYPE_CHECKING:
+    from bosket.planning.releases.foresight import ReleaseForesight
+
+RELEASES = 20
+"""Of a curator, that are rehearsed."""
 
 
 @dataclass(frozen=True)
-class Foresight:
-    """What reports of a plan from so many people will say of supports and rules.
-
-    Itemsets are given by their number of items; an error is that of a typical one, the root of the mean square over
-    itemsets where these differ.
-    """
+class Foresight(SupportsForeseen):
+    """What reports of a plan from so many people will say of supports and rules."""
 
     plan: Plan
     people: int
     sizes: Mapping[int, float] | None = None
     """Shares of records by size, where they are guessed."""
     _known: dict[int, Spread | None] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return str(self.plan.mechanism)
+
+    @property
+    def longest(self) -> int:
+        return len(self.plan.domain)
 
     @property
     def channel(self) -> Channel:
@@ -57,175 +60,19 @@ class Foresight:
         return self.plan.guarantee.among(self.people)
 
     def spread(self, itemset_size: int) -> Spread | None:
-        """The variance that a person brings to a support; None where reports do not tell of so many items."""
         k = check_integer("itemset_size", itemset_size, least=1)
         if k not in self._known:
             self._known[k] = spread(self.channel, k, sizes=self.sizes, people=self.people)
         return self._known[k]
 
-    def stderr(self, itemset_size: int, support: float, *, sampling: bool = False) -> float:
-        """The standard error of the support of so many items, where a share ``support`` of people has them.
-
-        Infinite where reports do not tell of so many items.  With ``sampling`` the error of drawing people is part.
-        """
-        share = check_probability("support", support)
-        found = self.spread(itemset_size)
-        if found is None:
-            return math.inf
-        drawing = share * found.kept * (1 - share * found.kept) if sampling else 0.0
-        return math.sqrt((found.at(share) + drawing) / self.people)
-
-    def bias(self, itemset_size: int, support: float) -> float:
-        """What is missing of a support on average, where long records are cut before anything is told of them."""
-        found = self.spread(itemset_size)
-        return 0.0 if found is None else (found.kept - 1) * check_probability("support", support)
-
-    def error(self, itemset_size: int, support: float) -> float:
-        """The root mean square error: of the coins, and of what cutting long records takes away."""
-        return math.hypot(self.stderr(itemset_size, support), self.bias(itemset_size, support))
-
-    def lowest_support(self, itemset_size: int, *, sigmas: float = 4.0) -> float:
-        """The support that lies ``sigmas`` of its own standard errors above zero; infinite where none does."""
-        check_positive("sigmas", sigmas)
-        found = self.spread(itemset_size)
-        if found is None:
-            return math.inf
-        return lowest(found, people=self.people, sigmas=sigmas)
-
-    def deepest(self, support: float, *, sigmas: float = 4.0) -> int:
-        """The largest size of itemsets of which such a support lies ``sigmas`` standard errors above zero; 0 for none.
-
-        No size beyond one that is lost counts: a search goes up size by size.
-        """
-        limit = check_fraction("support", support)
-        size = 0
-        while size < min(MOST_ITEMS, len(self.plan.domain)) and self.lowest_support(size + 1, sigmas=sigmas) <= limit:
-            size += 1
-        return size
-
-    def people_for(self, itemset_size: int, support: float, *, stderr: float) -> float:
-        """How many people bring the standard error down to this; infinite where none do."""
-        check_stderr(stderr)
-        found = self.spread(itemset_size)
-        if found is None:
-            return math.inf
-        return max(1, math.ceil(found.at(check_probability("support", support)) / stderr**2))
-
-    def rule_covariance(
-        self,
-        antecedents: int,
-        consequents: int,
-        *,
-        support: float,
-        confidence: float,
-        sampling: bool = False,
-        assumption: Overlaps = independent,
-    ) -> Floats | None:
-        """The covariance of the estimated supports of both sides together and of the antecedent."""
-        a, b = (
-            check_integer(name, n, least=1) for name, n in (("antecedents", antecedents), ("consequents", consequents))
-        )
-        found = rule_covariance(
-            self.channel,
-            a,
-            b,
-            support=check_fraction("support", support),
-            confidence=check_probability("confidence", confidence),
-            sizes=self.sizes,
-            people=self.people,
+    def _rule(self, a: int, b: int, support: float, confidence: float, assumption: Overlaps) -> Floats | None:
+        return rule_covariance(
+            self.channel, a, b, support=support, confidence=confidence, sizes=self.sizes, people=self.people,
             assumption=assumption,
-        )
-        if found is None:
-            return None
-        both = support * confidence
-        drawing = np.array([[both * (1 - both), both * (1 - support)], [both * (1 - support), support * (1 - support)]])
-        result: Floats = (found + drawing * sampling) / self.people
-        return result
-
-    def lowest_confidence(
-        self,
-        antecedents: int,
-        consequents: int,
-        *,
-        support: float,
-        probability: float = 0.95,
-        times: float = 2.0,
-        assumption: Overlaps = independent,
-    ) -> float:
-        """The smallest confidence that is ``times`` the radius within which its estimate falls with ``probability``.
-
-        ``support`` is that of the antecedent.  Not a number where even a confidence of 1 is not discoverable.
-        """
-        check_between("probability", probability, 0, 1)
-
-        def excess(confidence: float) -> float | None:
-            found = self.rule_covariance(
-                antecedents, consequents, support=support, confidence=confidence, assumption=assumption
-            )
-            if found is None:
-                return None
-            ratio = rule_ratio(found, support=support, confidence=confidence, people=1)
-            return confidence - times * ratio.radius(probability)
-
-        most = excess(1.0)
-        if most is None or most <= 0:
-            return math.nan
-        least = excess(1e-9)
-        if least is not None and least > 0:
-            return 0.0
-        return float(brentq(lambda confidence: excess(confidence) or 0.0, 1e-9, 1.0, xtol=1e-9))
-
-    def power(
-        self,
-        antecedents: int,
-        consequents: int,
-        *,
-        support: float,
-        confidence: float,
-        min_support: float,
-        min_confidence: float,
-        sampling: bool = False,
-        assumption: Overlaps = independent,
-    ) -> float:
-        """The probability that a rule is listed whose antecedent has ``support`` and that holds with ``confidence``.
-
-        It is listed where both sides together are estimated at ``min_support`` or above, and the confidence at
-        ``min_confidence`` or above.  0 where reports do not tell of the rule.
-        """
-        check_fraction("min_support", min_support)
-        check_probability("min_confidence", min_confidence)
-        found = self.rule_covariance(
-            antecedents, consequents, support=support, confidence=confidence, sampling=sampling, assumption=assumption
-        )
-        if found is None:
-            return 0.0
-        mean = (support * confidence, support)
-        return chance_to_find(mean, found, min_support=min_support, min_confidence=min_confidence)
-
-    def to_frame(self, supports: Iterable[float], *, max_size: int = 3, sigmas: float = 4.0) -> pd.DataFrame:
-        """A row for each size of itemsets and support: stderr, bias, and the lowest support that is seen."""
-        rows = [
-            {
-                "size": k,
-                "support": support,
-                "stderr": self.stderr(k, support),
-                "bias": self.bias(k, support),
-                "lowest_support": self.lowest_support(k, sigmas=sigmas),
-            }
-            for k in range(1, check_integer("max_size", max_size, least=1, most=MOST_ITEMS) + 1)
-            for support in supports
-        ]
-        return pd.DataFrame(rows, columns=["size", "support", "stderr", "bias", "lowest_support"])
-
-    def __str__(self) -> str:
-        lines = [f"{self.plan.mechanism}, {self.people} people"]
-        for k in (1, 2, 3):
-            lowest_seen = self.lowest_support(k)
-            seen = "nothing is seen" if math.isinf(lowest_seen) else f"supports from {lowest_seen:.2%} on are seen"
-            lines.append(f"  {k} item{'s' if k > 1 else ''}: {seen}")
-        return "\n".join(lines)
+        )  # fmt: skip
 
 
+@overload
 def foresee(
     mechanism: Mechanism | Plan,
     domain: Domain | Baskets | Table | Iterable[Hashable] | None = None,
@@ -234,14 +81,55 @@ def foresee(
     sizes: Mapping[int, float] | None = None,
     pilot: Baskets | Table | None = None,
     max_size: int | None = None,
-) -> Foresight:
-    """What reports of a mechanism, or of a plan, will say, from so many people.
+) -> Foresight: ...
 
-    mechanism  a mechanism with a ``domain``, or a plan, which has one
-    sizes      shares, or numbers, of records by size: needed where reports state it, used where long baskets are cut
-    pilot      records of other people that the sizes are taken from, and the domain where none is given; they must be
-               public, or of people who agreed to that
+
+@overload
+def foresee(
+    mechanism: Matrix, domain: TableDomain | Table | None = None, *, people: int, pilot: Table | None = None
+) -> MatrixForesight: ...
+
+
+@overload
+def foresee(
+    mechanism: Curator,
+    domain: Domain | Baskets | Table | Iterable[Hashable] | None = None,
+    *,
+    people: int,
+    sizes: Mapping[int, float] | None = None,
+    pilot: Baskets | Table | None = None,
+    releases: int | None = None,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> ReleaseForesight: ...
+
+
+def foresee(
+    mechanism: Mechanism | Plan | Matrix | Curator,
+    domain: Domain | Baskets | Table | Iterable[Hashable] | None = None,
+    *,
+    people: int,
+    sizes: Mapping[int, float] | None = None,
+    pilot: Baskets | Table | None = None,
+    max_size: int | None = None,
+    releases: int | None = None,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> Foresight | MatrixForesight | ReleaseForesight:
+    """What reports of a mechanism, a plan or a matrix will say from so many people, or a curator's release of theirs.
+
+    mechanism  a mechanism, or a :class:`~bosket.Matrix`, with a ``domain``; a plan, which has one; or a
+               :class:`Curator`, what a release is asked for
+    sizes      shares, or numbers, of records by size: needed where reports state it or where records are simulated,
+               used where long baskets are cut
+    pilot      records of other people that the sizes are taken from, and the domain where none is given; a curator's
+               release is rehearsed on them.  They must be public, or of people who agreed to that
     max_size   the largest record, of a plan for baskets
+    releases   how many releases of a curator are rehearsed (20)
+    seed       of the records that are drawn or simulated for rehearsals; the noise of releases has none
+
+    What is foreseen of reports follows from formulas.  What is foreseen of a release is a rehearsal, on the pilot or on
+    simulated records, and takes as long as so many releases: :class:`ReleaseForesight`.
 
     >>> import bosket as bk
     >>> seen = foresee(bk.Flip(keep=0.9), bk.Domain(range(16)), people=21_000)
@@ -249,24 +137,54 @@ def foresee(
     (0.00259, 0.00198)
     """
     n = check_integer("people", people, least=1)
+    if isinstance(mechanism, Curator):
+        from bosket.planning.releases.foreseeing import foresee_release
+
+        _refuse(max_size=max_size)
+        number = RELEASES if releases is None else releases
+        return foresee_release(
+            mechanism, domain, people=n, sizes=sizes, pilot=pilot, releases=number, seed=seed, on_progress=on_progress
+        )
+    _refuse(releases=releases)
     if isinstance(mechanism, Plan):
         if domain is not None:
             raise ParameterError(
                 "The 'domain' parameter must not come with a plan, which has one.", parameter="domain", value=None
             )
-        known = checked_sizes(sizes) if sizes is not None else None if pilot is None else sizes_of(pilot)
-        return Foresight(mechanism, n, known)
+        return Foresight(mechanism, n, _sizes(sizes, pilot))
     if domain is None and pilot is None:
         raise ParameterError(
             "The 'domain' parameter must be given: the items, or the attributes of a table, that reports are about.",
             parameter="domain",
             value=None,
         )
-    known = checked_sizes(sizes) if sizes is not None else None if pilot is None else sizes_of(pilot)
     settled = as_domain(pilot if domain is None else domain)  # type: ignore[arg-type]  # one of them is given
+    if isinstance(mechanism, Matrix):
+        _refuse(sizes=sizes, max_size=max_size)
+        return MatrixForesight(mechanism, settled, n)  # type: ignore[arg-type]  # which refuses other domains
+    known = _sizes(sizes, pilot)
     if max_size is None and mechanism.needs_max_size(settled) and known is not None:
         max_size = max(1, *known)
     return Foresight(Plan(settled, mechanism, PrivacyUnit(max_size=max_size)), n, known)
+
+
+def _refuse(**given: object) -> None:
+    """Refuse arguments that another kind of question has."""
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(
+                f"The '{name}' parameter must not be given here.",
+                parameter=name,
+                value=value,
+                hint="'releases' is for a Curator, 'sizes' for baskets, 'max_size' for a mechanism and its plan.",
+            )
+
+
+def _sizes(sizes: Mapping[int, float] | None, pilot: Baskets | Table | None) -> dict[int, float] | None:
+    """Shares of records by size, as stated or as in the pilot."""
+    if sizes is not None:
+        return checked_sizes(sizes)
+    return None if pilot is None else sizes_of(pilot)
 
 
 def sizes_of(pilot: Baskets | Table) -> dict[int, float] | None:

@@ -18,12 +18,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.optimize import brentq
-
 from bosket.checks import check_limits, check_positive
 from bosket.data import Domain
 from bosket.errors import ParameterError
 from bosket.mechanisms import Flip
+from bosket.statistics.roots import root
 
 _LARGEST = 60.0  # of a log odds: its keep is 1 to the digits of a double
 
@@ -102,7 +101,7 @@ def _odds(weight: float, mu: float, limit: float) -> float:
     low = limit
     while weight * _slope(low) < mu:
         low /= 2
-    return float(brentq(lambda l: math.log(weight * _slope(l) / mu), low, limit, xtol=1e-15, rtol=1e-15))
+    return root(lambda l: math.log(weight * _slope(l) / mu), low, limit, xtol=1e-15, rtol=1e-15)
 
 
 def _multiplier(weights: Mapping[Hashable, float], limits: Mapping[Hashable, float], spent: float) -> float:
@@ -115,7 +114,7 @@ def _multiplier(weights: Mapping[Hashable, float], limits: Mapping[Hashable, flo
     high = low + 1
     while excess(high) > 0:
         high += max(1.0, high - low)
-    return math.exp(float(brentq(excess, low, high, xtol=1e-14)))
+    return math.exp(root(excess, low, high, xtol=1e-14))
 
 
 def _settled(odds: dict[Hashable, float], epsilon: float) -> tuple[Flip, dict[Hashable, float]]:

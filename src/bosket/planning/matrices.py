@@ -2,32 +2,41 @@
 
 With w_A = the sum, over cells of A, of the rows of the (pseudo-)inverse, E[w_A | u] = [u in A] for every record u, and
 
-    Var(w_A | u) = sum over reports v of A[v, u] w_A(v)^2 - [u in A]
+    Cov(w_A, w_B | u) = sum over reports v of A[v, u] w_A(v) w_B(v) - [u in A] [u in B]
 
 which differs from record to record.  Where a share s of people has A, records with A are taken for equally likely, and
-so are those without.
+so are those without; for a rule so are all records that have l_A values of its antecedent and l_B of its consequent.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 import numpy as np
+import numpy.typing as npt
 
-from bosket.checks import check_fraction, check_integer, check_positive, check_probability
+from bosket.checks import check_integer
 from bosket.data import TableDomain
-from bosket.errors import ParameterError
+from bosket.errors import ParameterError, SingularChannelError
 from bosket.mechanisms.matrix import Matrix
-from bosket.planning.spreads import Spread, lowest
+from bosket.planning.discoverability import Overlaps
+from bosket.planning.foreseen import SupportsForeseen
+from bosket.planning.overlaps import spaced
+from bosket.planning.spreads import Spread
 from bosket.statistics.estimates import Floats
+
+_LOOKED_AT = 20_000  # sets, and combinations, that typical ones are chosen among
+_COMBINATIONS = 256  # itemsets that stand for all of a size
+
+CellMask = npt.NDArray[np.bool_]
+Combination = tuple[tuple[int, int], ...]
+"""Attributes, each with the number of a value."""
 
 
 @dataclass(frozen=True)
-class MatrixForesight:
-    """What reports of a matrix from so many people will say of supports; as :class:`Foresight`, without rules."""
+class MatrixForesight(SupportsForeseen):
+    """What reports of a matrix from so many people will say of supports and rules; as :class:`Foresight`."""
 
     matrix: Matrix
     domain: TableDomain
@@ -44,60 +53,77 @@ class MatrixForesight:
                 value=None,
             )
 
-    def spread(self, itemset_size: int) -> Spread | None:
-        """The variance that a person brings to a support; None where there are no itemsets of the size.
+    @property
+    def name(self) -> str:
+        return str(self.matrix)
 
-        The mean over sets of attributes, and over values of each.
-        """
+    @property
+    def longest(self) -> int:
+        return len(self.domain.attributes)
+
+    def spread(self, itemset_size: int) -> Spread | None:
+        """The variance that a person brings to a support: the mean over sets of attributes, and values of each."""
         k = check_integer("itemset_size", itemset_size, least=1)
         if k not in self._known:
-            sets = combinations(range(len(self.domain.attributes)), k)
-            parts = [np.mean([self._of(cells) for cells in _cells_of(self.domain, one)], axis=0) for one in sets]
-            if parts:
-                having, lacking = (float(np.mean([part[at] for part in parts])) for at in (0, 1))
-                self._known[k] = Spread(k, lambda support: lacking + (having - lacking) * support)
-            else:
-                self._known[k] = None
+            self._known[k] = self._spread(k)
         return self._known[k]
 
-    def _of(self, cells: Floats) -> tuple[float, float]:
-        """The mean variance of records with the itemset, and of those without."""
-        entries = np.asarray(self.matrix.entries)
-        weights = np.linalg.lstsq(entries.T, cells, rcond=None)[0]  # E[w | u] = [u in A] for every u
-        variance = (weights**2) @ entries - cells
-        return float(variance[cells > 0].mean()), float(variance[cells == 0].mean()) if (cells == 0).any() else 0.0
+    def _spread(self, k: int) -> Spread | None:
+        try:
+            parts = [self._of(np.stack([self._has(one).all(axis=0) for one in every])) for every in self._typical(k)]
+        except SingularChannelError:
+            return None
+        if not parts:
+            return None
+        having, lacking = (float(np.mean([part[at] for part in parts])) for at in (0, 1))
+        return Spread(k, lambda support: lacking + (having - lacking) * support)
 
-    def stderr(self, itemset_size: int, support: float) -> float:
-        """The standard error of the support of so many items, by the coins alone; infinite where there are none."""
-        found = self.spread(itemset_size)
-        share = check_probability("support", support)
-        return math.inf if found is None else math.sqrt(found.at(share) / self.people)
+    def _of(self, has: CellMask) -> tuple[float, float]:
+        """The mean variance of records with an itemset, and of those without: over itemsets, a row of cells each."""
+        cells = has.astype(float)
+        variance = (cells @ self.matrix.inverse) ** 2 @ self.matrix.entries - cells
+        return _mean(variance, has), _mean(variance, ~has)
 
-    def lowest_support(self, itemset_size: int, *, sigmas: float = 4.0) -> float:
-        """The support that lies ``sigmas`` of its own standard errors above zero; infinite where none does."""
-        check_positive("sigmas", sigmas)
-        found = self.spread(itemset_size)
-        return math.inf if found is None else lowest(found, people=self.people, sigmas=sigmas)
+    def _rule(self, a: int, b: int, support: float, confidence: float, assumption: Overlaps) -> Floats | None:
+        law = assumption(a, b, support, confidence)
+        try:
+            parts = [
+                np.mean([self._of_rule(self._has(one), a, law) for one in every], axis=0)
+                for every in self._typical(a + b)
+            ]
+        except SingularChannelError:
+            return None
+        return np.asarray(np.mean(parts, axis=0)) if parts else None
 
-    def deepest(self, support: float, *, sigmas: float = 4.0) -> int:
-        """The largest size of itemsets of which such a support is seen; 0 for none."""
-        limit, size = check_fraction("support", support), 0
-        while size < len(self.domain.attributes) and self.lowest_support(size + 1, sigmas=sigmas) <= limit:
-            size += 1
-        return size
+    def _of_rule(self, has: CellMask, a: int, law: Floats) -> Floats:
+        """The covariance of one rule, whose antecedent are the first ``a`` values, over classes of records."""
+        cells = np.stack([has.all(axis=0), has[:a].all(axis=0)]).astype(float)  # of both sides, and of the antecedent
+        weights = cells @ self.matrix.inverse
+        covariance = (weights[:, None] * weights) @ self.matrix.entries - cells[:, None] * cells
+        class_of = has[:a].sum(axis=0) * law.shape[1] + has[a:].sum(axis=0)
+        number = np.bincount(class_of, minlength=law.size)
+        share = law.ravel() * (number > 0)  # attributes of one value leave classes that no record is in
+        share = share / share.sum() / np.maximum(number, 1)
+        return np.asarray(covariance @ share[class_of])
 
-    def people_for(self, itemset_size: int, support: float, *, stderr: float) -> float:
-        """How many people bring the standard error down to this; infinite where none do."""
-        found = self.spread(itemset_size)
-        check_positive("stderr", stderr)
-        if found is None:
-            return math.inf
-        return max(1, math.ceil(found.at(check_probability("support", support)) / stderr**2))
+    def _typical(self, k: int) -> list[list[Combination]]:
+        """Of sets of k attributes, combinations of their values: all, or a few spread evenly over the first many."""
+        sizes = [int(size) for size in self.domain.sizes]
+        sets = spaced(list(islice(combinations(range(len(sizes)), k), _LOOKED_AT)))
+        each = max(1, _COMBINATIONS // max(1, len(sets)))
+        values = [islice(product(*(range(sizes[at]) for at in one)), _LOOKED_AT) for one in sets]
+        return [
+            [tuple(zip(one, chosen, strict=True)) for chosen in spaced(list(every), each)]
+            for one, every in zip(sets, values, strict=True)
+        ]
+
+    def _has(self, chosen: Combination) -> CellMask:
+        """By value and cell, whether the cell has it."""
+        sizes = [int(size) for size in self.domain.sizes]
+        places = np.unravel_index(np.arange(self.domain.n_cells), sizes)
+        return np.stack([places[at] == value for at, value in chosen])
 
 
-def _cells_of(domain: TableDomain, attributes: tuple[int, ...]) -> Iterator[Floats]:
-    """For every combination of values of these attributes, which cells have it."""
-    sizes = [int(size) for size in domain.sizes]
-    places = np.indices(sizes).reshape(len(sizes), -1)
-    for values in product(*(range(sizes[at]) for at in attributes)):
-        yield (places[list(attributes)] == np.array(values)[:, None]).all(axis=0).astype(float)
+def _mean(values: Floats, where: CellMask) -> float:
+    """The mean over rows of the mean where it says; 0 of rows where it says nowhere."""
+    return float(((values * where).sum(axis=1) / np.maximum(where.sum(axis=1), 1)).mean())

@@ -11,15 +11,14 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from bosket.checks import check_between, check_integer, check_probability
-from bosket.data import Baskets, Domain
+from bosket.data import Baskets, Domain, Table
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms import Mechanism
 from bosket.mechanisms.select_channels import SelectASizeChannel
-from bosket.mining import mine
 from bosket.privacy.breaches import Floats, challenging_level
+from bosket.statistics.roots import root
 
 Maximal = Mapping[int, Sequence[float]]
 BreachLevel = Callable[[Sequence[float], Floats], "Floats | float"]
@@ -75,28 +74,36 @@ def planning_channel(mechanism: Mechanism, size: int) -> SelectASizeChannel:
 
 
 def maximal_supports(
-    baskets: Baskets, *, max_itemset: int = 7, max_size: int | None = None
+    records: Baskets | Table, *, max_itemset: int = 7, max_size: int | None = None
 ) -> dict[int, tuple[float, ...]]:
     """s_max(k, m) of known data, for every record size that occurs (up to max_size) and k up to max_itemset.
 
-    A pilot study, say.  It reads raw data, so what it returns is not private.
+    A pilot study, say.  It reads raw data, so what it returns is not private.  Records of a table have one size.
     """
-    if not isinstance(baskets, Baskets):
-        raise DataError(f"Maximal supports are those of Baskets, not of a {type(baskets).__name__}.")
     check_integer("max_itemset", max_itemset, least=1)
-    most = int(baskets.sizes.max(initial=0)) if max_size is None else check_integer("max_size", max_size, least=1)
-    result = {}
-    for size in np.unique(baskets.sizes[(baskets.sizes > 0) & (baskets.sizes <= most)]).tolist():
-        alike = baskets[baskets.sizes == size]
-        longest = min(size, max_itemset)
-        supports = np.zeros(longest)
-        limit = 1.0
-        while not supports.all():
-            limit = max(limit / 4, 1 / alike.n_records)
-            for itemset, support in mine(alike, min_support=limit, max_size=longest):
-                supports[len(itemset) - 1] = max(supports[len(itemset) - 1], support)
-        result[size] = tuple(supports.tolist())
-    return result
+    if isinstance(records, Table):
+        size = records.n_attributes
+        return {size: _largest_supports(records, min(size, max_itemset))} if records.n_records else {}
+    if not isinstance(records, Baskets):
+        raise DataError(f"Maximal supports are those of Baskets or a Table, not of a {type(records).__name__}.")
+    most = int(records.sizes.max(initial=0)) if max_size is None else check_integer("max_size", max_size, least=1)
+    return {
+        size: _largest_supports(records[records.sizes == size], min(size, max_itemset))
+        for size in np.unique(records.sizes[(records.sizes > 0) & (records.sizes <= most)]).tolist()
+    }
+
+
+def _largest_supports(alike: Baskets | Table, longest: int) -> tuple[float, ...]:
+    """The largest support of an itemset of 1, 2, ... items, among records of one size."""
+    from bosket.mining import mine  # most plans need nothing of it, and it takes a while to load
+
+    supports = np.zeros(longest)
+    limit = 1.0
+    while not supports.all():
+        limit = max(limit / 4, 1 / alike.n_records)
+        for itemset, support in mine(alike, min_support=limit, max_size=longest):
+            supports[len(itemset) - 1] = max(supports[len(itemset) - 1], support)
+    return tuple(supports.tolist())
 
 
 def breach_levels(mechanism: Mechanism, maximal: Maximal, *, measure: BreachLevel = challenging_level) -> pd.DataFrame:
@@ -133,6 +140,6 @@ def allowed_maximal_supports(
                 return float(challenging_level([*values, support], shown)) - level
 
             most = values[-1] if values else 1.0
-            values.append(most if excess(most) <= 0 else float(brentq(excess, 0.0, most, xtol=1e-15)))
+            values.append(most if excess(most) <= 0 else root(excess, 0.0, most, xtol=1e-15))
         result[size] = tuple(values)
     return result

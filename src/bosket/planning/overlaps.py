@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, islice
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.planning.laws import binomial_law
 from bosket.statistics.estimates import Floats
 
+T = TypeVar("T")
 _FEW = 64  # itemsets that stand for all of a size, where these differ
 _LOOKED_AT = 20_000  # itemsets that these are chosen among
 
@@ -110,10 +112,10 @@ def typical_itemsets(channel: Channel, k: int) -> list[tuple[int, ...]]:
     if kinds is not None and domain.groups is None and len(np.unique(kinds)) == 1:
         return [tuple(range(k))]
     if domain.groups is None:
-        return _spaced(list(islice(combinations(range(len(domain)), k), _LOOKED_AT)))
+        return spaced(list(islice(combinations(range(len(domain)), k), _LOOKED_AT)))
     firsts = np.unique(domain.groups, return_index=True)[1].tolist()  # values of an attribute are treated alike, or
     lasts = [*(first - 1 for first in firsts[1:]), len(domain) - 1]  # nearly so: the first and last stand for all
-    every = _spaced(list(islice(combinations(range(len(firsts)), k), _LOOKED_AT)))
+    every = spaced(list(islice(combinations(range(len(firsts)), k), _LOOKED_AT)))
     both = [tuple(ends[at] for at in chosen) for chosen in every for ends in (firsts, lasts)]
     if kinds is None:
         return list(dict.fromkeys(both))
@@ -132,8 +134,9 @@ def _kinds(channel: Channel) -> Floats | None:
     return np.zeros(len(channel.domain)) if channel.items_alike else None
 
 
-def _spaced(every: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def spaced(every: list[T], few: int = _FEW) -> list[T]:
+    """A few of many, spread evenly over all of them."""
     if not every:
         return []
-    places = np.unique(np.linspace(0, len(every) - 1, min(_FEW, len(every))).astype(int))
+    places = np.unique(np.linspace(0, len(every) - 1, min(few, len(every))).astype(int))
     return [every[place] for place in places.tolist()]

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from bosket.counting.base import ItemsetRows
 from bosket.errors import ParameterError, SingularChannelError
@@ -36,6 +35,7 @@ from bosket.planning.overlaps import (
     variances_by_overlap,
 )
 from bosket.statistics.estimates import Floats
+from bosket.statistics.roots import root
 
 _LEAST = 1e-15
 _LONGEST = 6  # items of itemsets whose patterns are gone through, where there is no closed form
@@ -176,4 +176,4 @@ def lowest(found: Spread, *, people: int, sigmas: float) -> float:
         high = next(seen, 0.0)
         if not high:
             return math.inf
-    return float(brentq(excess, _LEAST, high, xtol=1e-15))
+    return root(excess, _LEAST, high, xtol=1e-15)

@@ -13,7 +13,7 @@ from bosket.cli.views.tables import print_lines, print_table, standard_output
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bosket.data import Baskets
+    from bosket.data import Baskets, Table
     from bosket.planning import Goal, Ranking, Study
     from bosket.reporting.page import Page
 
@@ -53,7 +53,7 @@ def show_ranking(found: Ranking) -> None:
     print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()))
 
 
-def show_mistakes(found: Ranking, pilot: Baskets, min_support: float) -> None:
+def show_mistakes(found: Ranking, pilot: Baskets | Table, min_support: float) -> None:
     """What a search of reports of the best mechanism would miss, and list by mistake, among people as in a pilot."""
     from bosket.errors import ParameterError
     from bosket.planning import Foresight, expected_errors
@@ -120,7 +120,7 @@ def ranking_json(found: Ranking) -> dict[str, Any]:
 def ranking_page(found: Ranking) -> Page:
     """A page with the error of every family by epsilon."""
     from bosket.planning.comparison import best_of
-    from bosket.privacy.guarantee import rounded_up
+    from bosket.privacy.guarantee import percent_up, rounded_up
     from bosket.reporting.page import PageTable
     from bosket.reporting.planned import plan_page
 
@@ -130,7 +130,7 @@ def ranking_page(found: Ranking) -> Page:
         line = [best_of(option.family, found.study, goal) for goal in goals]
         errors[option.family] = [None if one is None or not math.isfinite(one.error) else one.error for one in line]
     best = found.best
-    lowest = "none" if math.isinf(best.lowest_support) else f"{100 * best.lowest_support:.3g}%"
+    lowest = "none" if math.isinf(best.lowest_support) else percent_up(best.lowest_support)
     return plan_page(
         PageTable(
             "Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame()), has_remark=True

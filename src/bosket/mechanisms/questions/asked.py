@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from operator import mul
 
@@ -44,7 +44,7 @@ class Asked:
                 value=n_cells,
             )
         n_cells = math.prod(shape)
-        answers = np.arange(n_cells) if question.merged is None else np.array(question.merged)
+        answers = _plain(n_cells) if question.merged is None else np.array(question.merged)
         if len(answers) != n_cells:
             raise ParameterError(
                 f"The 'design' parameter of Ask must give an answer to each of the {n_cells} combinations of "
@@ -55,9 +55,12 @@ class Asked:
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         self.attributes: Attributes = tuple(numbers[at] for at in order)
         self.shape = tuple(shape[at] for at in order)
-        self.answers: npt.NDArray[np.int64] = np.ascontiguousarray(answers.reshape(shape).transpose(order)).ravel()
+        is_sorted = order == list(range(len(order)))
+        self.answers: npt.NDArray[np.int64] = (
+            answers if is_sorted else np.ascontiguousarray(answers.reshape(shape).transpose(order)).ravel()
+        )
         """By combination, the last attribute's values running fastest."""
-        self.n_answers = int(self.answers.max()) + 1
+        self.n_answers = n_cells if question.merged is None else int(answers.max()) + 1
         if self.n_answers < 2:
             raise ParameterError(
                 f"The 'design' parameter of Ask must have questions of two answers or more, got one of one answer, "
@@ -80,12 +83,21 @@ class Asked:
     @cached_property
     def is_plain(self) -> bool:
         """Whether every combination is an answer of its own."""
-        return self.n_answers == len(self.answers) and np.array_equal(self.answers, np.arange(self.n_answers))
+        plain = _plain(len(self.answers))
+        return self.n_answers == len(plain) and (self.answers is plain or np.array_equal(self.answers, plain))
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """What a value of each attribute counts for in the number of a combination."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
+
+
+@lru_cache(maxsize=32)
+def _plain(n_cells: int) -> npt.NDArray[np.int64]:
+    """An answer of its own for every combination: the same for the thousands of questions of a design."""
+    answers = np.arange(n_cells)
+    answers.flags.writeable = False
+    return answers
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

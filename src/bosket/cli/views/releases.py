@@ -1,0 +1,109 @@
+"""What a curator's release will say: as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from bosket._version import __version__
+from bosket.cli.views.plans import VERSION
+from bosket.cli.views.tables import print_lines, print_table, standard_output
+
+if TYPE_CHECKING:
+    from bosket.planning import Curator, ReleaseForesight
+
+_HEADINGS = ("items", "frequent", "missed", "listed by mistake", "error at the limit", "released 9 in 10 from")
+
+
+def show_release(seen: ReleaseForesight) -> None:
+    """A sentence, and a row for each size of itemsets."""
+    print_lines(release_sentence(seen))
+    rows = [
+        [
+            f"{row['size']:,.0f}",
+            f"{row['frequent']:,.0f}",
+            f"{row['false_negatives']:,.1f}",
+            f"{row['false_positives']:,.1f}",
+            "none" if math.isinf(row["stderr"]) else f"{row['stderr']:.2g}",
+            "none" if math.isinf(row["lowest_support"]) else f"{100 * row['lowest_support']:.3g}%",
+        ]
+        for row in _by_size(seen)
+    ]
+    print_table(f"{seen.curator}; {_rehearsed(seen)}", _HEADINGS, rows, text_columns=0)
+
+
+def release_sentence(seen: ReleaseForesight) -> str:
+    """What will be released, in words."""
+    done, asked = seen.rehearsed, seen.curator
+    if done.refused == done.n_releases:
+        return (
+            f"Not with {seen.people:,} records: a release at epsilon {asked.epsilon:g} would be refused, as only noise "
+            "would be said. It takes more records, a larger epsilon or a larger limit."
+        )
+    deepest = seen.deepest(min(1.0, 2 * asked.min_support))
+    mistakes = seen.mistakes()
+    frequent, missed, false = (
+        float(mistakes[name].sum()) for name in ("frequent", "false_negatives", "false_positives")
+    )
+    together = {0: "no itemsets", 1: "items"}.get(deepest, f"itemsets of up to {deepest} items")
+    return (
+        f"A release has an F of about {seen.f:.2f}: of {frequent:,.0f} frequent itemsets some {missed:,.0f} are "
+        f"missed, and {false:,.0f} others are listed. Of supports of twice the limit, {together} are released nine "
+        "times in ten."
+    )
+
+
+def show_least_epsilon(asked: Curator, epsilon: float, f: float, people: int) -> None:
+    """The other way round, in words."""
+    delta = f" and a delta of {asked.delta:g}" if asked.delta else ""
+    if math.isinf(epsilon):
+        print_lines(f"No epsilon up to 51{delta} gives releases of {people:,} records an F of {f:g}.")
+        return
+    print_lines(f"Releases of {people:,} records have an F of {f:g} from an epsilon of about {epsilon:.2g}{delta} on.")
+
+
+def print_release_json(seen: ReleaseForesight) -> None:
+    with standard_output() as stream:
+        stream.write(json.dumps(_json(seen), indent=2, ensure_ascii=False) + "\n")
+
+
+def _json(seen: ReleaseForesight) -> dict[str, Any]:
+    """The whole answer."""
+    asked = seen.curator
+    return {
+        "version": VERSION,
+        "bosket": __version__,
+        "request": {name: value for name, value in asdict(asked).items() if name != "settings"},
+        "records": seen.people,
+        "rehearsed_on": "simulated baskets" if seen.is_simulated else "a pilot",
+        "releases": seen.rehearsed.n_releases,
+        "refused": seen.rehearsed.refused,
+        "f": seen.f,
+        "sentence": release_sentence(seen),
+        "sizes": [
+            {name: (_plain(value) if isinstance(value, float) else value) for name, value in row.items()}
+            for row in _by_size(seen)
+        ],
+        "guarantee": None if seen.guarantee is None else seen.guarantee.to_json(),
+    }
+
+
+def _by_size(seen: ReleaseForesight) -> list[dict[str, Any]]:
+    """By size: mistakes, the error of a support at the limit, and the least support that is mostly released."""
+    limit = seen.curator.min_support
+    return [
+        {str(name): value for name, value in row.items()}
+        | {"stderr": seen.stderr(row["size"], limit), "lowest_support": seen.lowest_support(row["size"])}
+        for row in seen.mistakes().to_dict("records")
+    ]
+
+
+def _rehearsed(seen: ReleaseForesight) -> str:
+    kind = "simulated baskets" if seen.is_simulated else "records as in the pilot"
+    return f"{seen.rehearsed.n_releases} releases of {seen.people:,} {kind}"
+
+
+def _plain(value: float) -> float | str | None:
+    return "infinite" if math.isinf(value) else None if math.isnan(value) else value

@@ -1,0 +1,123 @@
+"""Releases foreseen: one, several side by side, and the least epsilon that a wanted accuracy takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pandas as pd
+
+from bosket.checks import check_between, check_integer
+from bosket.data import Baskets, Table
+from bosket.errors import ParameterError
+from bosket.planning.releases.asked import Curator
+from bosket.planning.releases.foresight import ReleaseForesight
+from bosket.planning.releases.populations import AnyDomain, population
+from bosket.planning.releases.rehearsals import rehearse
+from bosket.progress import Progress
+
+_EPSILONS = tuple(0.05 * 2.0**step for step in range(11))  # up to 51: an epsilon is looked for between two of them
+_HALVINGS = 4  # of what lies between: to a part in 23
+_MOST_RELEASES = 10_000
+
+
+def foresee_release(
+    curator: Curator,
+    domain: AnyDomain | None = None,
+    *,
+    people: int,
+    sizes: Mapping[int, float] | None = None,
+    pilot: Baskets | Table | None = None,
+    releases: int = 20,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> ReleaseForesight:
+    """A release of so many records, by as many rehearsals as ``releases``: see :func:`bosket.planning.foresee`."""
+    number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
+    records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
+    found = rehearse(curator, records, vocabulary, releases=number, on_progress=on_progress)
+    return ReleaseForesight(curator, people, found, is_simulated=pilot is None)
+
+
+def compare_releases(
+    curators: Iterable[Curator],
+    domain: AnyDomain | None = None,
+    *,
+    people: int,
+    sizes: Mapping[int, float] | None = None,
+    pilot: Baskets | Table | None = None,
+    releases: int = 20,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Requests side by side, each rehearsed on the same records, the largest expected F first.
+
+    A row for each: the request, its epsilon and delta, ``f`` and its standard error, itemsets that are expected to be
+    missed and listed by mistake, and the least support of one, two and three items that is released nine times in ten.
+    """
+    number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
+    asked = list(curators)
+    if not asked or not all(isinstance(one, Curator) for one in asked):
+        raise ParameterError(
+            "The 'curators' parameter must hold one Curator or more.", parameter="curators", value=len(asked)
+        )
+    records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
+    rows = []
+    for curator in asked:
+        done = rehearse(curator, records, vocabulary, releases=number, on_progress=on_progress)
+        seen, mistakes = ReleaseForesight(curator, people, done, is_simulated=pilot is None), done.mistakes()
+        rows.append(
+            {
+                "curator": curator,
+                "method": curator.method,
+                "epsilon": curator.epsilon,
+                "delta": curator.delta,
+                "f": seen.f,
+                "f_stderr": float(done.scores.std(ddof=1)) / math.sqrt(number),
+                "false_negatives": float(mistakes["false_negatives"].sum()),
+                "false_positives": float(mistakes["false_positives"].sum()),
+                **{f"lowest_{k}": seen.lowest_support(k) for k in (1, 2, 3)},
+            }
+        )
+    return pd.DataFrame(rows).sort_values("f", ascending=False, kind="stable", ignore_index=True)
+
+
+def epsilon_for(
+    curator: Curator,
+    domain: AnyDomain | None = None,
+    *,
+    f: float,
+    people: int,
+    sizes: Mapping[int, float] | None = None,
+    pilot: Baskets | Table | None = None,
+    releases: int = 10,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> float:
+    """The other way round: the least epsilon, to a part in 23, at which releases have a mean F of ``f`` in rehearsals.
+
+    Everything else is as the curator says.  Infinite where no epsilon up to 51 does.
+    """
+    wanted = check_between("f", f, 0, 1)
+    number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
+    records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
+
+    def is_enough(epsilon: float) -> bool:
+        asked = replace(curator, epsilon=epsilon)
+        done = rehearse(asked, records, vocabulary, releases=number, on_progress=on_progress)
+        return float(done.scores.mean()) >= wanted
+
+    low = 0.0
+    for high in _EPSILONS:
+        if is_enough(high):
+            break
+        low = high
+    else:
+        return math.inf
+    if not low:
+        return high
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
