@@ -13,9 +13,9 @@ import bosket as bk
 from bosket.curator import SieveSettings
 from bosket.curator.limit import ShareOfRecords
 from bosket.curator.noise import LAPLACE, NoiseLaw
-from bosket.curator.population.dense import kth_product
 from bosket.curator.population.rounds import groups_of
 from bosket.curator.population.settings import PopulationSettings
+from bosket.curator.population.wanted import kth_product
 from bosket.curator.sieve.contributions import PURE, Bounding
 from bosket.curator.sieve.curate import if_dense
 from bosket.curator.sieve.people import People

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition
 from bosket.curator.sieve.bounds import choose_bound, shares_at
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, RESOLUTION, Bounding, Units
-from bosket.curator.sieve.histograms import Histogram, bins, divided, noisy_histogram, smoothed, total_numbers
+from bosket.curator.sieve.histograms import (
+    Histogram,
+    NoisyBins,
+    bins,
+    divided,
+    noisy_histogram,
+    smoothed,
+    total_numbers,
+)
 from bosket.statistics.estimates import Floats
 
 pytest.importorskip("opendp")
@@ -99,7 +107,7 @@ def test_groups_are_told_apart() -> None:
     true = [(weights @ part) / part.sum() for part in (singles, pairs)]
     for _ in range(20):
         noisy = exact + rng.laplace(scale=70, size=exact.shape)
-        histogram = smoothed(middles, np.asarray(ends[1:] - starts[1:] + 1, float), noisy, 100.0)
+        histogram = smoothed(NoisyBins(middles, np.asarray(ends[1:] - starts[1:] + 1, float), noisy, 100.0))
         kept = shares_at(histogram, PURE, 3.0)
         assert kept == pytest.approx(true, rel=0.15)
 

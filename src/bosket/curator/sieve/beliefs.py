@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.sieve.contributions import Bounding
+from bosket.curator.sieve.crowds import company_of, crowded_shares
 from bosket.curator.sieve.expected import N_CLASSES, Expected, KnownSupports, expected_of
 from bosket.statistics.estimates import Floats
 
@@ -48,8 +49,16 @@ class Values:
     values: Floats
     """Noisy sums, in records."""
     scale: float
-    shares: Floats
+    average: Floats
     """The average share that is kept, of the group of each itemset."""
+    number: int = 1
+    """Of the round, among those that measured something."""
+    crowded: Floats | None = None
+    """The share that is kept of each itemset, where it is told by how crowded its records are."""
+
+    @property
+    def shares(self) -> Floats:
+        return self.average if self.crowded is None else self.crowded
 
 
 @dataclass(eq=False)
@@ -100,9 +109,13 @@ class Believer:
     spread: float
     limit: float
     n_records: float
+    is_crowded: bool = False
+    """Whether shares follow how crowded records are, once pairs are known."""
 
     def update(self, levels: list[SievedLevel]) -> None:
         """Posteriors of all levels, smallest itemsets first: supports are ratios to those of subsets."""
+        if self.is_crowded:
+            self._crowd(levels)
         known: list[KnownSupports] = []
         for level in levels:
             level.limit = self.limit
@@ -111,6 +124,27 @@ class Believer:
             else:
                 self._fit(level, expected_of(level.rows, known, self.n_records, self.limit / 2))
             known.append(KnownSupports(level.rows, may_be(level.probability, level.mean, self.limit)))
+
+    def _crowd(self, levels: list[SievedLevel]) -> None:
+        """Shares of all rounds since pairs were measured, by pairs as they are known before this update."""
+        if len(levels) < 2 or not len(levels[1].posterior):
+            return
+        together = levels[1].mean
+        pairs = levels[1].rows[: len(together)]
+        rounds: dict[int, list[tuple[ItemsetRows, Values]]] = {}
+        for level in levels:
+            for values in level.rounds:
+                rounds.setdefault(values.number, []).append((level.rows[values.places], values))
+        of_pairs = [parts for parts in rounds.values() if parts[-1][0].shape[1] > 1]
+        items = np.unique(np.concatenate([rows.ravel() for parts in of_pairs for rows, _ in parts]))
+        company = company_of(items, levels[0].mean, pairs, together, self.n_records)
+        if company is None:
+            return
+        for parts in of_pairs:
+            active = [rows for rows, _ in parts]
+            for rows, values in parts:
+                crowds = company.crowds(rows, active)
+                values.crowded = crowded_shares(crowds, values.values, values.scale, values.average)
 
     def _fit_items(self, level: SievedLevel) -> None:
         """Items have one grid, so that those measured once, to the same value, have one posterior."""

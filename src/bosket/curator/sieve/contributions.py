@@ -180,7 +180,7 @@ class ActiveItemsets:
     def __init__(self, baskets: Baskets, rows: Sequence[ItemsetRows]) -> None:
         items = np.unique(np.concatenate([part.ravel() for part in rows]))
         self._columns = bitmaps_of(baskets, items).columns
-        filled = _filled(rows)
+        filled = filled_rows(rows)
         self._rows = np.where(filled >= 0, np.searchsorted(items, filled), -1).astype(np.int32)
         self._n_records = baskets.n_records
 
@@ -220,7 +220,7 @@ class ActiveItemsets:
         return list(slices(self._columns.shape[1], _WORDS))
 
 
-def _filled(rows: Sequence[ItemsetRows]) -> ItemsetRows:
+def filled_rows(rows: Sequence[ItemsetRows]) -> ItemsetRows:
     """Rows of all sizes in one array, filled up with -1."""
     widest = max(part.shape[1] for part in rows)
     return np.concatenate(
