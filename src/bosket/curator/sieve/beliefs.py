@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.sieve.contributions import Bounding
-from bosket.curator.sieve.crowds import company_of, crowded_shares
+from bosket.curator.sieve.crowds import Company, company_of, crowded_shares
 from bosket.curator.sieve.expected import N_CLASSES, Expected, KnownSupports, expected_of
 from bosket.statistics.estimates import Floats
 
@@ -32,6 +32,8 @@ _NEAR = 20.0  # itemsets that the prior of all counts for in that of a class
 _LEAST_SHARE = 0.25  # of the average
 _MAY_BE = 0.03  # probability from which on a subset is taken to reach the limit, barely, whatever its mean is
 _FINE = 20  # values of items are told apart to a twentieth of the scale of their noise
+SIZES = 4
+"""Of itemsets that have an average share of their own, the last with all that are larger."""
 BARELY = 1.02
 """Of the limit."""
 RATIOS = np.concatenate([[1e-6], np.geomspace(2e-3, 2.0, 67)])
@@ -142,9 +144,10 @@ class Believer:
             return
         for parts in of_pairs:
             active = [rows for rows, _ in parts]
-            for rows, values in parts:
-                crowds = company.crowds(rows, active)
-                values.crowded = crowded_shares(crowds, values.values, values.scale, values.average)
+            for size in range(1, SIZES + 1):
+                group = [(rows, values) for rows, values in parts if min(rows.shape[1], SIZES) == size]
+                if group:
+                    _tell_shares(company, group, active)
 
     def _fit_items(self, level: SievedLevel) -> None:
         """Items have one grid, so that those measured once, to the same value, have one posterior."""
@@ -194,6 +197,17 @@ class Believer:
         highest = np.maximum.reduce(parts)
         total = sum(weight * np.exp(part - highest) for part, weight in zip(parts, _WEIGHTS, strict=True))
         return np.asarray(np.log(total) + highest)
+
+
+def _tell_shares(company: Company, group: list[tuple[ItemsetRows, Values]], active: list[ItemsetRows]) -> None:
+    """Shares of itemsets that have one average, by how crowded their records are."""
+    values, average = (
+        np.concatenate(part) for part in zip(*((one.values, one.average) for _, one in group), strict=True)
+    )
+    crowds = np.concatenate([company.crowds(rows, active) for rows, _ in group])
+    shares = crowded_shares(crowds, values, group[0][1].scale, average)
+    for (_, one), part in zip(group, np.split(shares, np.cumsum([len(rows) for rows, _ in group])[:-1]), strict=True):
+        one.crowded = part
 
 
 def may_be(probability: Floats, mean: Floats, limit: float) -> Floats:

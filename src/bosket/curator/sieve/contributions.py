@@ -44,6 +44,8 @@ class Bounding(ABC):
     """How contributions are bounded, and the noise that such a bound is for."""
 
     law: NoiseLaw
+    clear: float
+    """Standard deviations that the noise of one number in 2400 passes, upwards."""
 
     @abstractmethod
     def budget(self, bound: float) -> int:
@@ -78,6 +80,7 @@ class PureBounding(Bounding):
     """L1 norms, for Laplace noise."""
 
     law = LAPLACE
+    clear = 5.0  # exp(-5 sqrt(2)) / 2
 
     def budget(self, bound: float) -> int:
         return math.floor(bound * RESOLUTION)
@@ -102,6 +105,7 @@ class GaussianBounding(Bounding):
     """L2 norms, for Gaussian noise."""
 
     law = GAUSSIAN
+    clear = 3.34  # of the normal law
 
     def budget(self, bound: float) -> int:
         return math.floor(bound * RESOLUTION**2)

@@ -36,7 +36,8 @@ from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
 from bosket.statistics.estimates import Floats
 
 _SINGLE = 8
-_CLEAR = 5.0  # standard deviations of the noise
+CLEAR = 5.0
+"""Standard deviations of Laplace noise that one bin passes in 2400, and Gaussian noise hardly ever."""
 _BEGUN = 3.0  # likewise, for where the fit starts from
 _MISFIT = 0.02  # of a number of records: no law is followed closer than this
 _MISFIT_OF_PARTS = 0.05  # of a bin: no fit to the parts of groups is trusted more than this
@@ -68,6 +69,8 @@ class NoisyBins:
     widths: Floats
     numbers: Floats
     deviation: float
+    clear: float = CLEAR
+    """Standard deviations of the noise, from which on a bin has records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +139,16 @@ def noisy_histogram(
     deviation = bounding.deviation(granted.scale_of(amount, sensitivity)) / RESOLUTION
     ends = np.append(starts[1:] - 1, starts[-1])
     middles = np.sqrt(starts[1:] * ends[1:])
-    return smoothed(NoisyBins(middles, np.asarray(ends[1:] - starts[1:] + 1, float), noisy[1:], deviation))
+    widths = np.asarray(ends[1:] - starts[1:] + 1, float)
+    return smoothed(NoisyBins(middles, widths, noisy[1:], deviation, bounding.clear))
 
 
 def smoothed(bins: NoisyBins, kept: Kept | None = None) -> Histogram:
     """Numbers of records by bin and group, from noisy ones: the totals, divided among the groups."""
     middles, noisy, deviation = bins.middles, bins.numbers, bins.deviation
     n_groups = noisy.shape[1]
-    totals = total_numbers(middles, bins.widths, noisy.sum(axis=1), deviation * float(np.sqrt(n_groups)), kept)
+    of_totals = deviation * float(np.sqrt(n_groups))
+    totals = total_numbers(middles, bins.widths, noisy.sum(axis=1), of_totals, kept, bins.clear)
     if n_groups == 1:
         return Histogram(middles, totals[:, None], seen=bins)
     fitted = (_logistic(np.log(middles), totals, noisy, deviation, kept) + _isotonic(totals, noisy)) / 2
@@ -154,9 +159,11 @@ def smoothed(bins: NoisyBins, kept: Kept | None = None) -> Histogram:
     return Histogram(middles, totals[:, None] * parts, seen=bins)
 
 
-def total_numbers(middles: Floats, widths: Floats, noisy: Floats, deviation: float, kept: Kept | None = None) -> Floats:
+def total_numbers(
+    middles: Floats, widths: Floats, noisy: Floats, deviation: float, kept: Kept | None = None, clear: float = CLEAR
+) -> Floats:
     """Numbers by bin that are not negative and end."""
-    is_clear = noisy > _CLEAR * deviation
+    is_clear = noisy > clear * deviation
     if is_clear.all():
         return noisy
     fitted = _concave(np.log(middles), widths, noisy, deviation, _of_others(kept, is_clear, noisy, deviation))

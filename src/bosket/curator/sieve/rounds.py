@@ -21,7 +21,7 @@ import numpy as np
 
 from bosket.curator.noise import Composition
 from bosket.curator.population.dense import FoundDense
-from bosket.curator.sieve.beliefs import Believer, LevelPlaces, SievedLevel, Values
+from bosket.curator.sieve.beliefs import SIZES, Believer, LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.bounds import Told, choose_bound
 from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding, Units
 from bosket.curator.sieve.histograms import Histogram, noisy_histogram
@@ -34,7 +34,6 @@ from bosket.mining.candidates import ItemGroups
 from bosket.progress import LevelProgress, Progress
 from bosket.statistics.estimates import Floats
 
-_SIZES = 4  # of itemsets that are told apart, the last with all that are larger
 _HIGH = 2.0  # limits, from which on an item is taken to be common
 _FAR = 30.0  # scales of noise
 _WORK = 1 << 34  # itemsets times records of one round, at most
@@ -245,7 +244,7 @@ def _undecided(levels: list[SievedLevel], least: float, most: int) -> list[Level
 
 def _groups(levels: list[SievedLevel], places: list[LevelPlaces]) -> Units:
     """The group of each itemset of a round: its size, as far as sizes are told apart."""
-    sizes = [np.full(len(at), min(level.size, _SIZES)) for level, at in zip(levels, places, strict=False)]
+    sizes = [np.full(len(at), min(level.size, SIZES)) for level, at in zip(levels, places, strict=False)]
     return np.unique(np.concatenate(sizes), return_inverse=True)[1].ravel()
 
 
