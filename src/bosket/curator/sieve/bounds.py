@@ -83,7 +83,8 @@ class Told:
     def shares(self, histogram: Histogram, groups: Units, noisy: Floats) -> Floats:
         """By group; ``groups`` has that of each itemset, and ``noisy`` its noisy sum, in records."""
         deviation = self.bounding.deviation(self.scale)
-        sums, deviations = np.bincount(groups, weights=noisy), deviation * np.sqrt(np.maximum(np.bincount(groups), 1))
+        sums: Floats = np.bincount(groups, weights=noisy).astype(float)
+        deviations = deviation * np.sqrt(np.maximum(np.bincount(groups), 1))
         weights = weights_at(histogram, self.bounding, self.bound)
         known = histogram.knowing(weights, sums, deviations)
         average = shares_at(known, self.bounding, self.bound)

@@ -56,7 +56,7 @@ def frequent(table: Table, *, epsilon: float, min_support: float, delta: float =
     found = mined(_drawn(rows, blocks), least_count(min_support, _ROWS * _COPIES))
     about = {"method": "marginals", "epsilon": epsilon, "delta": delta, "order": order, "n_records": total}
     scale = total / (_ROWS * _COPIES)
-    return Rival([items for items, _ in found], [counts * scale for _, counts in found], about)
+    return Rival([items for items, _ in found], [np.asarray(counts * scale, np.float64) for _, counts in found], about)
 
 
 def _counts(table: Table, sizes: list[int], attributes: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
