@@ -13,9 +13,9 @@ import bosket as bk
 from bosket.curator import SieveSettings
 from bosket.curator.limit import ShareOfRecords
 from bosket.curator.noise import LAPLACE, NoiseLaw
-from bosket.curator.population.dense import kth_product
 from bosket.curator.population.rounds import groups_of
 from bosket.curator.population.settings import PopulationSettings
+from bosket.curator.population.wanted import Wanted, kth_product
 from bosket.curator.sieve.contributions import PURE, Bounding
 from bosket.curator.sieve.curate import if_dense
 from bosket.curator.sieve.people import People
@@ -310,3 +310,13 @@ def test_the_kth_product_is_that_of_all_products(largest: int) -> None:
         assert kth_product(shares, k, largest) == pytest.approx(products[k - 1])
     assert kth_product(shares, 1000, largest) == pytest.approx(products[-1])
     assert kth_product(np.zeros(3), 2, 2) == 0.0
+
+
+def test_the_limit_of_k_follows_items() -> None:
+    """Once items are known better, k itemsets are known to reach more, or less; a limit that was given stays."""
+    shares = np.array([0.9, 0.8, 0.5])
+    wanted = Wanted(0.5, 3, 4, least=0.01)
+    assert wanted.by(shares).limit == pytest.approx(0.5)
+    assert wanted.by(shares).by(np.array([1.0, 0.95, 0.9])).limit == pytest.approx(0.9)
+    assert wanted.by(np.zeros(3)).limit == 0.01
+    assert Wanted(0.3, 3).by(shares).limit == 0.3

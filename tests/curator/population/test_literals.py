@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bosket.curator.noise import Composition
 from bosket.curator.population.literals import LiteralRecords, Literals
+from bosket.curator.population.rounds import PopulationRounds
+from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding
 from bosket.data import Baskets
 
@@ -91,3 +94,42 @@ def test_pairs_that_are_not_counted_in_the_bound_are_found() -> None:
     units = PURE.units(known.held, budget)
     assert known.singles(units).sum() <= budget
     assert known.singles(units).sum() + known.pairs(units).sum() > budget
+
+
+SMALL = 3
+SMALL_RECORDS = [record for record in RECORDS if set(record) <= set(range(SMALL))]
+PERSONS = [records for number in range(3) for records in combinations_with_replacement(SMALL_RECORDS, number)]
+"""All persons of up to two records over three items."""
+
+
+@pytest.mark.parametrize("bounding", [PURE, CONCENTRATED])
+@pytest.mark.parametrize("per_person", [1, 2])
+def test_no_persons_are_farther_apart_than_the_sensitivity(bounding: Bounding, per_person: int) -> None:
+    """All persons, one of them more or in place of any other: sums of literals and pairs, numbers of records by how
+    many literals they hold, and numbers of patterns beside any records of others.
+    """
+    literals = Literals(np.arange(SMALL, dtype=np.int32), np.array([True, True, False]))
+    rounds = PopulationRounds(
+        Baskets([], items=range(SMALL)), bounding, Composition(1.0, bounding.law), PopulationSettings(), per_person,
+        1.0, records_each=2,
+    )  # fmt: skip
+    budget = bounding.budget(2.0)
+    sums, numbers, patterns = [], [], []
+    for person in PERSONS:
+        known = LiteralRecords(Baskets(person, items=range(SMALL)), literals)
+        units = bounding.units(known.held + known.held * (known.held - 1) // 2, budget)
+        sums.append(np.concatenate([known.singles(units), known.pairs(units)]))
+        numbers.append(np.bincount(known.held, minlength=SMALL + 1))
+        patterns.append({frozenset(held_by(record, literals)) for record in person})
+    claims = [rounds._times(bounding.sensitivity(budget, per_person)), rounds._one]
+    for vectors, claim in zip((sums, numbers), claims, strict=True):
+        each = np.array(vectors, float)
+        apart = each if per_person == 1 else (each[:, None] - each).reshape(-1, each.shape[1])
+        norms = np.abs(apart).sum(axis=1) if bounding is PURE else np.sqrt((apart**2).sum(axis=1))
+        assert 0.5 * claim < norms.max() <= claim
+    every = sorted(set().union(*patterns), key=sorted)
+    for present in range(1 << len(every)):
+        others = {pattern for place, pattern in enumerate(every) if present >> place & 1}
+        sizes = [len(others | one) for one in patterns]
+        low = len(others) if per_person == 1 else min(sizes)
+        assert max(sizes) - low <= rounds.records_each

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
-from heapq import heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +10,11 @@ import numpy.typing as npt
 from bosket.counting.base import ItemsetRows
 from bosket.curator.noise import Composition
 from bosket.curator.population.items import ItemBeliefs
-from bosket.curator.population.literals import MOST_LITERALS, Literals
+from bosket.curator.population.literals import Literals
 from bosket.curator.population.rounds import PopulationRounds
 from bosket.curator.population.search import FittedItemsets, PopulationSearch
 from bosket.curator.population.settings import PopulationSettings
+from bosket.curator.population.wanted import Wanted
 from bosket.curator.sieve.beliefs import LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.contributions import Bounding
 from bosket.data import Baskets
@@ -57,35 +56,27 @@ class DenseRecords:
     """What the first round told of all items, and what one population tells of the likely ones."""
 
     def __init__(
-        self, first: Values, data: Baskets, bounding: Bounding, limit: float, n_records: int,
+        self, first: Values, data: Baskets, bounding: Bounding, wanted: Wanted, n_records: int,
         settings: PopulationSettings,
     ) -> None:  # fmt: skip
-        """``limit`` is a share."""
-        self._data, self._bounding, self._limit, self._n_records = data, bounding, limit, n_records
+        self._data, self._bounding, self._n_records = data, bounding, n_records
         self._settings = settings
         shares = first.values / np.maximum(first.shares, 1e-9)
         self._items = np.sort(np.argsort(-shares, kind="stable")[:_MOST_ITEMS]).astype(np.int32)
         self._beliefs = ItemBeliefs(bounding, len(self._items), n_records)
         places, none = np.arange(len(self._items)), np.zeros(len(self._items), bool)
         self._beliefs.observe(places, first.values[self._items], first.scale, first.shares[self._items], none, _DOUBT)
+        self._wanted = wanted.by(self._beliefs.summary(wanted.limit)[0])
 
     @property
     def is_dense(self) -> bool:
         """Whether likely frequent items are so frequent that records hold many of them; by noisy numbers."""
-        mean, _, probability = self._beliefs.summary(self._limit)
+        limit = self._wanted.limit
+        mean, _, probability = self._beliefs.summary(limit)
         number = float(probability.sum())
-        return number > 0 and float(probability @ np.maximum(mean, self._limit)) >= self._settings.dense * number
+        return number > 0 and float(probability @ np.maximum(mean, limit)) >= self._settings.dense * number
 
-    def of_most(self, k: int, largest: int) -> DenseRecords:
-        """The same at the limit that k itemsets would reach if items were independent, by their noisy supports."""
-        mean, _, _ = self._beliefs.summary(self._limit)
-        result = copy(self)
-        result._limit = max(kth_product(mean, min(k, self._settings.most_itemsets), largest), _HALF / self._n_records)
-        return result
-
-    def levels(
-        self, looked: Looked, largest: int, groups: ItemGroups | None = None, k: int | None = None
-    ) -> FoundDense:
+    def levels(self, looked: Looked, groups: ItemGroups | None = None) -> FoundDense:
         """Itemsets by size with posteriors of their supports, for what is left of what was granted: those above the
         limit, or about the k most frequent.
         """
@@ -94,17 +85,16 @@ class DenseRecords:
             self._data, self._bounding, looked.granted, settings, looked.per_person, looked.n_deviation,
             looked.records_each,
         )  # fmt: skip
-        (population, *refits), literals, others = rounds.run(
-            self._beliefs, self._items, self._limit, self._n_records, whole
-        )
+        wanted = self._wanted
+        (population, *refits), literals, others = rounds.run(self._beliefs, self._items, wanted, self._n_records, whole)
         search = PopulationSearch(
-            population, literals, settings.misfit, settings.most_itemsets, largest, groups, refits
+            population, literals, settings.misfit, settings.most_itemsets, wanted.largest, groups, refits
         )
-        limit = self._limit
-        if k is None:
+        limit = wanted.limit
+        if wanted.k is None:
             found, left_out = search.above(limit)
         else:
-            found, left_out, limit = search.most(min(k, settings.most_itemsets))
+            found, left_out, limit = search.most(wanted.k)
         levels = [self._level(part, literals, limit) for part in found]
         missed = left_out + _with(others, levels)
         return FoundDense(levels or [self._nothing(literals)], limit, missed, settings.costs(whole))
@@ -117,7 +107,7 @@ class DenseRecords:
         """The items themselves, none of which is frequent."""
         none = np.zeros(1)
         part = FittedItemsets(np.zeros((1, 1), np.int32), none, none + 1e-6, np.zeros((1, 1), np.float32), none, none)
-        return self._level(part, literals, self._limit)
+        return self._level(part, literals, self._wanted.limit)
 
 
 def normal_level(
@@ -136,30 +126,6 @@ def normal_level(
     level.own = own * n_records
     level.rounds.append(Values(places, mean * n_records, 1.0, np.ones(len(rows))))
     return level
-
-
-def kth_product(shares: Floats, k: int, largest: int) -> float:
-    """The k-th largest product of different numbers in [0, 1], of ``largest`` of them at most; the least there is where
-    there are fewer.
-
-    With the numbers in falling order, each set of places comes once: the last place moves on by one, or the next place
-    is added.  Neither makes the product larger.
-    """
-    falling = -np.sort(-shares)[:MOST_LITERALS]
-    waiting = [(-float(falling[0]), 0, 1)]  # product, last place, number of places
-    product = 0.0
-    for _ in range(k):
-        if not waiting:
-            break
-        negative, last, number = heappop(waiting)
-        product = -negative
-        if last + 1 < len(falling):
-            following = float(falling[last + 1])
-            without = product / float(falling[last]) if falling[last] > 0 else 0.0
-            heappush(waiting, (-without * following, last + 1, number))
-            if number < largest:
-                heappush(waiting, (-product * following, last + 1, number + 1))
-    return product
 
 
 def _with(others: Floats, levels: list[SievedLevel]) -> float:

@@ -23,6 +23,7 @@ from bosket.curator.population.literals import MOST_LITERALS, LiteralRecords, Li
 from bosket.curator.population.model import CountedLeaves, Fitter, Population, Statistics
 from bosket.curator.population.refits import Refits
 from bosket.curator.population.settings import PopulationSettings
+from bosket.curator.population.wanted import Wanted
 from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
 from bosket.curator.sieve.histograms import total_numbers
 from bosket.data import Baskets
@@ -64,12 +65,13 @@ class PopulationRounds:
         return norm if self.records_each == 1 else more(norm * self.records_each)
 
     def run(
-        self, beliefs: ItemBeliefs, of_beliefs: ItemIds, limit: float, n_records: int, whole: float
+        self, beliefs: ItemBeliefs, of_beliefs: ItemIds, wanted: Wanted, n_records: int, whole: float
     ) -> tuple[list[Population], Literals, Floats]:
-        """The population of items that are likely frequent at a limit, a share, for this amount of what was granted;
-        and how likely others are frequent.
+        """The population of items that are likely frequent, for this amount of what was granted; and how likely others
+        are frequent.
         """
-        known, places, left = self._settled(beliefs, of_beliefs, limit, n_records, whole)
+        known, places, left = self._settled(beliefs, of_beliefs, wanted, n_records, whole)
+        limit = _known_limit(known, wanted)
         mean, deviation, probability = known.summary(limit)
         chosen = self._places(mean, probability, probability > self.settings.likely, self.settings.most_literals)
         literals = Literals(of_beliefs[places[chosen]], mean[chosen] > 0.5)
@@ -87,7 +89,7 @@ class PopulationRounds:
         return [population, *refits], literals, others
 
     def _settled(
-        self, beliefs: ItemBeliefs, of_beliefs: ItemIds, limit: float, n_records: int, whole: float
+        self, beliefs: ItemBeliefs, of_beliefs: ItemIds, wanted: Wanted, n_records: int, whole: float
     ) -> tuple[ItemBeliefs, npt.NDArray[np.int64], float]:
         """What rounds of literals tell of items that may be frequent, which these are, and what is left of an amount.
 
@@ -95,14 +97,14 @@ class PopulationRounds:
         another share than the middle of their bin, which all items have in common.
         """
         first, *more = self.settings.literals
-        mean, _, probability = beliefs.summary(_LOWER * limit)
+        mean, _, probability = beliefs.summary(_LOWER * wanted.limit)
         which = self._places(mean, probability, probability > self.settings.undecided, MOST_LITERALS)
         items = of_beliefs[which]
         known = ItemBeliefs(self.bounding, len(items), n_records)
         self._measure(known, np.arange(len(items)), items, mean[which], first * whole)
         left = whole * (1 - first)
         for share in more:
-            mean, _, probability = known.summary(limit)
+            mean, _, probability = known.summary(_known_limit(known, wanted))
             least = self.settings.undecided
             places = np.flatnonzero((probability > least) & (probability < 1 - least))
             if len(places):  # where all is decided, this round's share is for pairs
@@ -243,6 +245,11 @@ class PopulationRounds:
             if numbers @ (weights * adds) >= kept * whole:
                 return float(bound)
         return float(max(1, adds[-1]))
+
+
+def _known_limit(known: ItemBeliefs, wanted: Wanted) -> float:
+    """By what is known of items so far."""
+    return wanted.by(known.summary(wanted.limit)[0]).limit
 
 
 def more(norm: float) -> float:

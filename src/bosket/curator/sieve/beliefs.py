@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.sieve.contributions import Bounding
+from bosket.curator.sieve.crowds import Company, company_of, crowded_shares
 from bosket.curator.sieve.expected import N_CLASSES, Expected, KnownSupports, expected_of
 from bosket.statistics.estimates import Floats
 
@@ -31,6 +32,8 @@ _NEAR = 20.0  # itemsets that the prior of all counts for in that of a class
 _LEAST_SHARE = 0.25  # of the average
 _MAY_BE = 0.03  # probability from which on a subset is taken to reach the limit, barely, whatever its mean is
 _FINE = 20  # values of items are told apart to a twentieth of the scale of their noise
+SIZES = 4
+"""Of itemsets that have an average share of their own, the last with all that are larger."""
 BARELY = 1.02
 """Of the limit."""
 RATIOS = np.concatenate([[1e-6], np.geomspace(2e-3, 2.0, 67)])
@@ -48,8 +51,16 @@ class Values:
     values: Floats
     """Noisy sums, in records."""
     scale: float
-    shares: Floats
+    average: Floats
     """The average share that is kept, of the group of each itemset."""
+    number: int = 1
+    """Of the round, among those that measured something."""
+    crowded: Floats | None = None
+    """The share that is kept of each itemset, where it is told by how crowded its records are."""
+
+    @property
+    def shares(self) -> Floats:
+        return self.average if self.crowded is None else self.crowded
 
 
 @dataclass(eq=False)
@@ -100,9 +111,13 @@ class Believer:
     spread: float
     limit: float
     n_records: float
+    is_crowded: bool = False
+    """Whether shares follow how crowded records are, once pairs are known."""
 
     def update(self, levels: list[SievedLevel]) -> None:
         """Posteriors of all levels, smallest itemsets first: supports are ratios to those of subsets."""
+        if self.is_crowded:
+            self._crowd(levels)
         known: list[KnownSupports] = []
         for level in levels:
             level.limit = self.limit
@@ -111,6 +126,28 @@ class Believer:
             else:
                 self._fit(level, expected_of(level.rows, known, self.n_records, self.limit / 2))
             known.append(KnownSupports(level.rows, may_be(level.probability, level.mean, self.limit)))
+
+    def _crowd(self, levels: list[SievedLevel]) -> None:
+        """Shares of all rounds since pairs were measured, by pairs as they are known before this update."""
+        if len(levels) < 2 or not len(levels[1].posterior):
+            return
+        together = levels[1].mean
+        pairs = levels[1].rows[: len(together)]
+        rounds: dict[int, list[tuple[ItemsetRows, Values]]] = {}
+        for level in levels:
+            for values in level.rounds:
+                rounds.setdefault(values.number, []).append((level.rows[values.places], values))
+        of_pairs = [parts for parts in rounds.values() if parts[-1][0].shape[1] > 1]
+        items = np.unique(np.concatenate([rows.ravel() for parts in of_pairs for rows, _ in parts]))
+        company = company_of(items, levels[0].mean, pairs, together, self.n_records)
+        if company is None:
+            return
+        for parts in of_pairs:
+            active = [rows for rows, _ in parts]
+            for size in range(1, SIZES + 1):
+                group = [(rows, values) for rows, values in parts if min(rows.shape[1], SIZES) == size]
+                if group:
+                    _tell_shares(company, group, active)
 
     def _fit_items(self, level: SievedLevel) -> None:
         """Items have one grid, so that those measured once, to the same value, have one posterior."""
@@ -160,6 +197,17 @@ class Believer:
         highest = np.maximum.reduce(parts)
         total = sum(weight * np.exp(part - highest) for part, weight in zip(parts, _WEIGHTS, strict=True))
         return np.asarray(np.log(total) + highest)
+
+
+def _tell_shares(company: Company, group: list[tuple[ItemsetRows, Values]], active: list[ItemsetRows]) -> None:
+    """Shares of itemsets that have one average, by how crowded their records are."""
+    values, average = (
+        np.concatenate(part) for part in zip(*((one.values, one.average) for _, one in group), strict=True)
+    )
+    crowds = np.concatenate([company.crowds(rows, active) for rows, _ in group])
+    shares = crowded_shares(crowds, values, group[0][1].scale, average)
+    for (_, one), part in zip(group, np.split(shares, np.cumsum([len(rows) for rows, _ in group])[:-1]), strict=True):
+        one.crowded = part
 
 
 def may_be(probability: Floats, mean: Floats, limit: float) -> Floats:

@@ -14,9 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bosket.curator.sieve.contributions import RESOLUTION, Bounding
+from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
 from bosket.curator.sieve.histograms import Histogram
 from bosket.statistics.estimates import Floats
+
+_RARE = 0.6  # of the limit: what seems to have less, by a deviation of the noise at least, met by chance
+_SURE = 3.0  # deviations of the noise of a sum, from which on it tells of chance
+_CHANCE = 0.25  # how much less records count that hold more, where all that they hold has met by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +54,52 @@ def choose_bound(histogram: Histogram, bounding: Bounding, scale_of_one: float, 
     return Bound(float(bounds[best]), shares_at(histogram, bounding, float(bounds[best])))
 
 
-def shares_at(histogram: Histogram, bounding: Bounding, bound: float) -> Floats:
-    """The share of what records hold that is kept under a bound, by group of itemsets."""
-    held = np.maximum(1, np.rint(histogram.held * histogram.times)).astype(np.int64)
-    kept = bounding.weights(held, bound) @ histogram.occurrences
-    total = histogram.occurrences.sum(axis=0)
+def shares_at(histogram: Histogram, bounding: Bounding, bound: float, by_chance: Floats | float = 0.0) -> Floats:
+    """The share of what records hold that is kept under a bound, by group of itemsets.
+
+    by_chance  of what a group holds, the part of rare itemsets that met by chance, by group: these live in the most
+               crowded records, and others in less crowded ones.  Of these a record of k itemsets counts k^g in place of
+               k, where g is 1 less a quarter of this part.
+    """
+    occurrences = histogram.numbers * histogram.held[:, None] ** (1 - _CHANCE * np.asarray(by_chance))
+    kept = weights_at(histogram, bounding, bound) @ occurrences
+    total = occurrences.sum(axis=0)
     shares = np.where(total > 0, kept / np.maximum(total, 1e-9), 1.0)
     return np.clip(shares, 1 / RESOLUTION, 1.0)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the noisy sums of a round tell of the shares that its itemsets keep."""
+
+    bounding: Bounding
+    bound: float
+    scale: float
+    """Of the noise of these sums."""
+    limit: float
+    tells_chance: bool = True
+    """Whether itemsets that met by chance are told from others; not where all items are measured."""
+
+    def shares(self, histogram: Histogram, groups: Units, noisy: Floats) -> Floats:
+        """By group; ``groups`` has that of each itemset, and ``noisy`` its noisy sum, in records."""
+        deviation = self.bounding.deviation(self.scale)
+        sums: Floats = np.bincount(groups, weights=noisy).astype(float)
+        deviations = deviation * np.sqrt(np.maximum(np.bincount(groups), 1))
+        weights = weights_at(histogram, self.bounding, self.bound)
+        known = histogram.knowing(weights, sums, deviations)
+        average = shares_at(known, self.bounding, self.bound)
+        if not self.tells_chance:
+            return average
+        is_clear = noisy > _RARE * self.limit * average[groups] + deviation
+        others = np.bincount(groups, weights=noisy * is_clear)
+        by_chance = np.where(sums > _SURE * deviations, 1 - others / np.maximum(sums, self.scale), 0.0)
+        return shares_at(known, self.bounding, self.bound, np.clip(by_chance, 0.0, 1.0))
+
+
+def weights_at(histogram: Histogram, bounding: Bounding, bound: float) -> Floats:
+    """The share of a whole record that records of each bin add under a bound, to each itemset."""
+    held = np.maximum(1, np.rint(histogram.held * histogram.times)).astype(np.int64)
+    return bounding.weights(held, bound)
 
 
 def _grid(longest: int) -> Floats:

@@ -44,6 +44,8 @@ class Bounding(ABC):
     """How contributions are bounded, and the noise that such a bound is for."""
 
     law: NoiseLaw
+    clear: float
+    """Standard deviations that the noise of one number in 2400 passes, upwards."""
 
     @abstractmethod
     def budget(self, bound: float) -> int:
@@ -78,6 +80,7 @@ class PureBounding(Bounding):
     """L1 norms, for Laplace noise."""
 
     law = LAPLACE
+    clear = 5.0  # exp(-5 sqrt(2)) / 2
 
     def budget(self, bound: float) -> int:
         return math.floor(bound * RESOLUTION)
@@ -102,6 +105,7 @@ class GaussianBounding(Bounding):
     """L2 norms, for Gaussian noise."""
 
     law = GAUSSIAN
+    clear = 3.34  # of the normal law
 
     def budget(self, bound: float) -> int:
         return math.floor(bound * RESOLUTION**2)
@@ -180,7 +184,7 @@ class ActiveItemsets:
     def __init__(self, baskets: Baskets, rows: Sequence[ItemsetRows]) -> None:
         items = np.unique(np.concatenate([part.ravel() for part in rows]))
         self._columns = bitmaps_of(baskets, items).columns
-        filled = _filled(rows)
+        filled = filled_rows(rows)
         self._rows = np.where(filled >= 0, np.searchsorted(items, filled), -1).astype(np.int32)
         self._n_records = baskets.n_records
 
@@ -220,7 +224,7 @@ class ActiveItemsets:
         return list(slices(self._columns.shape[1], _WORDS))
 
 
-def _filled(rows: Sequence[ItemsetRows]) -> ItemsetRows:
+def filled_rows(rows: Sequence[ItemsetRows]) -> ItemsetRows:
     """Rows of all sizes in one array, filled up with -1."""
     widest = max(part.shape[1] for part in rows)
     return np.concatenate(

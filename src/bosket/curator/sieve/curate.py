@@ -14,6 +14,7 @@ from bosket.curator.limit import KthSupport, ShareOfRecords
 from bosket.curator.noise import Composition, rho_of
 from bosket.curator.population.cells import CellSizes, TableCells, is_for
 from bosket.curator.population.dense import DenseRecords, FoundDense, Looked
+from bosket.curator.population.wanted import Wanted
 from bosket.curator.sieve.beliefs import Values
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE
 from bosket.curator.sieve.draws import UNSURE
@@ -112,18 +113,20 @@ def if_cells(program: Sieve, sizes: CellSizes, limit: ShareOfRecords | KthSuppor
 
 def if_dense(program: Sieve, limit: ShareOfRecords | KthSupport, number: int) -> Instead:
     """Go on with one population where the first round says that records are dense."""
-    share, k = (limit.min_support, None) if isinstance(limit, ShareOfRecords) else (_HALF, limit.k)
+    settings = program.settings
+    if isinstance(limit, ShareOfRecords):
+        wanted = Wanted(limit.min_support, settings.largest)
+    else:
+        k = min(limit.k, settings.population.most_itemsets)
+        wanted = Wanted(_HALF, settings.largest, k, least=_HALF / number)
 
     def instead(first: Values) -> FoundDense | None:
-        settings = program.settings
-        records = DenseRecords(first, program.data, program.bounding, share, number, settings.population)
-        if k is not None:
-            records = records.of_most(k, settings.largest)
+        records = DenseRecords(first, program.data, program.bounding, wanted, number, settings.population)
         if not records.is_dense:
             return None
         deviation = program.bounding.deviation(program.scale_of_number)
         looked = Looked(program.granted, program.left, program.per_person, deviation, program.records_each)
-        return records.levels(looked, settings.largest, program.groups, k)
+        return records.levels(looked, program.groups)
 
     return instead
 

@@ -47,3 +47,30 @@ def add_units(columns: Any, itemsets: Any, start: int, stop: int, units: Any, su
                 total += units[64 * w + np.int64(popcount(lowest - np.uint64(1)))]
                 word ^= lowest
         sums[j] += total
+
+
+@compiled
+def count_company(chances: Any, itemsets: Any, active: Any, expected: Any) -> None:
+    """Of each itemset how many active ones a record that holds it is expected to hold.
+
+    ``chances`` has a row for each item: how likely a record with it has the others.  A record with several of the items
+    has another as likely as the one that makes it likeliest, and several others independently.
+    """
+    n_items = chances.shape[1]
+    likely = np.empty(n_items, np.float32)
+    for i in range(itemsets.shape[0]):
+        likely[:] = chances[itemsets[i, 0]]
+        for item in itemsets[i, 1:]:
+            if item < 0:
+                break
+            for other in range(n_items):
+                likely[other] = max(likely[other], chances[item, other])
+        total = 0.0
+        for j in range(active.shape[0]):
+            chance = likely[active[j, 0]]
+            for item in active[j, 1:]:
+                if item < 0:
+                    break
+                chance *= likely[item]
+            total += chance
+        expected[i] = total

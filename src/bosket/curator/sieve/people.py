@@ -28,7 +28,7 @@ import pyarrow as pa
 from bosket.checks import check_integer
 from bosket.curator.noise import LAPLACE, Composition
 from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
-from bosket.curator.sieve.histograms import Histogram, bins, divided, smoothed
+from bosket.curator.sieve.histograms import Histogram, NoisyBins, bins, divided, smoothed
 from bosket.data import Baskets
 from bosket.data.formats.arrow_cells import ArrowCells
 from bosket.errors import ParameterError
@@ -79,7 +79,7 @@ class People:
         deviation = bounding.deviation(granted.scale_of(amount, sensitivity)) / RESOLUTION
         ends = np.append(starts[1:] - 1, starts[-1])
         middles, widths = np.sqrt(starts[1:] * ends[1:]), np.asarray(ends[1:] - starts[1:] + 1, float)
-        parts = [smoothed(middles, widths, one[1:], deviation) for one in noisy]
+        parts = [smoothed(NoisyBins(middles, widths, one[1:], deviation, bounding.clear)) for one in noisy]
         return Histogram(
             np.tile(middles, len(parts)),
             np.concatenate([part.numbers for part in parts]),

@@ -21,8 +21,8 @@ import numpy as np
 
 from bosket.curator.noise import Composition
 from bosket.curator.population.dense import FoundDense
-from bosket.curator.sieve.beliefs import Believer, LevelPlaces, SievedLevel, Values
-from bosket.curator.sieve.bounds import choose_bound, shares_at
+from bosket.curator.sieve.beliefs import SIZES, Believer, LevelPlaces, SievedLevel, Values
+from bosket.curator.sieve.bounds import Told, choose_bound
 from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding, Units
 from bosket.curator.sieve.histograms import Histogram, noisy_histogram
 from bosket.curator.sieve.people import People
@@ -34,7 +34,6 @@ from bosket.mining.candidates import ItemGroups
 from bosket.progress import LevelProgress, Progress
 from bosket.statistics.estimates import Floats
 
-_SIZES = 4  # of itemsets that are told apart, the last with all that are larger
 _HIGH = 2.0  # limits, from which on an item is taken to be common
 _FAR = 30.0  # scales of noise
 _WORK = 1 << 34  # itemsets times records of one round, at most
@@ -123,7 +122,7 @@ class Sieve:
         ``instead``.
         """
         settings = self.settings
-        believer = Believer(self.bounding, settings.spread, limit, n_records)
+        believer = Believer(self.bounding, settings.spread, limit, n_records, is_crowded=self.people is None)
         at_most = n_records + math.ceil(_FAR * self.scale_of_number)  # records, as far as the noise lets one be sure
         most = max(1, min(settings.max_candidates, _WORK // at_most))
         search = SieveSearch(limit, n_records, settings.undecided, most, self.groups)
@@ -186,10 +185,11 @@ class Sieve:
         sums = active.sums(units)
         noisy = self.granted.noisy(sums, epsilon=share * whole, sensitivity=sensitivity) / RESOLUTION
         scale = self.granted.scale_of(share * whole, sensitivity) / RESOLUTION
-        shares = bound.shares[groups]
         if not levels[0].rounds:  # of items nothing was known before
-            groups = (noisy / shares > _HIGH * limit).astype(np.int64)
-            shares = shares_at(self._histogram(active.held_by(groups), len(groups)), bounding, bound.bound)[groups]
+            groups = (noisy / bound.shares[groups] > _HIGH * limit).astype(np.int64)
+            histogram = self._histogram(active.held_by(groups), len(groups))
+        told = Told(bounding, bound.bound, scale, limit, tells_chance=bool(levels[0].rounds))
+        shares = told.shares(histogram, groups, noisy)[groups]
         _remember(levels, places, noisy, scale, shares)
 
     def _histogram(self, held: Units, n_active: int) -> Histogram:
@@ -244,7 +244,7 @@ def _undecided(levels: list[SievedLevel], least: float, most: int) -> list[Level
 
 def _groups(levels: list[SievedLevel], places: list[LevelPlaces]) -> Units:
     """The group of each itemset of a round: its size, as far as sizes are told apart."""
-    sizes = [np.full(len(at), min(level.size, _SIZES)) for level, at in zip(levels, places, strict=False)]
+    sizes = [np.full(len(at), min(level.size, SIZES)) for level, at in zip(levels, places, strict=False)]
     return np.unique(np.concatenate(sizes), return_inverse=True)[1].ravel()
 
 
@@ -252,11 +252,11 @@ def _remember(
     levels: list[SievedLevel], places: list[LevelPlaces], noisy: Floats, scale: float, shares: Floats
 ) -> None:
     """Add the values of one round to the levels."""
-    start = 0
+    start, number = 0, 1 + max((values.number for level in levels for values in level.rounds), default=0)
     for level, at in zip(levels, places, strict=False):
         if len(at):
             part = slice(start, start + len(at))
-            level.rounds.append(Values(at, noisy[part], scale, shares[part]))
+            level.rounds.append(Values(at, noisy[part], scale, shares[part], number))
             start += len(at)
 
 

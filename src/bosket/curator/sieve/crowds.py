@@ -1,0 +1,89 @@
+"""The share that an itemset keeps, by how crowded the records are that hold it.
+
+A record adds the less to each itemset the more active ones it holds, and itemsets of one size do not live in equally
+crowded records: pairs of a clique of popular items keep half of what pairs keep on average.  A record with X is
+expected to hold
+
+    k(X) = sum over active Y of prod over y in Y - X of q(y)        q(y) = max over x in X of s(xy) / s(x)
+
+active itemsets, by the supports s of items and pairs as far as they are known, and by independence where a pair was
+never measured.  The average share a of a round and size is told by the histogram of the round.  Shares around it are
+
+    1 / share(X) = 1 + c k(X)        with c such that  sum over X of y(X) / share(X) = sum over X of y(X) / a
+
+where y are the noisy sums of that round and size: what all of them hold together stays what the histogram says.
+All of it is post-processing of noisy numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from bosket.counting.base import ItemsetRows
+from bosket.curator.sieve.contributions import filled_rows
+from bosket.curator.sieve.kernels import count_company
+from bosket.statistics.estimates import Floats
+from bosket.threads import parallel_map, slices
+
+_ITEMS = 1 << 12  # in all: beyond them itemsets are left with the average
+_WORK = 1 << 26  # itemsets times active ones; of more active ones some stand for all
+_AT_ONCE = 1 << 8  # itemsets
+_FAR = 4.0  # times the average of what is cut, and a part of it
+_CLEAR = 5.0  # standard deviations of the noise of a sum over all itemsets
+
+
+@dataclass(frozen=True, eq=False)
+class Company:
+    """How likely a record that holds one item holds another."""
+
+    items: npt.NDArray[np.int32]
+    """In rising order."""
+    chances: npt.NDArray[np.float32]
+    """A row for each item that is held."""
+
+    def crowds(self, itemsets: ItemsetRows, active: list[ItemsetRows]) -> Floats:
+        """How many of the active itemsets a record is expected to hold that holds each of these."""
+        others = self._places(filled_rows(active))
+        step = max(1, -(-len(itemsets) * len(others) // _WORK))
+        places, others = self._places(itemsets), others[::step]
+        expected = np.empty(len(itemsets))
+        parallel_map(partial(self._count, places, others, expected), list(slices(len(itemsets), _AT_ONCE)))
+        return step * expected
+
+    def _count(self, places: ItemsetRows, others: ItemsetRows, expected: Floats, part: tuple[int, int]) -> None:
+        count_company(self.chances, places[slice(*part)], others, expected[slice(*part)])
+
+    def _places(self, rows: ItemsetRows) -> ItemsetRows:
+        return np.where(rows >= 0, np.searchsorted(self.items, rows), -1).astype(np.int32)
+
+
+def company_of(
+    items: npt.NDArray[np.int32], supports: Floats, pairs: ItemsetRows, together: Floats, n_records: float
+) -> Company | None:
+    """Of these items by the supports of all items, and of pairs; None where they are too many.
+
+    items     in rising order: those of pairs among them
+    supports  of all items, by their number
+    together  supports of the pairs
+    """
+    if len(items) > _ITEMS:
+        return None
+    known = np.maximum(supports[items], 1.0)
+    chances = np.tile(np.minimum(known / n_records, 1.0).astype(np.float32), (len(items), 1))
+    a, b = (np.searchsorted(items, pairs[:, at]) for at in (0, 1))
+    chances[a, b], chances[b, a] = np.minimum(together / known[a], 1.0), np.minimum(together / known[b], 1.0)
+    np.fill_diagonal(chances, 1.0)
+    return Company(items, chances)
+
+
+def crowded_shares(crowds: Floats, values: Floats, scale: float, average: Floats) -> Floats:
+    """The share that each itemset keeps, of itemsets that keep this much on average."""
+    total, weighed = float(values.sum()), float(values @ crowds)
+    if total <= _CLEAR * scale * np.sqrt(len(values)) or weighed <= 0:
+        return average
+    relative = np.clip(crowds * (total / weighed), 1 / _FAR, _FAR)
+    return np.asarray(1 / (1 + (1 / average - 1) * relative))
