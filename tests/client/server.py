@@ -57,7 +57,7 @@ def document(plan: bk.Plan, signer: Ed25519PrivateKey | None = None, **more: Any
 class Collector:
     """What the server was sent.
 
-    faults  what becomes of the next batches: "503", "lost" (taken, but the answer is not sent), "refuse"
+    faults  what becomes of the next batches: "503", "lost" (taken, but the answer is not sent), "refuse", "deep" (JSON)
     """
 
     document: dict[str, str]
@@ -103,6 +103,9 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.collector.faults.pop(0) if self.collector.faults else ""
         if fault == "503":
             self._answer(503, b'{"title": "Busy"}', "application/problem+json")
+            return
+        if fault == "deep":
+            self._answer(400, b"[" * 100_000, "application/problem+json")
             return
         if fault == "refuse":
             said = {"title": "Closed", "detail": "The study is closed.", "status": 403}

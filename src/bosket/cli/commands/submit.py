@@ -105,7 +105,7 @@ def _send(
             rest = Unsent.of(problem, reports, at_once)
             if rest is None:
                 raise
-            place = Path(f"bosket-unsent-{rest.id[:12]}.json")
+            place = Path(f"bosket-unsent-{rest.id[:12]}.reports")
             if path is None or rest.id != id:  # else they are where they were
                 _keep(rest, place, client, path)
             else:
