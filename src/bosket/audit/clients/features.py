@@ -84,10 +84,9 @@ class Claims:
 
     def counts(self, batch: Batch, shown: Truths) -> npt.NDArray[np.int64]:
         """How often each claim is true of reports of each record, which come in turn: shape (records, claims)."""
-        n_records, total = len(self.records), 0
-        for start, stop in slices(len(batch), n_records * max(1, _AT_ONCE // n_records)):
-            total = total + self._counts(batch.take(np.arange(start, stop)), shown[start:stop])
-        return np.asarray(total, np.int64)
+        n_records = len(self.records)
+        parts = slices(len(batch), n_records * max(1, _AT_ONCE // n_records))
+        return np.sum([self._counts(batch.take(np.arange(*part)), shown[slice(*part)]) for part in parts], axis=0)
 
     def _counts(self, batch: Batch, shown: Truths) -> npt.NDArray[np.int64]:
         n_records = len(self.records)

@@ -37,7 +37,8 @@ def wire_bits(channel: Channel, batch: Batch, places: KeyNumbers) -> Truths:
 
 def n_set(channel: Channel, batch: Batch) -> npt.NDArray[np.int64]:
     """How many bits of each report are set as it travels."""
-    return np.bitwise_count(channel.payload.to_rows(batch)).sum(axis=1, dtype=np.int64)
+    numbers: npt.NDArray[np.int64] = np.bitwise_count(channel.payload.to_rows(batch)).sum(axis=1, dtype=np.int64)
+    return numbers
 
 
 def names_of(channel: Channel, batch: Batch) -> ReportNames:

@@ -26,7 +26,7 @@ from bosket.disk.scratch import Scratch
 from bosket.errors import BosketError, DataError
 from bosket.threads import slices
 
-_WIDTHS = {4: np.int32, 8: np.int64}
+_WIDTHS: dict[int, type[np.integer[Any]]] = {4: np.int32, 8: np.int64}
 _LABELS_A_LINE = 1 << 12
 ItemCodes = npt.NDArray[np.integer[Any]]
 
