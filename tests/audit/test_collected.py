@@ -138,7 +138,7 @@ class TestPossible:
                 assert at_least(k, n, 0.3) == pytest.approx(exact)
 
     def test_blocks_that_stand_twice(self) -> None:
-        names = np.array([1, 2, 3, 4, 1, 2, 3, 5, 2, 3], np.uint64)
+        names = np.array([1, 2, 3, 4, 1, 2, 3, 5, 2, 3], np.int64)
         assert [_repeated(names, length) for length in (1, 2, 3, 4)] == [5, 3, 1, 0]
 
 

@@ -13,6 +13,7 @@ import pytest
 import bosket as bk
 from bosket.mechanisms.columns import Numbers
 from bosket.spark import reports as spark_reports
+from bosket.spark.domains import domain_of_table
 from bosket.spark.randomizing import _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, to_rows
 from bosket.spark.segments import encoded, read
@@ -75,3 +76,9 @@ def test_reports_are_not_left_with_workers_where_tasks_run_twice(said: str) -> N
     else:
         with pytest.raises(bk.ParameterError, match=r"spark\.speculation"):
             _refuse_speculation(frame)
+
+
+def test_a_table_of_no_rows_is_refused() -> None:
+    nothing: Any = SimpleNamespace(met={})
+    with pytest.raises(bk.DataError, match="no rows"):
+        domain_of_table(nothing, ("age", "home"), {})

@@ -86,7 +86,8 @@ class Claims:
         """How often each claim is true of reports of each record, which come in turn: shape (records, claims)."""
         n_records = len(self.records)
         parts = slices(len(batch), n_records * max(1, _AT_ONCE // n_records))
-        return np.sum([self._counts(batch.take(np.arange(*part)), shown[slice(*part)]) for part in parts], axis=0)
+        found = [self._counts(batch.take(np.arange(*part)), shown[slice(*part)]) for part in parts]
+        return np.asarray(np.sum(found, axis=0), np.int64)
 
     def _counts(self, batch: Batch, shown: Truths) -> npt.NDArray[np.int64]:
         n_records = len(self.records)
