@@ -15,12 +15,14 @@ import pytest
 import bosket as bk
 from bosket.audit import Command
 from bosket.audit.clients.comparing import against_law, against_other, following, repetition
+from bosket.audit.clients.features import Claims
 from bosket.audit.clients.pairs import all_records, is_comparable, unit_of
-from bosket.audit.clients.paths import person_of, read_reports, records_of
+from bosket.audit.clients.paths import by_library, person_of, read_reports, records_of
 from bosket.mechanisms import RecordChannel
 from tests.audit import sabotage as bad
 from tests.contracts.cases import CASES, Case
 from tests.contracts.promises import worst_log_ratio
+from tests.memory import traced
 
 WHOLE = "every report is one of the plan's"
 OURS = "reports are as frequent as those of this library's client"
@@ -238,3 +240,44 @@ def test_a_verdict_is_text_and_json() -> None:
     assert value["findings"][0]["check"] == WHOLE
     assert str(verdict).count("\n") == len(verdict.findings)
     assert "CONVICTED" in repr(verdict) or "checks convict" in repr(verdict)
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "sys.stdin.read(); sys.stdout.buffer.write(b'\\xff\\n' * 300)",
+        "sys.stdin.read(); sys.stderr.buffer.write(b'\\xff'); sys.exit(3)",
+        "sys.stdin.read(); print('\\u0661\\u0661\\n' * 300)",
+    ],
+)
+def test_a_program_that_does_not_write_text_is_told_in_words(says: str) -> None:
+    plan = bk.Plan(bk.Domain(["a", "\u00e9"]), bk.Flip(keep=0.9))
+    with pytest.raises(bk.DataError, match="The client"):
+        bk.audit.client(plan, Command((sys.executable, "-c", f"import sys; {says}")), trials=100)
+
+
+def test_labels_that_json_has_no_word_for_are_written_as_in_plans() -> None:
+    plan = bk.Plan(bk.Domain([("a", 1), ("b", 2)]), bk.Flip(keep=0.9))
+    echo = "import sys, json\nfor line in sys.stdin: [one['tuple'] for one in json.loads(line)]; print('01')"
+    verdict = bk.audit.client(plan, Command((sys.executable, "-c", echo)), trials=100)
+    assert not verdict["every report is one of the plan's"].is_convicted
+
+
+def test_plans_of_many_items_take_memory_by_their_reports() -> None:
+    """Every bit of every report was a byte, several times, and every record of thousands of items was there at once."""
+    plan = bk.Plan(bk.Domain(range(5000)), bk.Flip(keep=0.9))
+    pair = (tuple(range(5000)), ())
+    with traced() as meter:
+        sent = by_library(plan, pair, 2000, bk.Seeded(1)).batch
+        features = Claims.settled(plan.channel, pair, sent)
+        features.counts(sent, features.shown(sent))
+        assert meter.peak < 24 << 20  # 2.5 MB of reports, 20 where each bit is a byte; and 40 of records
+    with pytest.raises(bk.ParameterError, match="'trials' parameter must be smaller"):
+        bk.audit.client(plan, trials=1_000_000)
+
+
+def test_a_robust_support_of_many_items_is_refused() -> None:
+    plan = bk.Plan(bk.Domain(range(40)), bk.Flip(keep=0.9))
+    reports = plan.randomize(bk.Baskets([[1]] * 50, items=range(40)), rng=bk.Seeded(1))
+    with pytest.raises(bk.DataError, match="at most 16 items, got 40"):
+        bk.audit.robust(reports, [range(40)])

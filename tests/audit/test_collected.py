@@ -16,6 +16,8 @@ from bosket.audit.received import COPIES, NUMBERS, PLAUSIBLE, QUESTIONS, WHOLE, 
 from bosket.mechanisms import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from tests.contracts.cases import CASES, Case
+from tests.effort import effort_within
+from tests.memory import traced
 
 DOMAIN = bk.Domain(range(30))
 FLIP = bk.Plan(DOMAIN, bk.Flip(keep=0.9))
@@ -136,5 +138,57 @@ class TestPossible:
                 assert at_least(k, n, 0.3) == pytest.approx(exact)
 
     def test_blocks_that_stand_twice(self) -> None:
-        names = np.array([1, 2, 3, 4, 1, 2, 3, 5, 2, 3], np.uint64)
+        names = np.array([1, 2, 3, 4, 1, 2, 3, 5, 2, 3], np.int64)
         assert [_repeated(names, length) for length in (1, 2, 3, 4)] == [5, 3, 1, 0]
+
+
+def of_zeros(plan: bk.Plan, n: int) -> bk.Reports:
+    payload = plan.channel.payload
+    return bk.Reports(plan, payload.from_rows(np.zeros((n, payload.width), np.uint8)), randomness="secure")
+
+
+def test_many_reports_are_looked_at_some_at_a_time() -> None:
+    """A file of 12 kB, of 300 000 reports that are alike, took 2.6 GB: eight bytes for each bit that is looked at."""
+    reports = of_zeros(bk.Plan(bk.Domain(range(512)), bk.Flip(keep=0.9)), 20_000)
+    with traced() as meter:
+        assert bk.audit.collected(reports)[NUMBERS].is_convicted
+        assert meter.peak < 24 << 20  # 1.3 MB of reports; eight bytes for each bit are 82
+    hashing = bk.AskBaskets(epsilon=3, length=3, by="hashing", size=8)
+    seeds = of_zeros(bk.Plan(bk.Domain(range(20)), hashing), 100_000)
+    with traced() as meter:
+        assert bk.audit.collected(seeds)[QUESTIONS].is_convicted
+        assert meter.peak < 24 << 20
+
+
+def test_of_many_strata_the_largest_are_looked_at() -> None:
+    """One report of each of hundreds of sizes took minutes: everything is compared in each stratum."""
+    n = 150
+    plan = bk.Plan(bk.Domain(range(n)), bk.CutAndPaste(cutoff=3, insert=0.1), bk.PrivacyUnit(max_size=n))
+    rows = np.zeros((n + 400, plan.channel.payload.width), np.uint8)
+    rows[:, -4:] = np.append(np.arange(n), np.full(400, 7)).astype("<i4").view(np.uint8).reshape(-1, 4)
+    with effort_within(8.0):
+        found = bk.audit.collected(bk.Reports(plan, plan.channel.payload.from_rows(rows), randomness="secure"))
+    assert found[NUMBERS].tests <= 64 * (n + 276)
+    assert found[NUMBERS].figures["reports"] == 401, "nothing is shown by those who state seven items"
+
+
+def test_names_of_reports_that_happen_to_be_alike_convict_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names have 64 bits, by which two of 10^7 reports are taken for one another with 3e-6: more than is promised."""
+    plan = bk.Plan(bk.Domain(range(60)), bk.Flip(keep=0.8))
+    reports = plan.randomize(bk.Baskets([[1, 2]] * 300, items=range(60)), rng=bk.Seeded(1))
+    assert not bk.audit.collected(reports)[COPIES].is_convicted
+    monkeypatch.setattr("bosket.audit.received.names_of", lambda channel, batch: np.zeros(len(batch), np.uint64))
+    assert not bk.audit.collected(reports)[COPIES].is_convicted
+    twice = bk.Reports.concat([reports, reports[:40]], allow_duplicates=True)
+    assert bk.audit.collected(twice)[COPIES].is_convicted
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 6, 7, 20])
+def test_blocks_are_found_by_their_sums(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(length)
+    names = rng.integers(0, 3, 60)
+    names = np.concatenate([names, [9], names[10 : 10 + length]])
+    blocks = [tuple(names[at : at + length]) for at in range(len(names) - length + 1)]
+    assert _repeated(names, length) == len(blocks) - len(set(blocks)) > 0
+    monkeypatch.setattr("bosket.audit.received._WEIGHT", np.uint64(0))  # all sums are alike
+    assert _repeated(np.arange(60), length) == 0

@@ -58,7 +58,7 @@ class Collector:
     """What the server was sent.
 
     faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
-            is not sent), "refuse"
+            is not sent), "refuse", "deep" (JSON)
     """
 
     document: dict[str, str]
@@ -109,6 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault.startswith("429 "):
             self._answer(429, b'{"title": "Too many"}', "application/problem+json", {"Retry-After": fault[4:]})
+            return
+        if fault == "deep":
+            self._answer(400, b"[" * 100_000, "application/problem+json")
             return
         if fault == "refuse":
             said = {"title": "Closed", "detail": "The study is closed.", "status": 403}

@@ -16,6 +16,7 @@ from bosket.cli import main
 from bosket.client import Memo
 from bosket.client.client import _task_url
 from bosket.client.transport import ServiceError, Transport
+from bosket.client.unsent import Unsent
 from tests.client.node import MODULE, NODE, needs_node, run
 from tests.client.server import Collector, collecting, document
 
@@ -305,7 +306,7 @@ def test_submit_keeps_what_could_not_be_sent_and_sends_it_as_it_was_drawn(
         collector.faults = ["", *["lost"] * 3]
         assert main([*options, raw(tmp_path), "--at-once", "10"]) == 1
         assert "10 were acknowledged. The others are kept in" in capsys.readouterr().err
-        (kept,) = tmp_path.glob("bosket-unsent-*.json")
+        (kept,) = tmp_path.glob("bosket-unsent-*.reports")
         assert kept.stat().st_mode & 0o077 == 0
         tried = {headers["Idempotency-Key"]: body for _, _, headers, body in collector.posted}
         collector.faults = ["503"] * 3  # again nothing
@@ -313,16 +314,17 @@ def test_submit_keeps_what_could_not_be_sent_and_sends_it_as_it_was_drawn(
         assert kept.exists(), "as it was"
         collector.faults = ["", *["503"] * 3]  # one batch further
         assert main([*options, kept.name, "--unsent"]) == 1
-        (rest,) = tmp_path.glob("bosket-unsent-*.json")
+        (rest,) = tmp_path.glob("bosket-unsent-*.reports")
         assert rest != kept
         assert main([*options, rest.name, "--unsent"]) == 0
-        assert not list(tmp_path.glob("bosket-unsent-*.json"))
+        assert not list(tmp_path.glob("bosket-unsent-*.reports"))
         assert collector.reports(PLAN).n_records == 25, "each once"
         assert tried.items() <= collector.batches.items(), "under their ids, as they were drawn"
         for spoiled in (
             "{}",
             "[]",
-            json.dumps({"bosket_unsent": 1, "task": "x", "id": "", "at_once": 1, "reports": ""}),
+            json.dumps({"bosket_unsent": 2, "task": "study", "id": "", "at_once": 1}),
+            json.dumps({"bosket_unsent": 2, "task": "study", "id": "a\r\nX: y", "at_once": 1}),
         ):
             (tmp_path / "spoiled").write_text(spoiled)
             assert main([*options, "spoiled", "--unsent"]) == 1
@@ -369,8 +371,8 @@ def test_submit_with_one_time_tokens(
         options = ["submit", collector.task, "--key", collector.document["key"]]
         collector.faults = [*[""] * 10, *["503"] * 3]
         assert main([*options, raw(tmp_path), "--once-file", str(tokens)]) == 1
-        (kept,) = tmp_path.glob("bosket-unsent-*.json")
-        assert "ticket" not in kept.read_text()
+        (kept,) = tmp_path.glob("bosket-unsent-*.reports")
+        assert b"ticket" not in kept.read_bytes()
         assert main([*options, kept.name, "--unsent", "--once-file", str(tokens)]) == 0
         assert len(collector.batches) == 25
         used = [(headers["Bosket-Token"], len(body)) for _, _, headers, body in collector.posted]
@@ -390,6 +392,48 @@ def test_submit_with_one_time_tokens(
     said = capsys.readouterr()
     assert "ticket" not in said.err + said.out
     assert "Traceback" not in said.err
+
+
+def test_any_number_of_reports_can_be_kept_and_sent_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As JSON, more than 50 MB of them could be kept and not be read: only drawing again was left."""
+    client = bk.Client(document(PLAN))
+    monkeypatch.setattr("bosket.strict_json.MOST_CHARACTERS", 2000)
+    reports = PLAN.randomize(bk.Baskets([["milk"]] * 500, items=PLAN.domain.labels))
+    Unsent(reports, "0" * 32, 10).write(tmp_path / "kept", client)
+    assert (tmp_path / "kept").stat().st_size > 4000
+    assert Unsent.read(tmp_path / "kept", client).reports.to_bytes() == reports.to_bytes()
+
+
+def test_ids_are_ids(tmp_path: Path) -> None:
+    client = bk.Client(document(PLAN), url="https://collector.example/v1/tasks/study")
+    reports = PLAN.randomize(bk.Baskets([["milk"]], items=PLAN.domain.labels))
+    with pytest.raises(bk.ParameterError, match="32 digits"):
+        client.send(reports, id="a\r\nAuthorization: x")
+
+
+def test_a_refusal_that_is_nested_deeply_is_one() -> None:
+    with collecting(document(PLAN)) as collector:
+        client = bk.Client(collector.task, key=collector.document["key"], transport=QUICK)
+        collector.faults = ["deep"]
+        with pytest.raises(ServiceError, match="400, no reason given"):
+            client.submit([["milk"]])
+
+
+@pytest.mark.parametrize(
+    "url", ["https://[::1/t/x", "https://x.example:port/t/x", "https://x.example/t/\u00e9", "https://x y/t/x"]
+)
+def test_addresses_that_are_none_are_refused(url: str) -> None:
+    with pytest.raises(bk.ParameterError, match="address of a task"):
+        bk.Client(url)
+
+
+def test_what_stays_on_this_machine_goes_by_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # where nobody listens
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with collecting(document(PLAN)) as collector:
+        client = bk.Client(collector.task, "a-token", key=collector.document["key"], transport=QUICK)
+        assert client.submit([["milk"]]) == 1
 
 
 def test_submit_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import bosket as bk
+from bosket.collection.running import Running
 from bosket.collection.segments import Segment, put_together
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.distinct_rows import Multiplicities
@@ -259,6 +260,37 @@ def test_what_ends_the_counting_leaves_all_as_it_was() -> None:
     expected = bk.Reports.concat([first, second]).counter().supports(PAIRS)
     np.testing.assert_array_equal(collection.counter().supports(PAIRS), expected)
     np.testing.assert_array_equal(collection.counter_by("tired", tired).supports(PAIRS), expected)
+
+
+@pytest.mark.parametrize("place", ["Running.lose", "Collection._set", "Collection._note"])
+def test_ctrl_c_leaves_all_or_nothing_taken_away(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two segments, what was remembered was of one state and what was held of another: counts were wrong."""
+    parts = [some_reports(60, seed) for seed in range(4)]
+    week = bk.Collection(PLAN)
+    for part in parts:
+        week.append(part)
+        week.mine(min_support=0.05)  # so that segments are settled
+    rest = bk.Reports.concat(parts)
+    owner, name = place.split(".")
+    kind = Running if owner == "Running" else bk.Collection
+    method, calls = getattr(kind, name), [0]
+
+    def interrupted(self: object, *given: object) -> object:
+        found = method(self, *given)
+        calls[0] += 1
+        if calls[0] == 1:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(kind, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        week.subtract(parts[1])
+    monkeypatch.undo()
+    kept = rest if week.n_records == 240 else bk.Reports.concat([parts[0], *parts[2:]])
+    assert len(kept) == week.n_records
+    assert_alike(week, kept, 0.05)
+    with pytest.raises(bk.DataError):
+        week.append(parts[2])  # it is known to be there
 
 
 def test_a_counter_stays_that_of_its_reports() -> None:

@@ -14,8 +14,9 @@ import pytest
 import bosket as bk
 from bosket.counting.distinct_rows import distinct
 from bosket.evidence import AnswersEvidence, FittedEvidence, evidence_of, laws
+from bosket.evidence.block_laws import BlockLaws
 from bosket.mechanisms.payload import Batch
-from bosket.models.room import MOST_OF_ALL, Room, allowance, not_settled
+from bosket.models.room import LEAST_WORK, MOST_OF_ALL, Room, allowance, not_settled
 from tests.effort import effort_within
 from tests.memory import memory_within, traced
 
@@ -167,6 +168,21 @@ def test_laws_of_more_attributes_than_blocks_have_are_counted_too(monkeypatch: p
     n = len(evidence.laws.rooms)
     assert evidence.covers(four).all()
     assert len(evidence.laws.rooms) == n + 1
+
+
+def test_many_small_laws_are_refused_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes a hundredth of a second, however small, and as long to look at: of four of forty, half an hour."""
+    domain = yes_or_no(17)
+    evidence = evidence_of(one_answer_each(bk.Design.pairs(domain), domain), model=bk.LogLinear(2))
+    assert isinstance(evidence, FittedEvidence)
+    four = np.array(list(combinations(range(0, 34, 2), 4)), np.int32)
+    n_blocks, calls = len(evidence.laws.rooms), Counter[str]()
+    monkeypatch.setattr("bosket.evidence.block_laws.MOST_OF_ALL", (n_blocks + 100) * LEAST_WORK)
+    monkeypatch.setattr(BlockLaws, "_room_for", lambda *_: calls.update(["room"]))
+    covered = evidence.covers(four)
+    assert 0 < covered.mean() < 0.9, "those that the blocks hold"
+    assert not calls
+    assert allowance([Room((2, 2), [(0, 1)], 4, 2)] * 10_000) == 1.0, "small ones use up what there is"
 
 
 @pytest.mark.parametrize("problem", [not_settled(), MemoryError("Unable to allocate 1.21 GiB")])

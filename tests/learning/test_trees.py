@@ -178,3 +178,9 @@ def test_naive_bayes_fits_no_law_for_each_class(monkeypatch: pytest.MonkeyPatch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BosketWarning)
         assert len(ReconstructedNaiveBayes().fit(data).classes_) == 2
+
+
+def test_leaves_of_next_to_no_weight_are_as_many_as_cells() -> None:
+    table = bk.Table([{"age": age, "owner": owner} for age, owner in (("young", "no"), ("old", "yes"))] * 200)
+    reports = randomize_by_class(table, "owner", bk.GammaDiagonal(19), rng=bk.Seeded(1))
+    assert ReconstructedTreeClassifier(min_leaf=1e-320).fit(reports).score(table) == 1.0

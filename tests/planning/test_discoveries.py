@@ -13,6 +13,7 @@ from bosket import planning
 from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.planning.joint_errors import together
 from bosket.research.reproduce.frapp_data import census, health
+from tests.effort import effort_within
 from tests.files import benchmark_file
 
 BASKETS = bk.Baskets([["a", "b", "c"], ["a", "b"], ["a"], ["c"], ["b", "c"], ["a", "b", "d"]] * 50)
@@ -175,3 +176,11 @@ def test_the_tables_of_frapp_come_out(read: Callable[[], bk.Table]) -> None:
         bk.GammaDiagonal(gamma=1000),
     ):
         close(data, mechanism, 0.02, 20)
+
+
+def test_itemsets_are_counted_before_they_are_made() -> None:
+    """A pilot of thousands of items, all of them within the noise, made hundreds of millions of pairs first."""
+    pilot = bk.Baskets([[item] for item in range(5000)], items=range(5000))
+    seen = planning.foresee(bk.Flip(keep=0.6), pilot.domain, people=1000)
+    with effort_within(2.0), pytest.raises(bk.ParameterError, match="more than 2000000 itemsets of 2 items"):
+        planning.expected_errors(seen, pilot, min_support=0.001)

@@ -383,3 +383,27 @@ def test_maximal_supports_by_brute_force() -> None:
             best = max(sum(t >= set(a) for t in alike) for a in itertools.combinations(range(8), k))
             assert support == pytest.approx(best / len(alike))
         assert len(row) == min(m, 3)
+
+
+def test_long_records_and_large_cutoffs_are_no_overflow() -> None:
+    """Numbers of ways to choose are beyond a double from some thousand items on, their ratios are not."""
+    assert 0 < planning.smallest_insert(600, 1200, [0.1, 0.01]) < 0.1
+    np.testing.assert_allclose(shown_ratios(600, 1200, 1, np.array([0.5]))[:, 0], [1.0, 1.25], rtol=2e-3)
+
+
+@pytest.mark.parametrize("cutoff", [1, 3, 8])
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.999])
+def test_allowed_supports_of_levels_that_smaller_itemsets_reach(cutoff: int, level: float) -> None:
+    """The search for a support at the level had no end to begin from, and ended in an error of SciPy."""
+    for insert in (1e-6, 0.01, 0.5, 0.99):
+        mechanism = bk.CutAndPaste(cutoff, insert)
+        found = planning.allowed_maximal_supports(mechanism, [1, 2, 5], level=level)
+        levels = planning.breach_levels(mechanism, found).breach
+        for row, supports in found.items():
+            assert all(0 <= b <= a <= 1 for a, b in itertools.pairwise(supports)), row
+        assert levels[0] <= level + 1e-9
+
+
+def test_a_confidence_below_all_that_are_looked_at() -> None:
+    nearly = bk.SelectASize(kept={5: [0, 0, 0, 0, 0, 1.0]}, insert=1e-9)
+    assert planning.lowest_confidence(nearly, 1, 1, size=5, n_records=10**12, support=0.1) == 1e-9

@@ -50,6 +50,7 @@ class Client:
     """Requests to an application in-process, without sockets, one after the other."""
 
     def __init__(self, app: FastAPI) -> None:
+        self.app = app
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self.loop = asyncio.new_event_loop()
         self.http = httpx.AsyncClient(transport=transport, base_url="http://collector")

@@ -7,12 +7,14 @@ import http.client
 import logging
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from bosket.service.limits import BodyRoom
 from bosket.service.store import Submission
 from tests.service.servers import on_a_socket
 from tests.service.studies import MEDIA_TYPE, reports, study
@@ -96,3 +98,50 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path: Path, caplog: pytest.
         assert s.client.get("/health").status_code == 200
     assert "Disconnect" not in caplog.text
     assert "Exception" not in caplog.text
+
+
+def test_bodies_of_all_who_send_at_once_have_a_bound(tmp_path: Path) -> None:
+    """Each body has a limit, and many came at once: all of them were held while they came, before anything counted."""
+    with study(tmp_path) as s:
+        body = reports(s.plan, 20).to_bytes()
+        room = s.client.app.state.room = BodyRoom(len(body) + 10)
+        half = asyncio.Event()
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield body[:40]
+            await half.wait()
+            yield body[40:]
+
+        async def both() -> tuple[int, int, int]:
+            headers = {"Content-Type": MEDIA_TYPE}
+
+            async def post(content: bytes | AsyncIterator[bytes]) -> int:
+                sent = headers | {"Idempotency-Key": secrets.token_hex(16)}
+                return (await s.client.http.post("/v1/tasks/shop/reports", content=content, headers=sent)).status_code
+
+            slow = asyncio.ensure_future(post(slowly()))
+            await asyncio.sleep(0.05)
+            meanwhile = await post(body)
+            half.set()
+            return meanwhile, await slow, await post(body)
+
+        assert s.client.loop.run_until_complete(both()) == (429, 201, 201)
+        room.take(len(body) + 10)  # all of it was given back
+
+
+def test_who_asks_whether_it_is_ready_does_not_part_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody needs a token to ask, and each question was a job of its own between two groups of submissions."""
+    with study(tmp_path) as s:
+        asked = []
+
+        def ping() -> bool:
+            asked.append(1)
+            time.sleep(0.05)
+            return True
+
+        monkeypatch.setattr(s.collector.store, "ping", ping)
+        answers = s.client.together([("GET", "/ready", {})] * 50)
+        assert {answer.status_code for answer in answers} == {200}
+        assert len(asked) == 1
+        assert s.client.get("/ready").status_code == 200
+        assert len(asked) == 2, "asked anew"

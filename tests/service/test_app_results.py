@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -420,3 +421,27 @@ def test_many_at_once_are_each_acknowledged_once(tmp_path: Path, store_url: str)
         statuses = [answer.status_code for answer in s.client.together([*requests, *requests])]
         assert sorted(statuses) == [200] * 40 + [201] * 40
         assert rows_of(s.stored()) == sorted(row for one in sent for row in rows_of(one))
+
+
+def test_reports_that_could_not_be_counted_are_counted_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were forgotten, and all later results were of fewer reports than they said."""
+    append, left = bk.Collection.append, [1]
+
+    def failing(self: bk.Collection, *given: Any, **more: Any) -> Any:
+        if left:
+            left.pop()
+            raise MemoryError
+        return append(self, *given, **more)
+
+    monkeypatch.setattr(bk.Collection, "append", failing)
+    with study(tmp_path, min_batch=40) as s:
+        s.send(reports(s.plan, 50))
+        s.settle()
+        assert "problem" in s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        s.send(reports(s.plan, 50, seed=2))
+        s.settle()
+        picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        assert picture["n_reports"] == 100
+        assert s.stored().n_records == 100

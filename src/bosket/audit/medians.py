@@ -36,6 +36,8 @@ from bosket.randomness import Randomness, Secure, check_randomness
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
 
+LARGEST = 16
+"""Items of an itemset, as for estimates."""
 MOST_DISHONEST = 0.05
 _COLUMNS = ["itemset", "support", "shift", "robust", "low", "high", "median_low", "median_high", "groups"]
 _LEAST_GROUPS = 40
@@ -80,6 +82,8 @@ def robust(
     rows = []
     for labels in itemsets:
         itemset = reports.domain.itemset(check_not_text(labels))
+        if len(itemset) > LARGEST:
+            raise DataError(f"Robust supports are those of itemsets of at most {LARGEST} items, got {len(itemset)}.")
         weights = report_weights(reports, itemset)
         means = np.sort(np.add.reduceat(weights[order], starts) / np.diff([*starts.tolist(), len(weights)]))
         influence = reports.channel.influence(len(itemset), reports.plan.unit.max_size)

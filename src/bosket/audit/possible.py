@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from bosket.mechanisms.questions.responses import LocalHashing
 from bosket.plan import Plan
 from bosket.statistics.estimates import Floats
 
+_FEW_STRATA = 64
 _FEW = 6  # items by which the likeliest report is bounded where nothing better is known
 _LOG_SEEDS = -64 * math.log(2)
 
@@ -60,10 +62,11 @@ def seeds_of(channel: Channel, batch: Batch) -> npt.NDArray[np.uint64] | None:
     return None
 
 
-def log_largest(plan: Plan) -> float | None:
+def log_largest(plan: Plan, strata: Iterable[int] | None = None) -> float | None:
     """ln of a bound on the probability of any one report of any record; None where none is known.
 
-    Two reports that are drawn apart, of whatever records, are alike with this probability at most.
+    Two reports that are drawn apart, of whatever records, are alike with this probability at most.  ``strata``: of
+    records of these alone, where reports state it and others are not among them.
     """
     channel = plan.channel
     if isinstance(channel, AskChannel):
@@ -84,12 +87,13 @@ def log_largest(plan: Plan) -> float | None:
         record = np.flatnonzero(np.diff(groups, prepend=-1)).astype(np.int32)[None, :]
         return math.log(min(1.0, float(channel.chance(record)[0]) + channel.keep))
     if isinstance(channel, RecordChannel) and plan.unit.longer == "refuse":
-        return _by_few(channel, plan)
+        return _by_few(
+            channel, {channel.stratum_of(size) for size in sizes_of(plan)} if strata is None else set(strata)
+        )
     return None
 
 
-def _by_few(channel: RecordChannel, plan: Plan) -> float:
-    """A report is no likelier than what it shows of a few items."""
-    items = tuple(range(min(_FEW, len(channel.domain))))
-    strata = {channel.stratum_of(size) for size in sizes_of(plan)}
+def _by_few(channel: RecordChannel, strata: Collection[int]) -> float:
+    """A report is no likelier than what it shows of a few items; of one where there are many strata to go through."""
+    items = tuple(range(min(_FEW if len(strata) <= _FEW_STRATA else 1, len(channel.domain))))
     return math.log(min(1.0, max(float(channel.transition(items, stratum).max()) for stratum in strata)))

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, rel_entr
 
-from bosket.audit.clients.showing import ReportNames, names_of, shown_keys
+from bosket.audit.clients.showing import names_of, shown_keys
 from bosket.audit.poisons import implausible
 from bosket.audit.possible import Chances, chances_of, log_largest, question_shares, seeds_of
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
@@ -32,9 +32,14 @@ from bosket.mechanisms import RecordChannel
 from bosket.plan import Plan
 from bosket.reports import Reports
 from bosket.statistics.estimates import Floats
+from bosket.threads import slices
 
 _MOST_ITEMS = 512
 _MOST_PAIRED = 24
+_MOST_STRATA = 64
+_AT_ONCE = 1 << 14  # reports that are looked at together
+_WEIGHT = np.uint64(0x9E3779B97F4A7C15)
+_COMPARED = 1000  # blocks of one sum, of which chance makes hardly one
 _LONGEST = 2000  # reports in a row
 
 CHANCE = "the chance was secure"
@@ -131,18 +136,11 @@ def tail(number: npt.ArrayLike, of: npt.ArrayLike, probability: npt.ArrayLike, r
 
 def _numbers(reports: Reports, failure: float) -> Finding:
     """By stratum, how often items, and two of them together, are shown against the least and the most."""
-    channel, n_items = reports.channel, len(reports.domain)
     if not len(reports):
         return Finding(NUMBERS, NOT_LOOKED, "There are no reports.")
-    items = np.unique(np.linspace(0, n_items - 1, min(n_items, _MOST_ITEMS)).astype(np.int64))
-    shown = shown_keys(channel, reports.batch, items)
-    strata = reports.channel.payload.strata(reports.batch)
-    groups = [(_only_stratum(reports), np.arange(len(reports)))]
-    if strata is not None:
-        groups = [(int(one), np.flatnonzero(strata == one)) for one in np.unique(strata)]
     rows: list[tuple[float, int, int, Chances, str]] = []
-    for stratum, where in groups:
-        rows += _of_items(reports, shown[where], items, stratum)
+    for stratum, where in _strata(reports):
+        rows += _of_items(reports, where, stratum)
     if not rows:
         return Finding(NUMBERS, NOT_LOOKED, "How often items are shown by chance is not stated by the mechanism.")
     alpha = failure / (2 * len(rows))
@@ -159,6 +157,16 @@ def _numbers(reports: Reports, failure: float) -> Finding:
     return Finding(NUMBERS, CONVICTED, words, len(rows), failure, figures)
 
 
+def _strata(reports: Reports) -> list[tuple[int, npt.NDArray[np.intp]]]:
+    """The reports of each stratum; of many strata, those with most reports, which no coin decides."""
+    strata = reports.channel.payload.strata(reports.batch)
+    if strata is None:
+        return [(_only_stratum(reports), np.arange(len(reports)))]
+    known, sizes = np.unique(strata, return_counts=True)
+    largest = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_STRATA])
+    return [(int(one), np.flatnonzero(strata == one)) for one in known[largest]]
+
+
 def _only_stratum(reports: Reports) -> int:
     """The stratum of reports that name none: that of records of a table, which all have one size."""
     channel, groups = reports.channel, reports.domain.groups
@@ -166,26 +174,37 @@ def _only_stratum(reports: Reports) -> int:
 
 
 def _of_items(
-    reports: Reports, shown: npt.NDArray[np.bool_], items: npt.NDArray[np.int64], stratum: int
+    reports: Reports, where: npt.NDArray[np.intp], stratum: int
 ) -> list[tuple[float, int, int, Chances, str]]:
     """The probability of each number, or of one further out, at the nearest chance that is possible."""
-    n, labels = len(shown), reports.domain.labels
-    sets: list[tuple[int, ...]] = [(at,) for at in range(len(items))]
+    channel, labels, groups = reports.channel, reports.domain.labels, reports.domain.groups
+    n_items = len(reports.domain)
+    items = np.unique(np.linspace(0, n_items - 1, min(n_items, _MOST_ITEMS)).astype(np.int64))
     first = range(min(_MOST_PAIRED, len(items)))
-    groups = reports.domain.groups
-    sets += [(i, j) for i, j in combinations(first, 2) if groups is None or groups[items[i]] != groups[items[j]]]
+    pairs = [(i, j) for i, j in combinations(first, 2) if groups is None or groups[items[i]] != groups[items[j]]]
+    single, both = np.zeros(len(items), np.int64), np.zeros((len(first), len(first)), np.int64)
+    for start, stop in slices(len(where), _AT_ONCE):
+        shown = shown_keys(channel, reports.batch.take(where[start:stop]), items)
+        few = shown[:, : len(first)].astype(np.float32)  # of which sums up to 2^24 are exact
+        single += shown.sum(axis=0)
+        both += np.rint(few.T @ few).astype(np.int64)
     found = []
-    for places in sets:
-        possible = chances_of(reports.channel, tuple(int(items[at]) for at in places), stratum)
+    known: dict[tuple[int, ...] | int, Chances | None] = {}
+    for places in [*((at,) for at in range(len(items))), *pairs]:
+        itemset = tuple(int(items[at]) for at in places)
+        kind = len(itemset) if channel.items_alike else itemset
+        if kind not in known:
+            known[kind] = chances_of(channel, itemset, stratum)
+        possible = known[kind]
         if possible is None:
             continue
-        number = int(shown[:, list(places)].all(axis=1).sum())
+        number = int(single[places[0]] if len(places) == 1 else both[places])
         repeats = reports.plan.unit.reports
-        high = float(tail(number, n, possible.most, repeats))
-        low = float(tail(n - number, n, 1 - possible.least, repeats))
+        high = float(tail(number, len(where), possible.most, repeats))
+        low = float(tail(len(where) - number, len(where), 1 - possible.least, repeats))
         what = " and ".join(repr(labels[int(items[at])]) for at in places)
         verb = "is" if len(places) == 1 else "are together"
-        found.append((min(high, low), number, n, possible, f"{what} {verb}"))
+        found.append((min(high, low), number, len(where), possible, f"{what} {verb}"))
     return found
 
 
@@ -200,8 +219,8 @@ def _questions(reports: Reports, failure: float) -> Finding:
             (int(a), n, float(p), f"question {at}") for at, (a, p) in enumerate(zip(asked, shares, strict=True))
         ]
     if seeds is not None and len(seeds):
-        bits = (seeds[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).sum(axis=0)
-        numbers += [(int(b), len(seeds), 0.5, f"bit {at} of the seed") for at, b in enumerate(bits)]
+        bits = [int((seeds >> np.uint64(at) & np.uint64(1)).sum()) for at in range(64)]
+        numbers += [(b, len(seeds), 0.5, f"bit {at} of the seed") for at, b in enumerate(bits)]
     if not numbers:
         return Finding(QUESTIONS, NOT_LOOKED, "Reports of this plan have no questions and no seeds.")
     k, of, p = (np.array([row[at] for row in numbers], float) for at in range(3))
@@ -222,18 +241,19 @@ def _copies(reports: Reports, failure: float) -> Finding:
 
     Where one person may send several, a memo makes them alike: blocks then may come again, and so many are one.
     """
-    largest = log_largest(reports.plan)
+    strata = reports.channel.payload.strata(reports.batch)
+    largest = log_largest(reports.plan, None if strata is None else np.unique(strata).tolist())
     n = len(reports)
     if largest is None or largest >= 0 or n < 2:
         return Finding(COPIES, NOT_LOOKED, "How alike honest reports may be is not known for this plan.")
-    names = names_of(reports.channel, reports.batch)
+    names = _told_apart(reports)
     length = max(1, math.ceil((2 * math.log(n) - math.log(2) - math.log(failure / 2)) / -largest))
     repeats = reports.plan.unit.reports
     if repeats == 1 and length <= _LONGEST and length < n and (copied := _repeated(names, length)):
         what = "a report" if length == 1 else f"{length} reports in a row"
         words = f"{copied:,} times {what} came again, which honest people's never do."
         return Finding(COPIES, CONVICTED, words, 1, failure, {"blocks": copied, "length": length})
-    times = int(np.unique(names, return_counts=True)[1].max())
+    times = int(np.bincount(names).max())
     most = -(-times // repeats)
     if most > 1 and n * float(at_least(most - 1, n - 1, repeats * math.exp(largest))) < failure / 2:
         words = f"One and the same report came {times:,} times, which is too often for any records."
@@ -246,9 +266,34 @@ def _copies(reports: Reports, failure: float) -> Finding:
     return Finding(COPIES, ACQUITTED, words, 2, failure, {"length": length, "most_alike": times})
 
 
-def _repeated(names: ReportNames, length: int) -> int:
-    """How many blocks of so many reports in a row stand at two places or more."""
-    total = np.zeros(len(names) - length + 1, np.uint64)
-    for step in range(length):
-        total = total * np.uint64(0x9E3779B97F4A7C15) + names[step : step + len(total)]
-    return len(total) - len(np.unique(total))
+def _told_apart(reports: Reports) -> npt.NDArray[np.int64]:
+    """A number for each report, the same for those that are alike and for no others.
+
+    Of 10^7 honest reports, two have one name of 64 bits with probability 3e-6, which is more than audits promise to
+    convict with: so reports of one name are looked at.
+    """
+    _, first, which = np.unique(names_of(reports.channel, reports.batch), return_index=True, return_inverse=True)
+    rows, alike = reports.channel.payload.to_rows(reports.batch), first[which]
+    is_alike = all((rows[start:stop] == rows[alike[start:stop]]).all() for start, stop in slices(len(rows), _AT_ONCE))
+    return which.ravel() if is_alike else np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def _repeated(names: npt.NDArray[np.int64], length: int) -> int:
+    """How many blocks of so many reports in a row stand at two places or more: the least that is certain.
+
+    By sums of names with weights, from those of half the length; blocks of one sum are then compared.
+    """
+    total, done = names.astype(np.uint64), 1
+    total *= _WEIGHT  # names are small numbers
+    for bit in bin(length)[3:]:
+        weight = np.uint64(pow(int(_WEIGHT), done, 1 << 64))
+        total, done = total[:-done] * weight + total[done:], 2 * done
+        if bit == "1":
+            total, done = total[:-1] * _WEIGHT + names[done:].astype(np.uint64) * _WEIGHT, done + 1
+    order = np.argsort(total, kind="stable")
+    twice = np.flatnonzero(total[order][1:] == total[order][:-1])
+    for at in twice[:_COMPARED].tolist():
+        one, other = int(order[at]), int(order[at + 1])
+        if (names[one : one + length] == names[other : other + length]).all():
+            return len(twice)
+    return 0

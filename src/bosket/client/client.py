@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -21,6 +22,7 @@ from bosket.randomness import Randomness, secret_bytes
 from bosket.report_bytes import MEDIA_TYPE
 from bosket.reports import Reports
 
+_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 MOST_AT_ONCE = 1000
 """Reports in one batch."""
 
@@ -161,6 +163,10 @@ class Client:
                 parameter="once",
                 value=None,
             )
+        if id is not None and not is_id(id):
+            raise ParameterError(
+                "The 'id' parameter must have 32 digits, as errors tell it.", parameter="id", value=None
+            )
         if self._url is None:
             raise ParameterError(
                 "The 'url' parameter of Client must be given to send reports: a task document does not say where to.",
@@ -191,6 +197,11 @@ class Client:
             said = None  # from something on the way that is no collector
         if not isinstance(said, dict) or said.get("accepted") != len(batch):
             raise ServiceError(f"The collector must acknowledge all {len(batch)} reports of a batch.")
+
+
+def is_id(id: object) -> bool:
+    """Whether this is an id of a batch: it goes into a line of a request."""
+    return isinstance(id, str) and _ID.fullmatch(id) is not None
 
 
 def _check_name(url: str, name: str) -> None:

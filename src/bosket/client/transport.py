@@ -7,7 +7,6 @@ same id, without being counted twice.
 from __future__ import annotations
 
 import http.client
-import json
 import time
 import urllib.error
 import urllib.parse
@@ -87,7 +86,9 @@ class Transport:
         return strict_json.parse(self._answer(request, _MOST_ANSWER), what="the collector's answer")
 
     def _answer(self, request: urllib.request.Request, most: int) -> bytes:
-        opener = urllib.request.build_opener(_NoRedirects)
+        # A proxy would read what goes over http, and what goes to this machine is to stay on it.
+        direct = [urllib.request.ProxyHandler({})] if request.type == "http" else []
+        opener = urllib.request.build_opener(_NoRedirects, *direct)
         for attempt in range(1, self.tries + 1):
             told = 0.0
             try:
@@ -116,8 +117,12 @@ _AGENT = {"User-Agent": f"bosket/{__version__.split('.')[0]}"}
 
 def check_url(url: str, *, is_pinned: bool) -> urllib.parse.SplitResult:
     """The parts of an address; one that anybody on the way can change is refused, unless a key is known beforehand."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urllib.parse.urlsplit(url if url.isascii() and url.isprintable() and " " not in url else "")
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of brackets, or of a port
+        is_whole = False
+    if not is_whole:
         raise ParameterError(
             "The address of a task must be like https://collector.example/v1/tasks/NAME.", parameter="task", value=url
         )
@@ -165,8 +170,8 @@ def _refusal(problem: urllib.error.HTTPError) -> ServiceError:
     """What a problem document (RFC 9457) says, in a line."""
     said: Any = None
     try:
-        said = json.loads(problem.read(_MOST_ANSWER))
-    except (ValueError, OSError, http.client.HTTPException):
+        said = strict_json.parse(problem.read(_MOST_ANSWER), what="the refusal")
+    except (DataError, OSError, http.client.HTTPException):
         said = None
     words = [said[name] for name in ("title", "detail") if isinstance(said, dict) and isinstance(said.get(name), str)]
     text = ": ".join(words)[:300] or "no reason given"

@@ -1,13 +1,12 @@
 """Reports that could not be sent, in a file: what was drawn once is sent as it was drawn, under the id that it had.
 
 Records that were randomized again would tell more of people than was promised, and a batch whose answer alone was lost
-would be counted twice.  The file has reports only, as they would have left, and is written for its owner to read.
+would be counted twice.  The file has reports only, as they would have left, and is written for its owner to read: a
+line of JSON that says of which task they are, and behind it their bytes, of any number of reports.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import os
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ from pathlib import Path
 
 from bosket import strict_json
 from bosket.checks import check_integer
-from bosket.client.client import MOST_AT_ONCE, Client
+from bosket.client.client import MOST_AT_ONCE, Client, is_id
 from bosket.client.transport import ServiceError
 from bosket.errors import DataError
 from bosket.reports import Reports
 
-_VERSION = 1
-_MOST_FILE = 1 << 31
-_FIELDS = ("bosket_unsent", "task", "id", "at_once", "reports")
+_VERSION = 2
+_MOST_HEAD = 1 << 12
+_FIELDS = ("bosket_unsent", "task", "id", "at_once")
 
 
 @dataclass(frozen=True)
@@ -45,31 +44,30 @@ class Unsent:
             "task": client.task.task,
             "id": self.id,
             "at_once": self.at_once,
-            "reports": base64.b64encode(self.reports.to_bytes()).decode(),
         }
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            json.dump(value, file)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(f"{json.dumps(value)}\n".encode())
+            file.write(self.reports.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())  # the file that these came from is deleted
 
     @classmethod
     def read(cls, path: Path, client: Client) -> Unsent:
         """Refused where it is of another task, or of another plan than the task has now."""
         try:
-            if path.stat().st_size > _MOST_FILE:
-                raise DataError(f"The file {path} must have at most {_MOST_FILE} bytes.", path=path)
-            text = path.read_bytes()
+            with path.open("rb") as file:
+                head, frames = file.readline(_MOST_HEAD), file.read()
         except OSError as problem:
             raise DataError(f"The file {path} cannot be read: {problem.strerror}.", path=path) from None
         of = "unsent reports"
-        known = strict_json.fields(strict_json.parse(text, what=f"the file {path}"), of=of, required=_FIELDS)
+        known = strict_json.fields(strict_json.parse(head, what=f"the file {path}"), of=of, required=_FIELDS)
         if strict_json.whole(known["bosket_unsent"], "bosket_unsent", of=of) != _VERSION:
             raise DataError(f"Unsent reports must be of version {_VERSION}.", path=path)
         if strict_json.text(known["task"], "task", of=of) != client.task.task:
             raise DataError(f"The reports in {path} must be of the task at the address.", path=path)
         id = strict_json.text(known["id"], "id", of=of)
+        if not is_id(id):
+            raise DataError(f"The id in {path} must have 32 digits.", path=path)
         at_once = strict_json.whole(known["at_once"], "at_once", of=of)
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
-        try:
-            frames = base64.b64decode(strict_json.text(known["reports"], "reports", of=of), validate=True)
-        except (binascii.Error, ValueError):
-            raise DataError(f"The reports in {path} must be base64.", path=path) from None
         return cls(Reports.from_bytes(client.plan, frames), id, at_once)

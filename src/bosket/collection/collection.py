@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter as Numbers
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,10 +116,11 @@ class Collection(Collected):
         found = taken_out(self._segments, batches)
         if self.channel.belong_together and any(left is not None for left, _ in found):
             raise whole_batch(self.plan)
-        for before, (left, taken) in zip(self._segments, found, strict=True):
-            if taken is not None:
-                self._running.lose(before, left, taken)
-        self._set([left for left, _ in found if left is not None])
+        with self._whole():
+            for before, (left, taken) in zip(self._segments, found, strict=True):
+                if taken is not None:
+                    self._running.lose(before, left, taken)
+            self._set([left for left, _ in found if left is not None])
 
     def _batch_of(self, given: BatchSource, max_bytes: int | None) -> Collected:
         if isinstance(given, str | Path):
@@ -156,8 +158,22 @@ class Collection(Collected):
                 refuse_repeated_beside(segment.tokens, earlier, self.plan.unit.reports)
         if not allow_duplicates:
             refuse_duplicates(new, self._segments, self._fingerprints)
-        self._segments = self._running.tidied(every)
-        self._note(new)
+        with self._whole():
+            self._segments = self._running.tidied(every)
+            self._note(new)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """A change of what is held, after which it is all new or all old, also where Ctrl-C ends it on the way.
+
+        What is remembered is forgotten then, and what batches are known by noted again.
+        """
+        try:
+            yield
+        except BaseException:
+            self._running = Running()
+            self._set(self._segments)
+            raise
 
     def _set(self, segments: list[Segment]) -> None:
         """Hold these segments in place of all others."""

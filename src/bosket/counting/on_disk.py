@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,14 +54,7 @@ class BitmapFile:
 
     def checksum(self, start: int = 0) -> int:
         """CRC-32 of what the file holds, behind what has this one."""
-        result, room = start, bytearray(_AT_ONCE)
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                while n := file.readinto(room):
-                    result = zlib.crc32(memoryview(room)[:n], result)
-        except OSError:
-            raise _spoilt(self.path) from None
-        return result
+        return file_checksum(self.path, start)
 
     def bitmaps(self, items: npt.NDArray[np.int32], into: Words | None = None) -> Bitmaps:
         """The bitmaps of some items, sorted; ``into`` is room for their columns, one behind the other."""
@@ -139,13 +133,31 @@ class DiskBitmaps:
 
 def write_columns(bitmaps: Bitmaps, path: Path, start: int = 0) -> int:
     """Write the columns of bitmaps; their CRC-32, behind what has this one."""
+    return write_arrays([bitmaps.columns], path, start)
+
+
+def write_arrays(arrays: Iterable[npt.NDArray[Any]], path: Path, start: int = 0) -> int:
+    """Write the numbers of arrays one behind the other; their CRC-32, behind what has this one."""
     result = start
     with path.open("wb", buffering=0) as file:
-        room = memoryview(bitmaps.columns.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
-        while len(room):
-            n = file.write(room[:_AT_ONCE])
-            result = zlib.crc32(room[:n], result)
-            room = room[n:]
+        for array in arrays:
+            room = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
+            while len(room):
+                n = file.write(room[:_AT_ONCE])
+                result = zlib.crc32(room[:n], result)
+                room = room[n:]
+    return result
+
+
+def file_checksum(path: Path, start: int = 0) -> int:
+    """CRC-32 of what a file holds, behind what has this one."""
+    result, room = start, bytearray(_AT_ONCE)
+    try:
+        with path.open("rb", buffering=0) as file:
+            while n := file.readinto(room):
+                result = zlib.crc32(memoryview(room)[:n], result)
+    except OSError:
+        raise _spoilt(path) from None
     return result
 
 

@@ -44,15 +44,21 @@ def own_folder(folder: Path) -> None:
 
 def small_file(path: Path, most: int) -> bytes | None:
     """The bytes of a file; None where there is none.  What is no plain file, or larger, is refused."""
+    return asked(path, "read", path.read_bytes) if is_file(path, most) else None
+
+
+def is_file(path: Path, most: int | None = None) -> bool:
+    """Whether there is a file; what is no plain one, such as a link or a pipe, or a larger one, is refused."""
     try:
         status = path.lstat()
     except FileNotFoundError:
-        return None
+        return False
     except OSError as problem:
         raise refused(path, "read", problem) from None
-    if not stat.S_ISREG(status.st_mode) or status.st_size > most:
-        raise DataError(f"{path} must be a plain file of at most {most} bytes.", path=path)
-    return asked(path, "read", path.read_bytes)
+    if not stat.S_ISREG(status.st_mode) or (most is not None and status.st_size > most):
+        size = "" if most is None else f" of at most {most} bytes"
+        raise DataError(f"{path} must be a plain file{size}.", path=path)
+    return True
 
 
 def asked(path: Path, what: str, call: Callable[[], T]) -> T:

@@ -237,16 +237,15 @@ class OpenReports(Collected):
         return self._scratch.write(number, note, bitmaps)
 
     def _refuse_wide(self, batch: Batch, payload: PackedBits) -> None:
-        """Refuse bitmaps that do not fit: every stratum begins a word of 64 reports in the column of every item."""
+        """Refuse bitmaps that do not fit, since reports state many sizes."""
         strata = payload.strata(batch)
         if strata is None:
             return
-        _, sizes = np.unique(strata, return_counts=True)
-        needed = 8 * payload.n_items * int((-(-sizes // 64)).sum())
+        needed = payload.bitmap_bytes(batch)
         if needed > self._memory // _OF_BITMAPS:
             raise DataError(
-                f"These reports state {len(sizes)} different sizes, so that the bitmaps of {payload.n_items} items "
-                f"would take {needed} bytes, and there are {self._memory // _OF_BITMAPS}.",
+                f"These reports state {len(np.unique(strata))} different sizes, so that the bitmaps of "
+                f"{payload.n_items} items would take {needed} bytes, and there are {self._memory // _OF_BITMAPS}.",
                 hint="State more memory: open(..., memory='8GiB').",
             )
 

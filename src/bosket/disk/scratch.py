@@ -11,6 +11,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -156,13 +157,17 @@ class Scratch:
         noted = replace(noted, checksum=noted.own_checksum)
         if bitmaps is not None:
             self._refuse_full(bitmaps.columns.nbytes)
-            with atomic_path(self._path(number, "bits"), sync=self.lasting) as temporary:
+            with self._written(self._path(number, "bits")) as temporary:
                 noted = replace(noted, checksum=write_columns(bitmaps, temporary, noted.own_checksum))
         self._write_json(self._path(number, "json"), noted.to_json())
         return noted
 
+    def _written(self, path: Path) -> AbstractContextManager[Path]:
+        """A file that is there whole or not at all, and that its owner alone reads: the folder may let others in."""
+        return atomic_path(path, sync=self.lasting, private=True)
+
     def _write_json(self, path: Path, value: Any) -> None:
-        with atomic_path(path, sync=self.lasting) as temporary:
+        with self._written(path) as temporary:
             temporary.write_text(json.dumps(value), "utf-8")
 
     def _refuse_full(self, needed: int) -> None:

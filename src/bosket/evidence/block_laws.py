@@ -20,7 +20,17 @@ from bosket.models.features import Subset as Attributes
 from bosket.models.laws import FittedLaw, HeldMargins
 from bosket.models.loglinear import Answered, Fit, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard, alike_together
-from bosket.models.room import MOST_KEPT, MOST_OF_ALL, MOST_TERMS, Room, allowance, n_terms, not_settled, too_large
+from bosket.models.room import (
+    LEAST_WORK,
+    MOST_KEPT,
+    MOST_OF_ALL,
+    MOST_TERMS,
+    Room,
+    allowance,
+    n_terms,
+    not_settled,
+    too_large,
+)
 from bosket.models.weighed import FlippedBits
 from bosket.threads import apart, n_threads, one_thread_of_blas, parallel_map
 
@@ -88,8 +98,14 @@ class BlockLaws:
         self._make_room(self.blocks)
 
     def _make_room(self, blocks: Iterable[Attributes]) -> None:
-        """Refuse laws for which there is no room, by themselves or beside all that there is room for already."""
-        new = {block: self._room_for(block) for block in blocks}
+        """Refuse laws for which there is no room, by themselves or beside all that there is room for already.
+
+        Many are refused by their number: just to see what each takes would take minutes.
+        """
+        wanted = list(blocks)
+        if (len(wanted) + len(self.rooms)) * LEAST_WORK > MOST_OF_ALL:
+            raise too_large(f"{len(wanted)} more laws of a few attributes each would take too long")
+        new = {block: self._room_for(block) for block in wanted}
         if new:
             every = {**self.rooms, **new}
             if len(every) > 1:

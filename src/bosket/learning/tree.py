@@ -124,7 +124,7 @@ def _check_size(cells: int, domain: TableDomain, classes: int, fraction: float, 
     A node is looked at for each item, and each of its cells for each attribute.  A leaf has at least ``fraction`` of
     the weight; a path asks for an item once.
     """
-    leaves = min(cells, int(1 / fraction)) if fraction > 0 else cells
+    leaves = int(1 / fraction) if fraction * cells > 1 else cells
     depth = min(leaves, len(domain))
     if isinstance(max_depth, int) and 0 < max_depth < depth:  # scikit-learn says what else is wrong with it
         depth, leaves = max_depth, min(leaves, 1 << max_depth)

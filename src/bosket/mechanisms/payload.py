@@ -177,6 +177,12 @@ class PackedBits(Payload):
     def strata(self, batch: Batch) -> Strata | None:
         return batch.columns.get("stratum")
 
+    def bitmap_bytes(self, batch: Batch) -> int:
+        """What the bitmaps of reports take: every stratum begins a word of 64 reports in the column of every item."""
+        strata = self.strata(batch)
+        sizes = np.array([len(batch)]) if strata is None else np.unique(strata, return_counts=True)[1]
+        return 8 * self.n_items * int((-(-sizes // 64)).sum())
+
     def counter(self, batch: Batch, items: npt.NDArray[np.int32] | None = None) -> Bitmaps:
         """Bitmaps of the reports."""
         return Bitmaps.from_rows(batch["report"], self.n_items, strata=self.strata(batch), items=items)

@@ -30,6 +30,8 @@ _OWN = 1 << 20  # multiplications in the time that one question and subset take 
 _SUMMED = 8  # multiplications in the time that a number takes to be added up
 _TRIED = 4  # laws that are computed in one step: where it begins, and at a length or two
 _STEPS = 12  # of scoring, as fits take them; hostile answers make them take more
+LEAST_WORK = 1 << 29
+"""Multiplications in the time that a fit takes however small its law is: a fiftieth of a second."""
 _FACTORS = 6  # times n^3 that the errors of n coefficients take
 
 
@@ -146,7 +148,7 @@ class Room:
     def whole_work(self) -> int:
         """Multiplications of a fit and of its errors."""
         n = n_terms(self.shape, self.of_errors.order)
-        return self.stated + (_FACTORS * n + self._n_cells) * n**2
+        return self.stated + (_FACTORS * n + self._n_cells) * n**2 + LEAST_WORK
 
     @property
     def kept(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from pathlib import Path
 
@@ -71,18 +72,24 @@ class CutAndPasteChoice:
 
 def shown_ratios(cutoff: int, size: int, k: int, rho: Floats) -> Floats:
     """p[l -> k] / rho^k of cut-and-paste, by l, for several rho at once: sum over c of Pr(c of the l chosen) rho^-c."""
+    ratios: Floats = _chosen(cutoff, size, k) @ (1.0 / rho) ** np.arange(k + 1)[:, None]
+    return ratios
+
+
+@lru_cache(maxsize=64)
+def _chosen(cutoff: int, size: int, k: int) -> Floats:
+    """Pr(c of the l chosen), by l and c, which no rho changes."""
     top = min(size, cutoff)
     chosen = [1.0 / (cutoff + 1)] * top + [(cutoff + 1 - top) / (cutoff + 1)]
     table = np.zeros((k + 1, k + 1))
     for l in range(k + 1):
         for c in range(l + 1):
             table[l, c] = math.fsum(
-                chance * comb(l, c) * comb(size - l, j - c) / comb(size, j)
+                chance * (comb(l, c) * comb(size - l, j - c) / comb(size, j))  # of whole numbers, however large
                 for j, chance in enumerate(chosen)
                 if c <= j <= size - l + c
             )
-    ratios: Floats = table @ (1.0 / rho) ** np.arange(k + 1)[:, None]
-    return ratios
+    return table
 
 
 def smallest_insert(

@@ -28,6 +28,8 @@ from bosket.privacy.breaches import Floats
 from bosket.statistics.ratio import Ratio
 from bosket.statistics.roots import root
 
+_LEAST = 1e-9  # confidence that is looked at
+
 Overlaps = Callable[[int, int, float, float], Floats]
 """s[l_A, l_B] for itemsets of a and b items, from the support of A and the confidence of A => B."""
 
@@ -200,7 +202,7 @@ def lowest_confidence(
     """The smallest confidence that is ``times`` the radius within which its estimate falls with this probability.
 
     Section 5.2, for rules of these sizes, ``support`` of the antecedent, and records of one size.
-    Not a number where even a confidence of 1 is not discoverable, or the sides do not fit into a record.
+    At least 10^-9.  Not a number where even a confidence of 1 is not discoverable, or the sides do not fit a record.
     """
     a, b = check_integer("antecedents", antecedents, least=1), check_integer("consequents", consequents, least=1)
     check_between("probability", probability, 0, 1)
@@ -228,4 +230,4 @@ def lowest_confidence(
             return math.nan
     except SingularChannelError:
         return math.nan
-    return root(excess, 1e-9, 1.0, xtol=1e-9)
+    return _LEAST if excess(_LEAST) >= 0 else root(excess, _LEAST, 1.0, xtol=_LEAST)

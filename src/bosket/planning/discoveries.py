@@ -22,7 +22,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.table import ItemsetIndex, count_subsets
 from bosket.data import Baskets, Table
-from bosket.errors import ParameterError
+from bosket.errors import ParameterError, TooManyCandidatesError
 from bosket.evidence.sums import cells_of
 from bosket.mechanisms import Channel, ExchangeableChannel, RecordChannel
 from bosket.mechanisms.flip import FlipChannel
@@ -31,6 +31,7 @@ from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.foreseen import variances_of
 from bosket.mining import mine
+from bosket.mining.candidates import next_candidates
 from bosket.planning.foresight import Foresight
 from bosket.planning.joint_errors import Together, together
 from bosket.statistics.estimates import Floats
@@ -145,32 +146,22 @@ def _of_subsets(before: list[_Level], itemsets: ItemsetRows) -> Floats:
 
 
 def _next(level: _Level, channel: Channel) -> ItemsetRows:
-    """Itemsets of one item more, all of whose subsets may be kept; two values of one attribute do not go together."""
+    """Itemsets of one item more, all of whose subsets may be kept; two values of one attribute do not go together.
+
+    They are counted before they are made: a pilot of many items at a small support would have billions.
+    """
     likely = level.itemsets[level.looked_at * level.kept > _SELDOM]
     if not len(likely):
         return np.empty((0, level.itemsets.shape[1] + 1), np.int32)
-    known = {tuple(row) for row in likely.tolist()}
-    groups = channel.domain.groups
-    by_prefix: dict[tuple[int, ...], list[int]] = {}
-    for row in sorted(known):
-        by_prefix.setdefault(row[:-1], []).append(row[-1])
-    found: list[tuple[int, ...]] = []
-    for prefix, lasts in by_prefix.items():
-        for place, one in enumerate(lasts):
-            for other in lasts[place + 1 :]:
-                if groups is not None and groups[one] == groups[other]:
-                    continue
-                longer = (*prefix, one, other)
-                if all(longer[:at] + longer[at + 1 :] in known for at in range(len(prefix))):
-                    found.append(longer)
-        if len(found) > _MOST:
-            raise ParameterError(
-                f"The 'min_support' parameter must be larger: more than {_MOST} itemsets of {len(prefix) + 2} items "
-                "may be looked at.",
-                parameter="min_support",
-                value=None,
-            )
-    return np.array(found, np.int32).reshape(-1, level.itemsets.shape[1] + 1)
+    try:
+        return next_candidates(ItemsetIndex(likely), max_candidates=_MOST, groups=channel.domain.groups)
+    except TooManyCandidatesError as problem:
+        raise ParameterError(
+            f"The 'min_support' parameter must be larger: more than {_MOST} itemsets of {problem.level} items may be "
+            "looked at.",
+            parameter="min_support",
+            value=None,
+        ) from None
 
 
 def _variances(

@@ -140,6 +140,9 @@ def allowed_maximal_supports(
                 return float(challenging_level([*values, support], shown)) - level
 
             most = values[-1] if values else 1.0
-            values.append(most if excess(most) <= 0 else root(excess, 0.0, most, xtol=1e-15))
+            if excess(most) <= 0:
+                values.append(most)
+            else:  # 0 where smaller itemsets alone put it at the level
+                values.append(0.0 if excess(0.0) >= 0 else root(excess, 0.0, most, xtol=1e-15))
         result[size] = tuple(values)
     return result

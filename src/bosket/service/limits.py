@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from fastapi import Request
 
@@ -54,8 +55,44 @@ async def _pass_by(request: Request) -> None:
                 pass
 
 
-async def body_of(request: Request, most: int) -> bytes:
-    """The body of a request, up to a number of bytes and seconds: no more than that is ever held, or for longer."""
+class BodyRoom:
+    """Bytes of bodies that are held for all who send at once: of many who send slowly each holds what came so far."""
+
+    def __init__(self, most: int = 256 << 20) -> None:
+        self._left = most
+
+    def take(self, n_bytes: int) -> None:
+        """Make room, or refuse; asked in the thread of the event loop alone."""
+        if n_bytes > self._left:
+            again = {"Retry-After": "1", "Connection": "close"}
+            raise Refusal(429, "busy", "Too much is being sent at present.", headers=again)
+        self._left -= n_bytes
+
+    def give(self, n_bytes: int) -> None:
+        self._left += n_bytes
+
+
+@asynccontextmanager
+async def held_body(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body of a request, which counts towards what the application holds until it is done with."""
+    room, taken = request.app.state.room, 0
+
+    def take(n_bytes: int) -> None:
+        nonlocal taken
+        room.take(n_bytes)
+        taken += n_bytes
+
+    try:
+        yield await body_of(request, most, take=take)
+    finally:
+        room.give(taken)
+
+
+async def body_of(request: Request, most: int, *, take: Callable[[int], None] = lambda _: None) -> bytes:
+    """The body of a request, up to a number of bytes and seconds: no more than that is ever held, or for longer.
+
+    ``take`` hears of each part before it is kept.
+    """
     told = request.headers.get("content-length", "")
     if told.isdecimal() and len(told) < 20 and int(told) > most:
         if int(told) <= most + PASSED_BY:
@@ -68,6 +105,7 @@ async def body_of(request: Request, most: int) -> bytes:
                 total += len(part)
                 if total > most:
                     raise _too_large(most)
+                take(len(part))
                 parts.append(part)
     except TimeoutError:
         raise Refusal(408, "slow", "The body took too long to come.", headers={"Connection": "close"}) from None

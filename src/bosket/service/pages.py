@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from pathlib import Path
 
@@ -72,10 +73,19 @@ async def healthy() -> dict[str, str]:
     return {"status": "running"}
 
 
+async def _answers(request: Request) -> bool:
+    """Whether the store answers: asked once for all who want to know at once, since what is asked parts groups."""
+    state, loop = request.app.state, asyncio.get_running_loop()
+    pinging: asyncio.Future[bool] | None = state.pinging
+    if pinging is None or pinging.done() or pinging.get_loop() is not loop:
+        collector = collector_of(request)
+        pinging = state.pinging = asyncio.ensure_future(collector.writer.run(collector.store.ping))
+    return await asyncio.shield(pinging)
+
+
 @health.get("/ready", summary="Whether reports can be taken", operation_id="ready", responses=documented(503))
 async def ready(request: Request) -> dict[str, str]:
-    collector = collector_of(request)
-    if not collector.writer.is_alive or not await collector.writer.run(collector.store.ping):
+    if not collector_of(request).writer.is_alive or not await _answers(request):
         raise Refusal(503, "store", "The store does not answer.", headers={"Retry-After": "5"})
     return {"status": "ready"}
 

@@ -165,7 +165,7 @@ class RunningResults:
             started = time.monotonic()
             try:
                 with hushed():
-                    _apply(running, plans, changes)
+                    _apply(running, plans, changes)  # which leaves what could not be counted
                     if is_enough:
                         picture = picture_of(
                             running.settings, running.collections, is_final=is_final, on_progress=self._go_on
@@ -179,6 +179,7 @@ class RunningResults:
                 }
             text = None if picture is None else json.dumps(picture, ensure_ascii=False, allow_nan=False).encode()
             with self._wake:
+                running.changes.extendleft(reversed(changes))
                 running.picture = text
                 ended = time.monotonic()
                 running.rests_until = ended + self._rest * (ended - started)
@@ -195,17 +196,22 @@ class RunningResults:
         return None
 
 
-def _apply(running: _Running, plans: tuple[Plan, ...], changes: Sequence[_Change]) -> None:
-    """Bring the collections up to date: what came together in one batch, then what was taken away."""
+def _apply(running: _Running, plans: tuple[Plan, ...], changes: list[_Change]) -> None:
+    """Bring the collections up to date: what came together in one batch, then what was taken away.
+
+    ``changes`` loses those that are counted: what could not be, as where memory ran out, is counted the next time.
+    """
     while len(running.collections) < len(plans):
         running.collections.append(Collection(plans[len(running.collections)]))
     for phase, collection in enumerate(running.collections, 1):
         for is_taken_away in (False, True):
-            those = [one.stored for one in changes if one.phase == phase and one.is_taken_away == is_taken_away]
+            those = [one for one in changes if one.phase == phase and one.is_taken_away == is_taken_away]
             if not those:
                 continue
-            reports = reports_of(collection.plan, those)
+            reports = reports_of(collection.plan, [one.stored for one in those])
             if is_taken_away:
                 collection.subtract(reports)
             else:
                 collection.append(reports, allow_duplicates=True)
+            counted = set(map(id, those))
+            changes[:] = [one for one in changes if id(one) not in counted]

@@ -15,7 +15,7 @@ from bosket.reports import Reports
 from bosket.service.access import digest_of
 from bosket.service.asking import check_token, collector_of, task_of
 from bosket.service.collector import Collector
-from bosket.service.limits import body_of
+from bosket.service.limits import held_body
 from bosket.service.problems import Refusal, documented
 from bosket.service.store import StoreFullError, StoreLostError, Submission, SubmissionOutcome, SubmissionVerdict
 from bosket.service.tasks import ServedTask
@@ -87,10 +87,10 @@ async def submit(request: Request) -> Response:
     limit = request.app.state.rates.get(task_id)
     if limit is not None:
         limit.take()
-    body = await body_of(request, task.settings.max_body)
-    token = _token_of(headers.get("bosket-token"), task)
-    submission, refusal = await _read(task, bytes.fromhex(key), body, token)
-    outcome = await _written(collector, submission)
+    async with held_body(request, task.settings.max_body) as body:
+        token = _token_of(headers.get("bosket-token"), task)
+        submission, refusal = await _read(task, bytes.fromhex(key), body, token)
+        outcome = await _written(collector, submission)
     if outcome.verdict is SubmissionVerdict.REFUSED and refusal is not None:
         raise refusal
     return _answer(outcome)

@@ -51,6 +51,8 @@ def domain_of_table(
         cells[one.label[0]].append(one)
     if options.get("missing") is None:
         _refuse_missing(names, cells)
+    if not all(cells):
+        raise DataError("The frame has no rows, of which a table is made.")
     longest = max(map(len, cells))
     columns = {
         name: pa.array([one.label[1] for one in column] + [column[0].label[1]] * (longest - len(column)))

@@ -59,6 +59,7 @@ def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder:
     segments = records.encoded.frame
     made = started(lambda: segments.mapInArrow(job, schema))
     if folder is None:
+        _refuse_speculation(segments)
         result = started(lambda: made.localCheckpoint(eager=True))
     else:
         session = segments.sparkSession
@@ -72,6 +73,17 @@ def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder:
             hint="Remove them, and randomize into an empty folder.",
         )
     return result
+
+
+def _refuse_speculation(frame: Frame) -> None:
+    """Of two attempts of one task, both of which end, each may leave its block of reports with a worker of its own."""
+    if str(started(lambda: frame.sparkSession.conf.get("spark.speculation", "false"))).lower() == "true":
+        raise ParameterError(
+            "The 'folder' parameter must be given where spark.speculation is on: a task that runs twice would leave "
+            "two draws of its records with the workers.",
+            parameter="folder",
+            value=None,
+        )
 
 
 def _drawing(plan: Plan, places: PlaceOf) -> Job:

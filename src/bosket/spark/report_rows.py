@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,8 @@ def _from_arrow(column: PayloadColumn, values: Any) -> ColumnValues | None:
         return None
     if isinstance(column, Numbers):
         if pa.types.is_decimal(values.type):
-            values = values.cast(pa.uint64())
+            with suppress(pa.ArrowInvalid):  # negative, too large, or no whole number
+                values = values.cast(pa.uint64())
         if not pa.types.is_integer(values.type):
             return None
         if column.dtype == "uint64" and values.type == pa.int64():

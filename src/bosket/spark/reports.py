@@ -28,6 +28,9 @@ MOST_BYTES = 1 << 31
 _LAYOUT = "part int, n_records long, strata binary, sizes binary, bits binary, fault string"
 _SUMMARY = ("part", "n_records", "strata", "sizes", "fault")
 _MOST_TASKS = 256
+_MOST_BITMAPS = 1 << 29
+"""Most bytes of the bitmaps that a worker makes of some reports: as many again while they are written."""
+_TOO_WIDE = "Reports must state few enough sizes for their bitmaps to fit in the memory of a worker"
 
 
 class SparkReports(Collected):
@@ -227,6 +230,8 @@ def _checked(batches: Iterable[Any], plan: Plan) -> Iterator[Any]:
     with use_threads(1):
         for row, batch, fault in read_batches(batches, plan):
             n, strata, sizes, bits = 0, np.empty(0, np.int64), np.empty(0, np.int64), b""
+            if batch is not None and isinstance(payload, PackedBits) and payload.bitmap_bytes(batch) > _MOST_BITMAPS:
+                fault, batch = {"text": _TOO_WIDE, "count": 1, "row": 0}, None
             if fault is not None:
                 fault |= {"row": row + fault["row"]}
             if batch is not None:
@@ -321,6 +326,8 @@ def _summed(
     frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64]]
 ) -> tuple[npt.NDArray[np.int64], int]:
     rows = _mapped(frame, plan, of, adding=True)
+    if not rows.num_rows:  # all reports that were there are gone
+        return np.zeros(0, np.int64), 0
     shape = json.loads(rows["shape"][0].as_py())
     total, n = added_counts(rows, int(np.prod(shape, dtype=np.int64)))
     return total.reshape(shape), n

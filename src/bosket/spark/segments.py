@@ -21,7 +21,7 @@ from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.data.formats.columns import factorize
 from bosket.data.formats.frames import FRAME
-from bosket.errors import BosketError
+from bosket.errors import BosketError, DataError
 from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
@@ -172,7 +172,9 @@ def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, Ite
             indptr = np.zeros(len(sizes[at].as_buffer()) // 4 + 1, np.int64)
             np.cumsum(np.frombuffer(sizes[at].as_buffer(), np.uint32), out=indptr[1:])
             own = np.frombuffer(items[at].as_buffer(), np.int32)
-            meant = np.array([places[key_of(label)] for label in json.loads(labels[at].as_py())], np.int32)
+            meant = np.array([places.get(key_of(label), -1) for label in json.loads(labels[at].as_py())], np.int32)
+            if (meant < 0).any():  # where a worker was lost and its records were read again, and were others
+                raise DataError("The frame is not the same each time it is computed.")
             found = meant[own] if len(own) else own.copy()
             if (np.diff(meant) <= 0).any():
                 record = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -11,7 +11,7 @@ from bosket.audit.clients.comparing import Difference, against_law, against_othe
 from bosket.audit.clients.estimating import estimates_of
 from bosket.audit.clients.features import Claims, expected_alone
 from bosket.audit.clients.pairs import Pair, sizes_of
-from bosket.audit.clients.paths import ClientPath, Command, Record, Sent, by_client, by_library
+from bosket.audit.clients.paths import ClientPath, Command, Record, Sent, by_client, by_library, refuse_many
 from bosket.audit.clients.promised import LEAST_TRIALS, PILOT, promise_kept, worst_pairs
 from bosket.audit.clients.showing import wire_bits
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
@@ -59,8 +59,10 @@ def client(
     n = check_integer("trials", trials, least=LEAST_TRIALS)
     each = check_between("failure", failure, 0, 1) / 6
     chance = Secure() if rng is None else check_randomness(rng)
+    refuse_many(plan, n)
     pairs = worst_pairs(plan, chance)
     records = list(dict.fromkeys([*(r for pair in pairs for r in (pair.one, pair.other)), *_others(plan)]))
+    refuse_many(plan, n * len(records))
     pilot = by_library(plan, records, PILOT, chance).batch
     features = Claims.settled(plan.channel, records, pilot)
     sent = by_library(plan, records, n, chance) if client is None else by_client(plan, client, records, n)
@@ -145,8 +147,8 @@ def _findings(
     found = [_said(features, against_other(counts, n, others, n * _TIMES, failure), failure)]
     found.append(_by_law(features, shown, failure))
     found.append(estimates_of(plan, features.records, sent.batch, failure))
-    bits = wire_bits(plan.channel, sent.batch)
-    found.append(_in_a_row(bits, features, n_records, failure))
+    bits = wire_bits(plan.channel, sent.batch, features.bits)
+    found.append(_in_a_row(bits, n_records, failure))
     found.append(_again(bits, n_records, failure))
     found.append(promise_kept(plan, features, pairs, sent, failure))
     return found
@@ -180,14 +182,15 @@ def _by_law(features: Claims, shown: object, failure: float) -> Finding:
     return Finding(check, CONVICTED, words, found.tests, failure, figures | {"claim": label})
 
 
-def _in_a_row(bits: object, features: Claims, n_records: int, failure: float) -> Finding:
-    """Reports of different records come in turn: each must be drawn anew."""
+def _in_a_row(bits: object, n_records: int, failure: float) -> Finding:
+    """Reports of different records come in turn: each must be drawn anew.  No report is in two of a test's pairs."""
     check = "reports do not depend on those before"
-    truths = np.asarray(bits)[:, features.bits]
-    n = len(truths) // n_records - 1
+    truths = np.asarray(bits)
+    apart = max(2, n_records)
+    n = len(truths) // apart - 1
     tests = []
     for at in range(n_records):
-        first = np.arange(n) * n_records + at
+        first = np.arange(n) * apart + at
         tests.append(following(truths[first], truths[first + 1], failure / n_records))
     worst = max(tests, key=lambda one: one.is_found)
     total = sum(one.tests for one in tests)

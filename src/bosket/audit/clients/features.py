@@ -20,6 +20,7 @@ from bosket.audit.clients.showing import (
     ReportNames,
     Truths,
     keys_of,
+    n_set,
     names_of,
     shown_keys,
     wire_bits,
@@ -28,10 +29,12 @@ from bosket.mechanisms import Channel
 from bosket.mechanisms.payload import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.statistics.estimates import Floats
+from bosket.threads import slices
 
 _MOST_BITS = 256  # of a report
 _MOST_KEYS = 48  # items that are looked at one by one
 _MOST_PAIRED = 12  # and two at a time
+_AT_ONCE = 1 << 16  # reports whose claims are looked at together
 _MOST_REPORTS = 512  # different reports that are counted one by one
 _SHARES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # at which numbers of items are cut
 
@@ -55,12 +58,12 @@ class Claims:
     @classmethod
     def settled(cls, channel: Channel, records: Sequence[Record], pilot: Batch) -> Claims:
         """By a trial that is not looked at again."""
-        wire = wire_bits(channel, pilot)
-        bits = np.unique(np.linspace(0, wire.shape[1] - 1, min(_MOST_BITS, wire.shape[1])).astype(np.int64))
+        n_bits = 8 * channel.payload.width
+        bits = np.unique(np.linspace(0, n_bits - 1, min(_MOST_BITS, n_bits)).astype(np.int64))
         keys = _keys(channel, records)
         names, counts = np.unique(names_of(channel, pilot), return_counts=True)
         known = names if len(names) <= _MOST_REPORTS else names[np.argsort(-counts, kind="stable")[:_MOST_REPORTS]]
-        numbers = wire.sum(axis=1)
+        numbers = n_set(channel, pilot)
         limits = np.unique(np.quantile(numbers, _SHARES, method="higher")).astype(int)
         where = {int(key): at for at, key in enumerate(keys)}
         places = tuple(tuple(where[key] for key in keys_of(channel, r) if key in where) for r in records)
@@ -73,14 +76,20 @@ class Claims:
 
     def of(self, batch: Batch, shown: Truths) -> Truths:
         """The claims about each report but for which one it is: shape (n, claims)."""
-        wire = wire_bits(self.channel, batch)
-        number = wire.sum(axis=1)[:, None] >= np.array(self.limits)
+        wire = wire_bits(self.channel, batch, self.bits)
+        number = n_set(self.channel, batch)[:, None] >= np.array(self.limits)
         own = [_at_least(shown[:, list(places)]) for places in self.places]
         pairs = [(shown[:, i] & shown[:, j])[:, None] for i, j in combinations(self.paired.tolist(), 2)]
-        return np.hstack([wire[:, self.bits], shown, number, *own, *pairs])
+        return np.hstack([wire, shown, number, *own, *pairs])
 
     def counts(self, batch: Batch, shown: Truths) -> npt.NDArray[np.int64]:
         """How often each claim is true of reports of each record, which come in turn: shape (records, claims)."""
+        n_records = len(self.records)
+        parts = slices(len(batch), n_records * max(1, _AT_ONCE // n_records))
+        found = [self._counts(batch.take(np.arange(*part)), shown[slice(*part)]) for part in parts]
+        return np.asarray(np.sum(found, axis=0), np.int64)
+
+    def _counts(self, batch: Batch, shown: Truths) -> npt.NDArray[np.int64]:
         n_records = len(self.records)
         claims, names = self.of(batch, shown), names_of(self.channel, batch)
         place = np.minimum(np.searchsorted(self.known, names), len(self.known) - 1)

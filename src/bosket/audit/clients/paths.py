@@ -22,15 +22,20 @@ from bosket.audit.clients.showing import Record as Record
 from bosket.checks import check_positive
 from bosket.collected import checked_batch
 from bosket.data import Baskets, Table, TableDomain
+from bosket.data.domain import label_to_json
 from bosket.errors import BosketError, DataError, HopelessPlanWarning, ParameterError
 from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.randomness import Randomness
+from bosket.threads import slices
 
 Person = Sequence[Hashable] | Mapping[str, Hashable]
 """A record as a person states it."""
 ClientPath = Callable[[Any], bytes]
 
+MOST_BYTES = 1 << 30
+"""Of the reports of a client that are held at once."""
+_CELLS = 1 << 20  # items of records that are randomized together
 _SHOWN = 120  # characters of what a client said
 
 
@@ -55,22 +60,28 @@ class Command:
 
     def many(self, people: Sequence[Person]) -> list[bytes]:
         """The reports of these records, in their order."""
-        lines = "".join(json.dumps(person, ensure_ascii=False) + "\n" for person in people)
+        given = b"".join(f"{_written(person)}\n".encode() for person in people)
         try:
-            done = subprocess.run(
-                self.words, input=lines, capture_output=True, text=True, timeout=self.seconds, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            done = subprocess.run(self.words, input=given, capture_output=True, timeout=self.seconds, check=False)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name with a NUL is a ValueError
             raise DataError(f"The client '{self.words[0]}' could not be run: {type(error).__name__}.") from None
         if done.returncode:
-            raise DataError(f"The client '{self.words[0]}' ended with {done.returncode}: {done.stderr[-_SHOWN:]!r}.")
+            said = done.stderr.decode("utf-8", "replace")[-_SHOWN:]
+            raise DataError(f"The client '{self.words[0]}' ended with {done.returncode}: {said!r}.")
         answers = done.stdout.split()
         if len(answers) != len(people):
             raise DataError(f"The client '{self.words[0]}' gave {len(answers)} lines for {len(people)} records.")
         try:
-            return [bytes.fromhex(answer) for answer in answers]
-        except ValueError:
+            return [bytes.fromhex(answer.decode("ascii")) for answer in answers]
+        except ValueError:  # no text at all, or no such digits
             raise DataError(f"The client '{self.words[0]}' must write hexadecimal digits, a report a line.") from None
+
+
+def _written(person: Person) -> str:
+    """A record in a line; labels that JSON has no word for in the form that plans give them."""
+    if isinstance(person, Mapping):
+        return json.dumps({name: label_to_json(value) for name, value in person.items()}, ensure_ascii=False)
+    return json.dumps([label_to_json(label) for label in person], ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -112,10 +123,27 @@ def records_of(plan: Plan, records: Sequence[Record]) -> Baskets | Table:
 
 def by_library(plan: Plan, records: Sequence[Record], times: int, rng: Randomness | None) -> Sent:
     """Reports of the records in turn, ``times`` times over, by ``Plan.randomize`` and through bytes."""
+    payload = plan.channel.payload
+    step = times if plan.channel.belong_together else max(1, _CELLS // max(1, sum(map(len, records))))
+    parts = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HopelessPlanWarning)  # nobody is going to estimate from these few
-        made = plan.randomize(records_of(plan, records).repeat(times), rng=rng)
-    return Sent(plan.channel.payload.from_bytes(plan.channel.payload.to_bytes(made.batch)))
+        for start, stop in slices(times, step):
+            made = plan.randomize(records_of(plan, records).repeat(stop - start), rng=rng)
+            parts.append(payload.from_bytes(payload.to_bytes(made.batch)))
+    return Sent(Batch.concat(parts))
+
+
+def refuse_many(plan: Plan, n_reports: int) -> None:
+    """Refuse more reports than are held in memory: plans come from others, and a report may be long."""
+    most = MOST_BYTES // plan.channel.payload.width
+    if n_reports > most:
+        raise ParameterError(
+            f"The 'trials' parameter must be smaller for this plan: {n_reports} reports of "
+            f"{plan.channel.payload.width} bytes would be held, and at most {most} are.",
+            parameter="trials",
+            value=n_reports,
+        )
 
 
 def by_client(plan: Plan, client: ClientPath | Command, records: Sequence[Record], times: int) -> Sent:

@@ -10,7 +10,7 @@ import numpy as np
 from bosket.audit.clients.attack import Attack, told_apart
 from bosket.audit.clients.features import Claims
 from bosket.audit.clients.pairs import Pair, candidate_pairs
-from bosket.audit.clients.paths import Record, Sent, by_library
+from bosket.audit.clients.paths import Record, Sent, by_library, refuse_many
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding
 from bosket.checks import check_integer
 from bosket.errors import ParameterError
@@ -99,6 +99,8 @@ def attacked(
             value=unit,
         )
     records = (pair.one, pair.other)
+    n = check_integer("trials", trials, least=LEAST_TRIALS)
+    refuse_many(plan, n * len(records))
     features = Claims.settled(plan.channel, records, by_library(plan, records, PILOT, chance).batch)
-    batch = by_library(plan, records, check_integer("trials", trials, least=LEAST_TRIALS), chance).batch
+    batch = by_library(plan, records, n, chance).batch
     return attack_on(plan, features, pair, records, batch, failure)

@@ -26,10 +26,19 @@ _MOST_APART = 4096  # different reports of a payload from outside that are looke
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-def wire_bits(channel: Channel, batch: Batch) -> Truths:
-    """The bits of each report as it travels: shape (n, bits)."""
+def wire_bits(channel: Channel, batch: Batch, places: KeyNumbers) -> Truths:
+    """Some of the bits of each report as it travels: shape (n, places)."""
     rows = channel.payload.to_rows(batch)
-    return np.unpackbits(np.ascontiguousarray(rows), axis=1, bitorder="little").astype(bool)
+    found = np.empty((len(rows), len(places)), bool)
+    for column, at in enumerate(places.tolist()):
+        found[:, column] = rows[:, at // 8] >> (at % 8) & 1
+    return found
+
+
+def n_set(channel: Channel, batch: Batch) -> npt.NDArray[np.int64]:
+    """How many bits of each report are set as it travels."""
+    numbers: npt.NDArray[np.int64] = np.bitwise_count(channel.payload.to_rows(batch)).sum(axis=1, dtype=np.int64)
+    return numbers
 
 
 def names_of(channel: Channel, batch: Batch) -> ReportNames:
@@ -53,14 +62,19 @@ def keys_of(channel: Channel, record: Record) -> list[int]:
 def shown_keys(channel: Channel, batch: Batch, items: KeyNumbers) -> Truths:
     """Which of these keys, items as a rule, each report shows: shape (n, keys)."""
     if isinstance(channel.payload, PackedBits):
-        bits = batch["report"]
-        shown: Truths = (bits[:, items // 64] >> (items % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
-        return shown
+        return _packed(batch["report"], items)
     if isinstance(channel, AskChannel):
         return _answered(channel, batch, items)
     if isinstance(channel, BasketChannel):
         return _told(channel, batch, items)
     return _one_by_one(channel, batch, items)
+
+
+def _packed(bits: Any, items: KeyNumbers) -> Truths:
+    found = np.empty((len(bits), len(items)), bool)
+    for column, item in enumerate(items.tolist()):  # all at once would take eight bytes for each bit, several times
+        found[:, column] = bits[:, item // 64] >> np.uint64(item % 64) & np.uint64(1)
+    return found
 
 
 def _answered(channel: AskChannel, batch: Batch, items: KeyNumbers) -> Truths:
@@ -92,9 +106,7 @@ def _told(channel: BasketChannel, batch: Batch, items: KeyNumbers) -> Truths:
         values = batch["value"].astype(np.int64)
         return _in_buckets(np.ascontiguousarray(batch["seed"]), values, items, told.n_values)
     if isinstance(told, SubsetSelection):
-        subset = batch["subset"]
-        shown: Truths = (subset[:, items // 64] >> (items % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
-        return shown
+        return _packed(batch["subset"], items)
     answered: Truths = batch["answer"][:, None].astype(np.int64) == items[None, :]
     return answered
 

@@ -13,11 +13,12 @@ from bosket.errors import DataError
 
 
 @contextlib.contextmanager
-def atomic_path(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str], *, sync: bool = True, private: bool = False) -> Iterator[Path]:
     """Yield a temporary file beside ``path``; when the block succeeds it takes that name, else it disappears.
 
     Readers see the old file or the new one, never a part.  A symbolic link is followed and kept; an existing file
-    keeps its permissions, a new one gets those of the process's umask.  Any exception of the block, Ctrl-C included,
+    keeps its permissions, a new one gets those of the process's umask; a ``private`` one is its owner's alone, whatever
+    was there.  Any exception of the block, Ctrl-C included,
     removes the temporary file and leaves the old one as it was.  An ``OSError`` on the way (a full disk, a missing
     directory) becomes a ``DataError`` that names ``path``.  Without ``sync``, for files that nobody needs after the
     process, the disk is not waited for.
@@ -27,6 +28,7 @@ def atomic_path(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         mode = _mode(target, shown)
+        mode = stat.S_IRUSR | stat.S_IWUSR if private else mode
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode & 0o600))
         if mode is not None:
             temporary.chmod(mode)

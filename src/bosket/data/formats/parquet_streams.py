@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 
 from bosket.data.baskets.grouped import LongRecords, ranked
 from bosket.data.baskets.rows import Csr, Items, Sizes, canonical, domain_of, taken
-from bosket.data.domain import Domain, ItemIds
+from bosket.data.domain import Domain, ItemIds, check_hashes
 from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import Columns, check_different, encoded, guarded, is_boolean, is_list, whole
 from bosket.data.formats.layouts import LONG_NAMES, NAME_LISTS, NAME_RECORDS, Layout, long_columns
@@ -33,7 +34,13 @@ class NumberedLabels:
 
     def __init__(self, check_size: Callable[[int], None]) -> None:
         self.index: dict[Hashable, int] = {}
+        self.n_letters = 0
+        """Of all labels that are text."""
+        self._n_checked = 1 << 12  # labels among which few have one hash value
         self._check_size = check_size
+
+    def __len__(self) -> int:
+        return len(self.index)
 
     def number(self, column: Any, source: Source) -> ItemIds:
         """The number of each cell, -1 where missing."""
@@ -50,8 +57,21 @@ class NumberedLabels:
         return numbers
 
     def _numbers(self, words: Any, places: Any) -> list[int]:
-        index = self.index
-        return [index.setdefault(label, len(index)) for label in words.take(places).to_pylist()]
+        labels = words.take(places).to_pylist()
+        if pa.types.is_decimal(words.type):  # whose hash values can be chosen, as those of numbers of 64 bits cannot
+            check_hashes(labels)
+            if len(self.index) > 2 * self._n_checked:
+                check_hashes(list(self.index))
+                self._n_checked = len(self.index)
+        return self.enter(labels)
+
+    def enter(self, labels: list[Hashable]) -> list[int]:
+        """The numbers of labels, none of which is given twice."""
+        index, before = self.index, len(self.index)
+        found = [index.setdefault(label, len(index)) for label in labels]
+        new = islice(reversed(index), len(index) - before)
+        self.n_letters += sum(len(label) for label in new if isinstance(label, str | bytes))
+        return found
 
     def _check(self, n_labels: int) -> None:
         self._check_size(taken(n_labels=n_labels))
@@ -79,7 +99,9 @@ def layout_of(columns: Columns, layout: Layout | None) -> Layout | None:
 class Lists:
     """The column of lists, batch by batch."""
 
-    def __init__(self, columns: Columns, item: Hashable | None) -> None:
+    def __init__(self, columns: Columns, item: Hashable | None, *, most_cells: int | None = None) -> None:
+        """``most_cells`` of one batch are taken at most."""
+        self._most_cells = most_cells
         places = [at for at, column in enumerate(columns.values) if column is not None and is_list(column)]
         places = places if item is None else [position(columns, "item", item)]
         if len(places) != 1:
@@ -95,7 +117,14 @@ class Lists:
         check_size, n_rows = self._columns.check_size, self.n_rows + len(column)
         check_size(taken(n_records=n_rows, n_items=self._n_cells))
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        self._n_cells += int(lengths.sum(dtype=np.int64))
+        n_here = int(lengths.sum(dtype=np.int64))
+        if self._most_cells is not None and n_here > self._most_cells:
+            raise self._columns.source.error(
+                f"must have records of at most {self._most_cells} items together, as many as there is memory for, and "
+                f"has {n_here} in {len(lengths)}",
+                hint="State more memory: Baskets.open(..., memory='8GiB').",
+            )
+        self._n_cells += n_here
         check_size(taken(n_records=n_rows, n_items=self._n_cells))  # before any of them is numbered
         numbers = self.labels.number(pc.list_flatten(column), self._columns.source)
         if numbers.size and numbers.min() < 0:

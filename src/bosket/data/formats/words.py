@@ -34,6 +34,11 @@ class NumberedWords:
     def __len__(self) -> int:
         return self.n_known
 
+    @property
+    def n_letters(self) -> int:
+        """Of all words, in bytes."""
+        return int(self.offsets[self.n_known])
+
     def grow(self, n_bytes: int) -> None:
         """Make room for words, one of which may have this number of bytes; or a table, where that is what lacks."""
         used = int(self.offsets[self.n_known])

@@ -15,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.data.baskets.grouped import sizes_of
-from bosket.data.baskets.rows import Csr, canonical
+from bosket.data.baskets.rows import Csr, canonical, taken
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.disk.budget import memory_for_data
+from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
 from bosket.disk.records.kernels import keep_items
 from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
 from bosket.disk.records.spill import Spill
-from bosket.disk.records.streams import check_alike, stream_of
+from bosket.disk.records.streams import MOST_TOGETHER, check_alike, stream_of
 from bosket.disk.scratch import identity_of
 from bosket.errors import DataError
 from bosket.progress import LevelProgress, Progress
@@ -32,6 +33,8 @@ SHARE = 16
 """Of the memory for data, one part is for the records of a segment: a search holds several times as much."""
 
 _SPILL_ROW = 40  # bytes, while rows are sorted
+_CELL = 64  # bytes of an item, while the records that it is in are read
+_LABELS = 2  # one part of as many is for the labels of items, which are held all the time
 
 
 class _Known(NamedTuple):
@@ -75,7 +78,7 @@ class OpenBaskets:
         scratch: Path | None = None,
         on_progress: Progress | None = None,
     ) -> None:
-        self._streams = [stream_of(path, told) for path in paths]
+        self._streams = [stream_of(path, told, most_cells=max(MOST_TOGETHER, memory // _CELL)) for path in paths]
         check_alike(self._streams)
         self.files = tuple(paths)
         self.memory, self._on_progress = memory, on_progress
@@ -84,6 +87,7 @@ class OpenBaskets:
             raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
         folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
         self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._n_bytes = [asked(path, "look at", path.stat).st_size for path in paths]
         identity = identity_of(paths, f"records {told.layout} {told.record!r} {told.item!r}")
         self._scratch = RecordScratch(folder, identity, max(1, memory // SHARE // 4), lasting=scratch is not None)
 
@@ -142,7 +146,7 @@ class OpenBaskets:
             sizes, codes = [], []
             for number in group:
                 some, parts = self._scratch.records(number, self._known.notes[number])
-                kept = self._ids(parts)
+                kept = self._ids(parts, number)
                 if items is not None:
                     kept = kept[: keep_items(some, kept, items)]
                 sizes.append(some)
@@ -151,20 +155,30 @@ class OpenBaskets:
             np.cumsum(indptr, out=indptr)
             yield canonical(indptr, codes[0] if len(codes) == 1 else np.concatenate(codes), self.domain)
 
-    def _ids(self, codes: ItemCodes) -> ItemIds:
-        """The item id of each code."""
+    def _ids(self, codes: ItemCodes, number: int) -> ItemIds:
+        """The item id of each code of a segment; a code that stands for no item is none that was written."""
         known, rank = self._known.codes, self._known.rank
-        largest = int(known[-1]) if known.size else 0
+        largest = int(known[-1]) if known.size else -1
+        if codes.size and (int(codes.min()) < 0 or int(codes.max()) > largest):
+            raise self._scratch.spoilt(number)
+        ids: ItemIds
         if largest > 4 * known.size + 1_000_000:
-            ids: ItemIds = rank[np.searchsorted(known, codes)]
+            places = np.searchsorted(known, codes)
+            if (known[places] != codes).any():
+                raise self._scratch.spoilt(number)
+            ids = rank[places]
             return ids
-        table = np.zeros(largest + 1, np.int32)
+        table = np.full(largest + 1, -1, np.int32)
         table[known] = rank
         if codes.dtype != np.int32:
-            return table[codes]
-        for start in range(0, codes.size, 1 << 20):  # in their place
-            codes[start : start + (1 << 20)] = table[codes[start : start + (1 << 20)]]
-        return codes.astype(np.int32, copy=False)
+            ids = table[codes]
+        else:
+            for start in range(0, codes.size, 1 << 20):  # in their place
+                codes[start : start + (1 << 20)] = table[codes[start : start + (1 << 20)]]
+            ids = codes.astype(np.int32, copy=False)
+        if int(ids.min(initial=0)) < 0:
+            raise self._scratch.spoilt(number)
+        return ids
 
     @cached_property
     def _known(self) -> _Known:
@@ -173,37 +187,46 @@ class OpenBaskets:
         if number is None or number != len(notes):
             notes = self._sorted() if self._streams[0].is_long else self._split(notes)
             self._scratch.finish(len(notes))
-        else:
-            self._take_labels(range(len(notes)))
         return self._together(notes)
 
     def _found(self) -> list[SegmentNote]:
-        """Segments that are there."""
+        """Segments that are there, one after the other, with the labels of their codes."""
         notes: list[SegmentNote] = []
-        while (note := self._scratch.found(len(notes))) is not None:
+        while (note := self._scratch.found(len(notes))) is not None and note.file < len(self.files):
             notes.append(note)
+        if not self._take_labels(notes):
+            notes = []
+            self._take_labels(notes)
         return notes
 
-    def _take_labels(self, numbers: Sequence[int]) -> None:
-        """What codes stand for, from a pass before."""
+    def _take_labels(self, notes: Sequence[SegmentNote]) -> bool:
+        """What codes stand for, from a pass before; whether those are all."""
         stream = self._streams[-1]
-        stream.take_labels(self._scratch.labels(numbers))
+        labels = self._scratch.labels(range(len(notes)))
+        stream.take_labels(labels)
         for other in self._streams:
             other.labels = stream.labels
+        return len(labels) == (notes[-1].n_labels if notes else 0)
+
+    def _check_labels(self, n_labels: int, n_letters: int) -> None:
+        """Refuse more different items than there is memory for, as they are met."""
+        if taken(n_labels=n_labels) - taken() + n_letters > self.memory // _LABELS:
+            raise DataError(
+                f"The files hold more than {n_labels} different items, whose labels do not fit in the memory.",
+                hint="State more memory: Baskets.open(..., memory='8GiB').",
+            )
 
     def _tell(self, before: int, done: int) -> None:
         if self._on_progress is not None:
-            total = sum(path.stat().st_size for path in self.files)
-            self._on_progress(LevelProgress(0, before + done, total, "reading"))
+            self._on_progress(LevelProgress(0, before + done, sum(self._n_bytes), "reading"))
 
     def _split(self, notes: list[SegmentNote]) -> list[SegmentNote]:
         """Cut streams of whole records into segments, from the first that is not there."""
-        self._take_labels(range(len(notes)))
         first, at, line = (notes[-1].file, notes[-1].at, notes[-1].line) if notes else (0, 0, 0)
         n_labels = notes[-1].n_labels if notes else 0
         sizes: list[ItemCodes] = []
         codes: list[ItemCodes] = []
-        cells, before = 0, sum(path.stat().st_size for path in self.files[:first])
+        cells, before = 0, sum(self._n_bytes[:first])
         end = (first, at, line)
 
         def save() -> None:
@@ -220,13 +243,14 @@ class OpenBaskets:
             stream.labels = self._streams[0].labels
             for part in stream.parts((at, line), lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
                 self._streams[0].labels = stream.labels
+                self._check_labels(*stream.n_held)
                 sizes.append(part.sizes.astype(np.int32))
                 codes.append(part.codes)
                 cells += part.codes.size + 2 * part.sizes.size
                 end = (number, *part.place)
                 if cells >= self._scratch.rows:
                     save()
-            before += stream.path.stat().st_size
+            before += self._n_bytes[number]
             at, line = 0, 0
         if sizes:
             save()
@@ -240,12 +264,14 @@ class OpenBaskets:
         self._scratch.without_spill()
         spill = Spill(self._scratch.spill_folder, buffered=self.memory // SHARE // _SPILL_ROW)
         for keys, records, codes in stream.rows(lambda done: self._tell(0, done)):
+            self._check_labels(*stream.n_held)
             spill.append(keys, records, codes)
         spill.flush()
         labels = stream.labels_from(0)
         notes: list[SegmentNote] = []
-        for group in spill.groups(max(1, self._scratch.rows // 2)):
-            found = spill.records(group, len(labels))
+        most_rows = max(1, self._scratch.rows // 2)
+        for group in spill.groups(most_rows):
+            found = spill.records(group, len(labels), most_rows)
             new = labels if not notes else []
             sizes = sizes_of(found.indptr)
             notes.append(self._scratch.save(len(notes), sizes, found.indices, new, (0, 0, 0, len(labels))))
@@ -255,6 +281,7 @@ class OpenBaskets:
     def _together(self, notes: list[SegmentNote]) -> _Known:
         found = [self._scratch.distinct(number, note) for number, note in enumerate(notes)]
         codes = np.unique(np.concatenate([np.empty(0, np.int64), *(distinct for distinct, _ in found)]))
+        self._check_labels(codes.size, 0)
         domain, known, rank = self._streams[-1].domain(codes)
         counts = np.zeros(domain.n_items, np.int64)
         for distinct, numbers in found:

@@ -1,10 +1,17 @@
-"""Segments of raw records in a scratch folder: sizes of records and codes of items, written whole or not at all."""
+"""Segments of raw records in a scratch folder: sizes of records and codes of items, written whole or not at all.
+
+A segment has a note with a checksum of all that it holds, written last.  One that is not what its note says is written
+again; what a sound checksum does not show, that somebody made the folder up, is looked for where codes are read: none
+may stand for an item that there is not.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
+import zlib
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket import strict_json
+from bosket.counting.on_disk import file_checksum, write_arrays
 from bosket.data.domain import label_to_json, labels_from_json
-from bosket.data.formats.atomic import atomic_path
+from bosket.disk.folders import asked, is_file, small_file
 from bosket.disk.scratch import Scratch
 from bosket.errors import BosketError, DataError
+from bosket.threads import slices
 
-_FIELDS = ("n_records", "n_codes", "width", "n_distinct", "file", "at", "line", "n_labels")
-_WIDTHS = {4: np.int32, 8: np.int64}
+_WIDTHS: dict[int, type[np.integer[Any]]] = {4: np.int32, 8: np.int64}
+_LABELS_A_LINE = 1 << 12
 ItemCodes = npt.NDArray[np.integer[Any]]
 
 
@@ -29,6 +38,7 @@ class SegmentNote:
     width       bytes of a code
     n_distinct  different codes
     n_labels    labels that codes stand for up to its end; those that it adds are beside it
+    checksum    CRC-32 of all this, of the segment and of these labels
     """
 
     n_records: int
@@ -39,10 +49,19 @@ class SegmentNote:
     at: int
     line: int
     n_labels: int
+    checksum: int = 0
 
     @property
     def n_bytes(self) -> int:
         return 4 * self.n_records + self.width * self.n_codes + 16 * self.n_distinct
+
+    @property
+    def own_checksum(self) -> int:
+        """That of the note alone, where that of the segment begins."""
+        return zlib.crc32(json.dumps(asdict(replace(self, checksum=0))).encode())
+
+
+_FIELDS = tuple(SegmentNote.__dataclass_fields__)
 
 
 class RecordScratch(Scratch):
@@ -51,19 +70,24 @@ class RecordScratch(Scratch):
     unit = "cells"
 
     def found(self, number: int) -> SegmentNote | None:
-        """What is known of a segment; None where it was not finished."""
+        """What is known of a segment; None where it was not finished, or is not as it was written."""
         path = self._path(number, "json")
-        if not path.exists():
+        text = small_file(path, strict_json.MOST_CHARACTERS)
+        if text is None:
             return None
         try:
-            value = strict_json.parse(path.read_bytes(), what="the note of a segment", path=path)
+            value = strict_json.parse(text, what="the note of a segment", path=path)
             known = strict_json.fields(value, of="note", required=list(_FIELDS))
             note = SegmentNote(**{name: strict_json.whole(known[name], name, of="note") for name in _FIELDS})
         except BosketError:
             return None  # written again
-        records = self._path(number, "records")
-        is_sound = note.width in _WIDTHS and records.is_file() and records.stat().st_size == note.n_bytes
-        return note if is_sound else None
+        if note.width not in _WIDTHS or min(asdict(note).values()) < 0:
+            return None
+        records, labels = self._path(number, "records"), self._path(number, "labels")
+        if not is_file(records) or asked(records, "look at", records.stat).st_size != note.n_bytes:
+            return None
+        found = file_checksum(records, note.own_checksum)
+        return note if note.checksum == (file_checksum(labels, found) if is_file(labels) else found) else None
 
     def save(
         self, number: int, sizes: ItemCodes, codes: ItemCodes, labels: Sequence[Hashable], next_at: Sequence[int]
@@ -75,50 +99,52 @@ class RecordScratch(Scratch):
         distinct, counts = _counted(codes)
         note = SegmentNote(sizes.size, codes.size, codes.itemsize, distinct.size, *next_at)
         self._refuse_full(note.n_bytes)
-        with (
-            atomic_path(self._path(number, "records"), sync=self.lasting) as temporary,
-            temporary.open("wb", buffering=0) as file,
-        ):
-            for array in (
-                sizes.astype(np.int32, copy=False),
-                codes,
-                distinct.astype(np.int64),
-                counts.astype(np.int64),
-            ):
-                _write(file, array)
+        arrays = sizes.astype(np.int32, copy=False), codes, distinct.astype(np.int64), counts.astype(np.int64)
+        with self._written(self._path(number, "records")) as temporary:
+            checksum = write_arrays(arrays, temporary, note.own_checksum)
+        beside = self._path(number, "labels")
+        asked(beside, "remove", lambda: beside.unlink(missing_ok=True))  # those of a pass before
         if labels:
-            self._write_json(self._path(number, "labels"), [label_to_json(label) for label in labels])
+            with self._written(beside) as temporary, temporary.open("wb") as file:
+                for start, stop in slices(len(labels), _LABELS_A_LINE):
+                    line = f"{json.dumps([label_to_json(label) for label in labels[start:stop]])}\n".encode()
+                    checksum = zlib.crc32(line, checksum)
+                    file.write(line)
+        note = replace(note, checksum=checksum)
         self._write_json(self._path(number, "json"), asdict(note))
         return note
 
     def records(self, number: int, note: SegmentNote) -> tuple[npt.NDArray[np.int32], ItemCodes]:
         """The sizes of the records of a segment, and their codes."""
-        with self._path(number, "records").open("rb") as file:
-            sizes = np.fromfile(file, np.int32, note.n_records)
-            codes = np.fromfile(file, _WIDTHS[note.width], note.n_codes)
-        if sizes.size != note.n_records or codes.size != note.n_codes or int(sizes.sum(dtype=np.int64)) != codes.size:
-            raise self._spoilt(number)
+        sizes = self._numbers(number, np.int32, note.n_records, 0)
+        codes = self._numbers(number, _WIDTHS[note.width], note.n_codes, 4 * note.n_records)
+        if int(sizes.min(initial=0)) < 0 or int(sizes.sum(dtype=np.int64)) != codes.size:
+            raise self.spoilt(number)
         return sizes, codes
 
     def distinct(self, number: int, note: SegmentNote) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The different codes of a segment, sorted, and in how many of its records each is."""
-        with self._path(number, "records").open("rb") as file:
-            file.seek(4 * note.n_records + note.width * note.n_codes)
-            both = np.fromfile(file, np.int64, 2 * note.n_distinct)
-        if both.size != 2 * note.n_distinct:
-            raise self._spoilt(number)
+        start = 4 * note.n_records + note.width * note.n_codes
+        both = self._numbers(number, np.int64, 2 * note.n_distinct, start)
         return both[: note.n_distinct], both[note.n_distinct :]
+
+    def _numbers(self, number: int, dtype: type[np.integer[Any]], count: int, start: int) -> npt.NDArray[Any]:
+        path = self._path(number, "records")
+        found = asked(path, "read", lambda: np.fromfile(path, dtype, count, offset=start))
+        if found.size != count:
+            raise self.spoilt(number)
+        return found
 
     def labels(self, numbers: Iterable[int]) -> list[Hashable]:
         """The labels that these segments add."""
         found: list[Hashable] = []
         for number in numbers:
             path = self._path(number, "labels")
-            if path.exists():
-                found += labels_from_json(
-                    strict_json.parse(path.read_bytes(), what="the labels of a segment", path=path)
-                )
-        return found
+            if is_file(path):
+                for line in asked(path, "read", path.read_bytes).splitlines():
+                    some = strict_json.parse(line, what="the labels of a segment", path=path)
+                    found += strict_json.sequence(some, "labels", of="segment")
+        return list(labels_from_json(found))
 
     def finish(self, n_segments: int) -> None:
         """Note that there are all segments."""
@@ -128,9 +154,10 @@ class RecordScratch(Scratch):
     def n_finished(self) -> int | None:
         """How many segments there are in all; None while that is not known."""
         path = self.folder / "complete.json"
-        if not path.exists():
+        text = small_file(path, strict_json.MOST_CHARACTERS)
+        if text is None:
             return None
-        value = strict_json.parse(path.read_bytes(), what="the end of the scratch folder", path=path)
+        value = strict_json.parse(text, what="the end of the scratch folder", path=path)
         known = strict_json.fields(value, of="end", required=["segments"])
         return strict_json.whole(known["segments"], "segments", of="end")
 
@@ -139,19 +166,14 @@ class RecordScratch(Scratch):
         return self.folder / "spilt"
 
     def without_spill(self) -> None:
+        """Remove it; what stands in its place and is no folder is for the user to remove."""
         shutil.rmtree(self.spill_folder, ignore_errors=True)
 
-    def _spoilt(self, number: int) -> DataError:
+    def spoilt(self, number: int) -> DataError:
         path = self._path(number, "records")
         return DataError(
             f"The segment {path} is not as it was written.", path=path, hint="Remove the folder, and open again."
         )
-
-
-def _write(file: Any, array: npt.NDArray[Any]) -> None:
-    room = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # a buffer
-    while len(room):
-        room = room[file.write(room[: 1 << 28]) :]
 
 
 def _counted(codes: ItemCodes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

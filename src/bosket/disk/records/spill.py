@@ -18,10 +18,14 @@ from bosket.data.baskets.grouped import LongRecords
 from bosket.data.baskets.rows import Csr
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.words import NumberedWords
+from bosket.disk.folders import asked
 from bosket.disk.records.kernels import PRIME, hash_words
+from bosket.errors import DataError
+from bosket.threads import slices
 
 _ROW = np.dtype([("key", "<u8", 2), ("code", "<i4")])
 PARTS = 1 << 8
+_FIRST = 53  # of 61 bits, where the first eight begin
 _NO_DOMAIN = Domain([])
 
 
@@ -31,11 +35,12 @@ class Spill:
     def __init__(self, folder: Path, *, buffered: int) -> None:
         """``buffered`` rows are held at most before they are written."""
         self._folder, self._buffered = folder, max(1 << 12, buffered)
-        folder.mkdir(parents=True)
+        asked(folder, "make", lambda: folder.mkdir(mode=0o700, parents=True))
         self._points = np.array([1 + secrets.randbelow(PRIME - 1) for _ in range(2)], np.uint64)
         self._held: list[npt.NDArray[np.void]] = []
         self._n_held = 0
-        self.sizes = np.zeros(PARTS, np.int64)
+        self.sizes: dict[str, int] = {}
+        """Rows of each part, by the name of its file."""
 
     def append(self, keys: NumberedWords, records: ItemIds, codes: ItemIds) -> None:
         """Add rows: the number of the record of each among ``keys``, and its item."""
@@ -53,31 +58,76 @@ class Spill:
             return
         rows = np.concatenate(self._held)
         self._held, self._n_held = [], 0
-        part = (rows["key"][:, 0] >> np.uint64(53)).astype(np.uint8)  # of 61 bits
+        self._deal(rows, _FIRST, "")
+
+    def _deal(self, rows: npt.NDArray[np.void], bits: int, before: str) -> None:
+        """Append rows to the parts that eight bits of their record's number name, behind the name ``before``."""
+        part = (rows["key"][:, 0] >> np.uint64(bits)).astype(np.uint8)
         order = np.argsort(part, kind="stable")
         numbers = np.bincount(part, minlength=PARTS)
         start = 0
         for at in np.flatnonzero(numbers).tolist():
-            stop = start + int(numbers[at])
-            with (self._folder / f"{at:03d}").open("ab") as file:
-                rows[order[start:stop]].tofile(file)
+            stop, name = start + int(numbers[at]), f"{before}{at:03d}"
+            self._append(self._folder / name, rows[order[start:stop]])
+            self.sizes[name] = self.sizes.get(name, 0) + int(numbers[at])
             start = stop
-        self.sizes += numbers
 
-    def groups(self, most_rows: int) -> list[list[int]]:
-        """Parts that are put together, in groups of about one size, up to a number of rows where no part is larger."""
-        number = max(1, -(-int(self.sizes.sum()) // most_rows))
-        share = np.cumsum(self.sizes) - self.sizes // 2  # the middle of each part among all rows
-        group = np.minimum(share * number // max(1, int(self.sizes.sum())), number - 1)
-        there = np.flatnonzero(self.sizes)
-        return [there[group[there] == at].tolist() for at in np.unique(group[there]).tolist()]
+    def _append(self, path: Path, rows: npt.NDArray[np.void]) -> None:
+        def append() -> None:
+            with path.open("ab") as file:
+                file.write(rows.tobytes())
 
-    def records(self, parts: list[int], n_codes: int) -> Csr:
-        """The records of some parts, as codes, each code once in a record."""
+        asked(path, "write", append)
+
+    def groups(self, most_rows: int) -> list[list[str]]:
+        """Parts that are put together, in groups of about one size, up to a number of rows where no part is larger.
+
+        One that is larger is dealt out once more, by further bits: there are more rows than so many parts have room
+        for, or few records have most of them.
+        """
+        for name in [name for name, size in self.sizes.items() if size > most_rows]:
+            for start, stop in slices(self.sizes.pop(name), most_rows):
+                self._deal(self._rows(name, start, stop - start), _FIRST - 8, f"{name}-")
+            asked(self._folder / name, "remove", (self._folder / name).unlink)
+        names = sorted(self.sizes)
+        sizes = np.array([self.sizes[name] for name in names], np.int64)
+        total = int(sizes.sum())
+        number = max(1, -(-total // most_rows))
+        share = np.cumsum(sizes) - sizes // 2  # the middle of each part among all rows
+        group = np.minimum(share * number // max(1, total), number - 1)
+        found: dict[int, list[str]] = {}
+        for name, at in zip(names, group.tolist(), strict=True):
+            found.setdefault(at, []).append(name)
+        return list(found.values())
+
+    def records(self, parts: list[str], n_codes: int, most_rows: int) -> Csr:
+        """The records of some parts, as codes, each code once in a record.
+
+        A part of more than ``most_rows`` is one of few records, since their numbers are drawn and it was dealt out
+        again: rows that say the same are put together as it is read.
+        """
         keys, found = NumberedWords(), LongRecords()
-        for at in parts:
-            rows = np.fromfile(self._folder / f"{at:03d}", _ROW)
+        for name in parts:
+            rows = self._rows(name) if self.sizes[name] <= most_rows else self._different_rows(name, most_rows)
             names = np.ascontiguousarray(rows["key"]).view(np.uint8).reshape(-1)
             records = keys.number(names, 16 * np.arange(len(rows) + 1, dtype=np.int64))
             found.append(records, np.ascontiguousarray(rows["code"]))
         return found.csr(len(keys), np.arange(n_codes, dtype=np.int32), _NO_DOMAIN)
+
+    def _rows(self, name: str, first: int = 0, number: int = -1) -> npt.NDArray[np.void]:
+        path = self._folder / name
+        return asked(path, "read", lambda: np.fromfile(path, _ROW, number, offset=first * _ROW.itemsize))
+
+    def _different_rows(self, name: str, most_rows: int) -> npt.NDArray[np.void]:
+        held = np.empty(0, _ROW)
+        for start, stop in slices(self.sizes[name], most_rows):
+            both = np.concatenate([held, self._rows(name, start, stop - start)])
+            both = both[np.lexsort((both["code"], both["key"][:, 1], both["key"][:, 0]))]
+            is_new = np.append(True, both[1:] != both[:-1])
+            held = both[is_new]
+            if len(held) > most_rows:
+                raise DataError(
+                    f"A few records of the file have more than {most_rows} items, which do not fit in the memory.",
+                    hint="State more memory: Baskets.open(..., memory='8GiB').",
+                )
+        return held

@@ -33,7 +33,8 @@ from bosket.data.formats.words import NumberedWords
 from bosket.errors import DataError
 
 TellBytes = Callable[[int], None]
-_CELLS_A_BATCH = 1 << 18
+MOST_TOGETHER = 1 << 18
+"""Items of records that are read together, on the average."""
 _MOST_ROWS = 1 << 17
 
 
@@ -59,6 +60,8 @@ class FileStream:
 
     content: Content
     told: Arrangement
+    most_cells: int | None = None
+    """Items of the records that are read together, at most; where there are more, a record is too long."""
 
     is_long = False
     labels: NumberedLabels | NumberedWords | None = None
@@ -78,6 +81,11 @@ class FileStream:
         if isinstance(self.labels, NumberedWords):
             return list(self.labels.texts(start))
         return [] if self.labels is None else list(islice(self.labels.index, start, None))
+
+    @property
+    def n_held(self) -> tuple[int, int]:
+        """How many labels are held, and the letters of them; numbers that stand for themselves are counted later."""
+        return (0, 0) if self.labels is None else (len(self.labels), self.labels.n_letters)
 
     def take_labels(self, labels: list[Hashable]) -> None:
         """Go on with the labels of a pass before."""
@@ -175,7 +183,7 @@ class ParquetStream(FileStream):
         metadata, size = file.file.metadata, self.path.stat().st_size
         n_rows = max(1, metadata.num_rows)
         n_cells = sum(map(sum, parquet_cells.n_values(file, wanted or file.schema.names)))
-        most = max(1, min(_MOST_ROWS, _CELLS_A_BATCH * n_rows // max(1, n_cells)))
+        most = max(1, min(_MOST_ROWS, MOST_TOGETHER * n_rows // max(1, n_cells)))
         batches, done = table_batches(file, wanted, most_rows=most), 0
         while (batch := sound(file.content, lambda: next(batches, None))) is not None:
             done += batch.num_rows
@@ -184,7 +192,7 @@ class ParquetStream(FileStream):
 
     def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         with self._opened() as (file, columns, wanted):
-            lists = Lists(columns, self.told.item)
+            lists = Lists(columns, self.told.item, most_cells=self.most_cells)
             if self.labels is None:
                 self.labels = lists.labels
             assert isinstance(self.labels, NumberedLabels)
@@ -214,7 +222,7 @@ class ParquetStream(FileStream):
 
     def take_labels(self, labels: list[Hashable]) -> None:
         self.labels = NumberedLabels(self.content.check_size)
-        self.labels.index.update({label: at for at, label in enumerate(labels)})
+        self.labels.enter(labels)
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         with self._opened():  # for what its footer stores
@@ -238,12 +246,12 @@ def _each_once(sizes: npt.NDArray[np.int32], codes: ItemIds) -> tuple[npt.NDArra
 _KINDS = {".dat": FimiStream, ".csv": CsvStream, ".parquet": ParquetStream}
 
 
-def stream_of(path: Path, told: Arrangement) -> FileStream:
+def stream_of(path: Path, told: Arrangement, *, most_cells: int | None = None) -> FileStream:
     """The file as a stream, by its suffix."""
     suffix = basket_files.suffix_of(path)
     known = basket_files.FORMATS[suffix]
     content = Content(path, None)
-    stream = _KINDS[suffix](content, told.settled(known.layouts, known.names, suffix=suffix))
+    stream = _KINDS[suffix](content, told.settled(known.layouts, known.names, suffix=suffix), most_cells)
     if suffix == ".parquet" and content.is_packed:
         raise content.source.error("must not be packed once more to be opened", hint="Unpack it with gunzip.")
     return stream

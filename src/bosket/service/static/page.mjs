@@ -197,9 +197,10 @@ const isFull = (said, plan) =>
 const left = () => JSON.parse(remembered("left") ?? "[]");
 
 async function spend(said, plan, bytes) {
+	const digest = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+	// From here on nothing is waited for: another tab of the study may have sent a report meanwhile.
 	if (remembered("waiting") !== null) throw new Error("A report of yours waits to be sent already.");
 	const known = left();
-	const digest = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 	const isNew = !known.includes(digest);
 	if (isFull(said, plan) || (isNew && known.length >= plan.reports)) {
 		throw new Error("Other answers of yours have left this device already, and more would tell more of you than is promised.");

@@ -1,0 +1,84 @@
+"""What workers do with rows that somebody made up, or that are others the second time; no session is needed."""
+
+from __future__ import annotations
+
+import decimal
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bosket as bk
+from bosket.mechanisms.columns import Numbers
+from bosket.spark import reports as spark_reports
+from bosket.spark.domains import domain_of_table
+from bosket.spark.randomizing import _refuse_speculation
+from bosket.spark.report_rows import _from_arrow, to_rows
+from bosket.spark.segments import encoded, read
+
+pytest.importorskip("pyspark", reason="PySpark is not installed")
+
+
+def test_a_label_that_was_not_there_before_is_not_quoted() -> None:
+    """Where a worker is lost, its records are read again: the log of the cluster would name an item of one of them."""
+    rows = pa.record_batch({"items": pa.array([["milk", "a rare disease"]])})
+    (segment,) = encoded([rows], "list")
+    with pytest.raises(bk.DataError, match="not the same each time") as caught:
+        list(read([segment], {"milk": 0}))
+    assert "rare" not in repr(caught.value)
+    assert [items.tolist() for _, items in read([segment], {"milk": 1, "a rare disease": 0})] == [[0, 1]]
+
+
+def test_bitmaps_of_many_strata_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a few thousand reports with a size of its own begins a word in the column of each item: gigabytes."""
+    n = 500
+    plan = bk.Plan(bk.Domain(range(n)), bk.CutAndPaste(cutoff=3, insert=0.1), bk.PrivacyUnit(max_size=n))
+    rows = np.zeros((n, plan.channel.payload.width), np.uint8)
+    rows[:, -4:] = np.arange(n).astype("<i4").view(np.uint8).reshape(-1, 4)
+    batch = plan.channel.payload.from_rows(rows)
+    monkeypatch.setattr(spark_reports, "_MOST_BITMAPS", 8 * n * n - 1)
+    (found,) = spark_reports._checked([to_rows(plan, batch)], plan)
+    assert "few enough sizes" in found["fault"][0].as_py()
+    assert not found["bits"][0].as_py()
+    monkeypatch.setattr(spark_reports, "_MOST_BITMAPS", 8 * n * n)
+    (found,) = spark_reports._checked([to_rows(plan, batch)], plan)
+    assert found["fault"][0].as_py() is None
+    assert len(found["bits"][0].as_py()) == 8 * n * n
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "1e30"])
+def test_decimals_that_are_no_numbers_of_a_payload_are_none(value: str) -> None:
+    seeds = Numbers("seed", (1 << 64) - 1, "a seed", "uint64")
+    assert _from_arrow(seeds, pa.array([decimal.Decimal(value)], pa.decimal128(38, 2))) is None
+    known = _from_arrow(seeds, pa.array([decimal.Decimal(7)], pa.decimal128(20)))
+    assert known is not None
+    assert known.tolist() == [7]
+
+
+def test_reports_that_are_gone_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    none = pa.table({"n_records": pa.array([], pa.int64()), "shape": pa.array([], pa.string())})
+    monkeypatch.setattr(spark_reports, "_mapped", lambda *_, **__: none)
+    _, number = spark_reports._summed(None, None, len)  # type: ignore[arg-type]  # never asked
+    assert number == 0
+
+
+@pytest.mark.parametrize("said", ["true", "false"])
+def test_reports_are_not_left_with_workers_where_tasks_run_twice(said: str) -> None:
+    def get(name: str, otherwise: str) -> str:
+        assert name == "spark.speculation"
+        return said
+
+    frame: Any = SimpleNamespace(sparkSession=SimpleNamespace(conf=SimpleNamespace(get=get)))
+    if said == "false":
+        _refuse_speculation(frame)
+    else:
+        with pytest.raises(bk.ParameterError, match=r"spark\.speculation"):
+            _refuse_speculation(frame)
+
+
+def test_a_table_of_no_rows_is_refused() -> None:
+    nothing: Any = SimpleNamespace(met={})
+    with pytest.raises(bk.DataError, match="no rows"):
+        domain_of_table(nothing, ("age", "home"), {})
