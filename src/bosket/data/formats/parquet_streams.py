@@ -5,7 +5,7 @@ Files whose layout their names and types leave open are read whole, by :mod:`bos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -34,6 +34,13 @@ class NumberedLabels:
     def __init__(self, check_size: Callable[[int], None]) -> None:
         self.index: dict[Hashable, int] = {}
         self._check_size = check_size
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable], check_size: Callable[[int], None]) -> NumberedLabels:
+        """Labels that were numbered before."""
+        made = cls(check_size)
+        made.index.update({label: at for at, label in enumerate(labels)})
+        return made
 
     def number(self, column: Any, source: Source) -> ItemIds:
         """The number of each cell, -1 where missing."""

@@ -22,9 +22,9 @@ from bosket.disk.budget import memory_for_data
 from bosket.disk.paths import named_files
 from bosket.disk.records.counter import RecordCounter, counted
 from bosket.disk.records.kernels import keep_items
+from bosket.disk.records.kinds import check_alike, stream_of
 from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
 from bosket.disk.records.spill import Spill
-from bosket.disk.records.streams import check_alike, stream_of
 from bosket.disk.scratch import identity_of
 from bosket.errors import DataError
 from bosket.evidence.raw import ExactLevels, RawRecords
@@ -79,12 +79,12 @@ class OpenBaskets(RawRecords):
         on_progress: Progress | None = None,
     ) -> None:
         self._streams = [stream_of(path, told) for path in paths]
-        check_alike(self._streams)
         self.files = tuple(paths)
         self.memory, self._on_progress = memory, on_progress
         missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
         if missing is not None:
             raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
+        check_alike(self._streams)
         folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
         self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
         identity = identity_of(paths, f"records {told.layout} {told.record!r} {told.item!r}")
