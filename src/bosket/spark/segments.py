@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from bosket.data import Baskets
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
-from bosket.data.formats.columns import factorize
+from bosket.data.formats.columns import Columns, factorize
 from bosket.data.formats.frames import FRAME
+from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError
 from bosket.threads import use_threads
 
@@ -62,12 +63,12 @@ def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
     part = 0 if context is None else int(context.partitionId())
     with use_threads(1):
         row = 0
-        for rows in _pieces(batches):
+        for rows in pieces(batches):
             yield _written(part, row, rows, shape)
             row += rows.num_rows
 
 
-def _pieces(batches: Iterable[Any]) -> Iterator[Any]:
+def pieces(batches: Iterable[Any]) -> Iterator[Any]:
     """Tables of some hundred thousand rows each."""
     held: list[Any] = []
     n = size = 0
@@ -82,15 +83,7 @@ def _pieces(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
-    fault = _fault(rows, shape)
-    made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
-    if fault is None:
-        try:
-            made = _segment(rows, shape)
-        except BosketError as problem:
-            text, _, rest = str(problem).partition("; row ")
-            number = rest.partition(" ")[0]
-            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
+    made, fault = segment_of(rows, shape)
     if fault is not None:
         fault |= {"row": row + fault["row"]}
     counts = np.bincount(made.items, minlength=len(made.labels)).astype(np.int64)
@@ -114,6 +107,20 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
     return pa.record_batch(values)
 
 
+def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, dict[str, Any] | None]:
+    """The records of some rows, or what is wrong with them: how often, and in which row first."""
+    fault = _fault(rows, shape)
+    made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
+    if fault is None:
+        try:
+            made = _segment(rows, shape)
+        except BosketError as problem:
+            text, _, rest = str(problem).partition("; row ")
+            number = rest.partition(" ")[0]
+            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
+    return made, fault
+
+
 def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
     """What is missing where nothing may be: how often, and in which row first."""
     if LOST in rows.column_names:
@@ -135,7 +142,12 @@ def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
 def _segment(rows: Any, shape: RowShape) -> RecordRows:
     if shape == "table":
         return _cells(rows)
-    baskets = Baskets.from_frame(rows.select(["items"]) if shape == "list" else rows, layout=shape)
+    if shape == "list":
+        column = rows["items"]
+        columns = Columns(("items",), (column,), FRAME)
+        csr = read_lists(iter([column]), Lists(columns, "items"), columns, lambda domain, rank: (domain, rank))
+        return RecordRows(csr.indptr, csr.indices, list(csr.domain.labels))
+    baskets = Baskets.from_frame(rows, layout=shape)
     return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
 
 
@@ -172,12 +184,17 @@ def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, Ite
             indptr = np.zeros(len(sizes[at].as_buffer()) // 4 + 1, np.int64)
             np.cumsum(np.frombuffer(sizes[at].as_buffer(), np.uint32), out=indptr[1:])
             own = np.frombuffer(items[at].as_buffer(), np.int32)
-            meant = np.array([places[key_of(label)] for label in json.loads(labels[at].as_py())], np.int32)
-            found = meant[own] if len(own) else own.copy()
-            if (np.diff(meant) <= 0).any():
-                record = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-                found = found[np.lexsort((found, record))]
-            yield indptr, found
+            yield indptr, placed(RecordRows(indptr, own, json.loads(labels[at].as_py())), places)
+
+
+def placed(records: RecordRows, places: PlaceOf) -> ItemIds:
+    """The items of records over the domain, increasing in each of them."""
+    meant = np.array([places[key_of(label)] for label in records.labels], np.int32)
+    found = meant[records.items] if len(records.items) else records.items.copy()
+    if (np.diff(meant) <= 0).any():
+        record = np.repeat(np.arange(records.n_records), np.diff(records.indptr))
+        found = found[np.lexsort((found, record))]
+    return found
 
 
 def chosen(indptr: Offsets, items: ItemIds, keep: npt.NDArray[np.bool_]) -> tuple[Offsets, ItemIds]:
