@@ -15,10 +15,10 @@ from tests.spark.sessions import NEEDS_JAVA
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow]
 
-N = 150_000
+N = 100_000
 MORE = 16 << 20
-"""Bytes by which the driver may be larger with ten times the records: their items alone are 60 MB, as numbers of four
-bytes, and their reports 38 MB."""
+"""Bytes by which the driver may be larger with ten times the records: their items alone are 40 MB, as numbers of four
+bytes, and their reports 25 MB."""
 
 PROGRAM = """
 import json, re, sys

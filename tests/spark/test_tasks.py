@@ -15,7 +15,7 @@ from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, merged, searching_job
-from bosket.spark.segments import Job, encoded
+from bosket.spark.segments import Job, RecordRows, _first_rows, encoded
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -86,6 +86,17 @@ def test_what_tasks_find_is_what_all_records_hold(
         for (rows, counts), (theirs, numbers) in zip(wanted, expected, strict=True):
             np.testing.assert_array_equal(rows, theirs)
             np.testing.assert_array_equal(counts, numbers)
+
+
+@given(records=st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=40), copies=st.integers(1, 60))
+def test_labels_are_met_first_where_they_are(records: list[list[int]], copies: int) -> None:
+    """By definition; rare labels stand behind thousands of entries."""
+    every = [[0, 1, 2]] * (20 * copies) + records
+    items = np.array([item for record in every for item in record], np.int32)
+    rows = RecordRows(np.cumsum([0, *map(len, every)]), items, list(range(10)))
+    first = {item: number for number, record in reversed(list(enumerate(every, 5))) for item in record}
+    found = _first_rows(rows, 5, len(set(items.tolist())))
+    assert found.tolist() == [first.get(item, -1) for item in range(10)]
 
 
 @given(shares=st.lists(st.integers(1, 50), min_size=1, max_size=6), data=st.data())

@@ -49,6 +49,11 @@ def spark_session(master: str) -> Any:
     return started(lambda: builder.master(master).getOrCreate())
 
 
+def is_connected(frame: Frame) -> bool:
+    """Whether a frame is of Spark Connect, where what a job observed may not come back."""
+    return type(frame).__module__.startswith("pyspark.sql.connect")
+
+
 def collected(frame: Callable[[], Frame]) -> Any:
     """Run the job of a frame, which is made inside, and give its rows as an Arrow table."""
     return started(lambda: frame().toArrow())

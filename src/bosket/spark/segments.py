@@ -87,10 +87,7 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
     if fault is not None:
         fault |= {"row": row + fault["row"]}
     counts = np.bincount(made.items, minlength=len(made.labels)).astype(np.int64)
-    firsts = np.full(len(made.labels), -1, np.int64)
-    entry_of_last = made.items[::-1]
-    rows_of = np.repeat(np.arange(made.n_records), np.diff(made.indptr))[::-1]
-    firsts[entry_of_last] = row + rows_of  # the first one is written last
+    firsts = _first_rows(made, row, int((counts > 0).sum()))
     sizes = np.diff(made.indptr).astype(np.uint32)
     values = {
         "part": pa.array([part], pa.int32()),
@@ -105,6 +102,19 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
         "fault": pa.array([None if fault is None else json.dumps(fault)], pa.string()),
     }
     return pa.record_batch(values)
+
+
+def _first_rows(records: RecordRows, first_row: int, n_met: int) -> npt.NDArray[np.int64]:
+    """The row of the first record of each label, -1 for none; so many of them occur, most in the first few records."""
+    firsts = np.full(len(records.labels), -1, np.int64)
+    start, size = 0, 1 << 10
+    while start < len(records.items) and (firsts >= 0).sum() < n_met:
+        some = records.items[start : start + size]
+        found, at = np.unique(some, return_index=True)
+        new = firsts[found] < 0
+        firsts[found[new]] = first_row + np.searchsorted(records.indptr, start + at[new], side="right") - 1
+        start, size = start + size, 2 * size
+    return firsts
 
 
 def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, dict[str, Any] | None]:

@@ -29,7 +29,7 @@ _LABELS_A_PIECE = 1 << 16
 
 
 class NumberedLabels:
-    """The labels of the items of a column, numbered in order of first appearance over all batches."""
+    """The labels of the items of a column, numbered as they appear, batch by batch."""
 
     def __init__(self, check_size: Callable[[int], None]) -> None:
         self.index: dict[Hashable, int] = {}
@@ -45,6 +45,9 @@ class NumberedLabels:
     def number(self, column: Any, source: Source) -> ItemIds:
         """The number of each cell, -1 where missing."""
         check_different(column, self._check)
+        quickly = self._of_whole_numbers(column)
+        if quickly is not None:
+            return quickly
         codes, words = guarded(lambda: encoded(column), source)
         used = np.flatnonzero(np.bincount(codes + 1, minlength=len(words) + 1)[1:])  # a dictionary may list more
         self._check(len(used))
@@ -54,6 +57,22 @@ class NumberedLabels:
             known[used[start:stop]] = guarded(partial(self._numbers, words, some), source)
             self._check(len(self.index))
         numbers: ItemIds = known[codes]
+        return numbers
+
+    def _of_whole_numbers(self, column: Any) -> ItemIds | None:
+        """The same by a table of all numbers from the least to the largest; None where these are too far apart."""
+        if not pa.types.is_integer(column.type) or column.null_count or not len(column):
+            return None
+        least, largest = (bound.as_py() for bound in pc.min_max(column).values())
+        if largest - least >= 2 * len(column) or largest >= 1 << 63:
+            return None
+        places = np.subtract(column.to_numpy(), least, dtype=np.int64, casting="unsafe")
+        used = np.flatnonzero(np.bincount(places))
+        self._check(len(used))
+        index, table = self.index, np.full(largest - least + 1, -1, np.int32)
+        table[used] = [index.setdefault(label, len(index)) for label in (used + least).tolist()]
+        self._check(len(index))
+        numbers: ItemIds = table[places]
         return numbers
 
     def _numbers(self, words: Any, places: Any) -> list[int]:
