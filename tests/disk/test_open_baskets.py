@@ -73,17 +73,26 @@ def assert_alike(baskets: OpenBaskets, expected: bk.Baskets, min_support: float 
 
 
 @pytest.mark.parametrize("cells", [30, 200, 10**6])
-@pytest.mark.parametrize("name", ["x.dat", "x.dat.gz", "x.csv", "x.csv.gz", "list x.parquet", "long x.parquet"])
+@pytest.mark.parametrize(
+    "name",
+    ["x.dat", "x.dat.gz", "x.csv", "x.csv.gz", "list x.csv", "one-hot x.csv.gz"]
+    + [f"{layout} x.parquet" for layout in ("list", "long", "one-hot")],
+)
 def test_results_are_those_of_the_records_in_memory(
     name: str, cells: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 64)  # a few records at a time
+    monkeypatch.setattr("bosket.data.formats.lines._ROWS", 64)
     baskets = some_baskets(120, 5, numbers=".dat" in name)
-    path = tmp_path / name.split()[-1]
-    baskets.write(path, **({"layout": name.split()[0]} if " " in name else {}))  # type: ignore[arg-type]
-    with opened(path, cells) as made:
-        assert_alike(made, bk.Baskets.read(path))
-        if cells == 30 and name == "x.dat":
+    path, told = tmp_path / name.split()[-1], UNTOLD
+    if " " in name:
+        baskets.write(path, layout=name.split()[0])  # type: ignore[arg-type]
+        told = Arrangement("list") if name == "list x.csv" else UNTOLD  # nothing else is not seen in the file
+    else:
+        baskets.write(path)
+    with opened(path, cells, told=told) as made:
+        assert_alike(made, bk.Baskets.read(path, layout=told.layout))
+        if cells == 30 and name in ("x.dat", "list x.csv", "one-hot x.csv.gz"):
             assert len(made.group_sizes) > 3
 
 
@@ -144,6 +153,7 @@ def test_large_numbers_and_repeated_items(tmp_path: Path) -> None:
         ("x.csv", b"record,item\n1,\xff\n"),
         ("x.csv", b"1,5\n1,2\n"),
         ("x.csv", b"one,two\n1,0\n0,1\n"),
+        ("x.csv", b"one,two,three\n1,0,1\n0,1,7\n"),
         ("x.dat.gz", gzip.compress(b"1 2\n" * 1000, mtime=0)[:30]),
         ("x.dat", b""),
         ("x.parquet", b"PAR1 this is none"),
@@ -163,14 +173,18 @@ def test_what_cannot_be_opened_is_refused(tmp_path: Path) -> None:
     baskets = some_baskets(20, 1)
     for name in ("1.csv", "2.csv"):
         baskets.write(tmp_path / name)
-    baskets.write(tmp_path / "hot.csv", layout="one-hot")
-    baskets.write(tmp_path / "hot.parquet", layout="one-hot")
-    for paths in ([tmp_path / "1.csv", tmp_path / "2.csv"], [tmp_path / "1.csv", tmp_path / "hot.parquet"]):
+    for name, items in (("hot.parquet", LABELS), ("other.parquet", LABELS[::-1])):
+        bk.Baskets(list(baskets), items=items).write(tmp_path / name, layout="one-hot")
+    for paths in (
+        [tmp_path / "1.csv", tmp_path / "2.csv"],
+        [tmp_path / "1.csv", tmp_path / "hot.parquet"],
+        [tmp_path / "hot.parquet", tmp_path / "other.parquet"],
+    ):
         with pytest.raises(bk.DataError, match="opened together"):
             bk.Baskets.open(paths)
-    for path in (tmp_path / "hot.csv", tmp_path / "hot.parquet"):
-        with pytest.raises(bk.DataError, match="to be opened"), bk.Baskets.open(path) as made:
-            bk.mine(made, 0.5)
+    parquet.write_table(pa.table({"one": [1, 0], "two": [0, 1]}), tmp_path / "two.parquet")
+    with pytest.raises(bk.DataError, match="to be opened"), bk.Baskets.open(tmp_path / "two.parquet") as made:
+        bk.mine(made, 0.5)
     with pytest.raises(bk.DataError, match="does not exist"):
         bk.Baskets.open(tmp_path / "none.dat")
     with pytest.raises(bk.ParameterError, match="at least"):
@@ -213,14 +227,36 @@ def test_a_first_pass_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.M
     assert len(began) == 1, "nothing is read again"
 
 
-@pytest.mark.parametrize("layout", ["list", "long"])
-def test_labels_are_found_again(layout: str, tmp_path: Path) -> None:
-    path, folder = tmp_path / "x.parquet", tmp_path / "scratch"
+def test_a_cell_of_a_later_batch_is_told_by_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bosket.disk.records.parquet_stream._CELLS_A_BATCH", 9)
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({name: [0, 1, 1, 0, 1, 0, 0, 7] for name in "abc"}), path)
+    with pytest.raises(bk.DataError, match="row 8 of") as expected:
+        bk.Baskets.read(path)
+    with pytest.raises(bk.DataError) as problem, bk.Baskets.open(path) as made:
+        made.item_counts()
+    assert str(problem.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["list x.parquet", "long x.parquet", "one-hot x.parquet", "list x.csv", "one-hot x.csv"]
+)
+def test_labels_are_found_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All segments from a pass before, and, of files with whole records, the first of them alone."""
+    monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 64)
+    monkeypatch.setattr("bosket.data.formats.lines._ROWS", 64)
+    layout, file = name.split()
+    path, folder = tmp_path / file, tmp_path / "scratch"
     baskets = some_baskets(90, 2)
     baskets.write(path, layout=layout)  # type: ignore[arg-type]
-    for _ in range(2):
-        with opened(path, 60, folder=folder) as made:
+    told = Arrangement("list") if name == "list x.csv" else UNTOLD
+    for turn in range(3):
+        with opened(path, 60, folder=folder, told=told) as made:
             assert_alike(made, baskets)
+        if turn == 1 and layout != "long":
+            (folder / "complete.json").unlink()
+            for later in sorted(folder.glob("0*.json"))[1:]:
+                later.unlink()
     path.touch()
     with pytest.raises(bk.DataError, match="of other files"):
         opened(path, 60, folder=folder)

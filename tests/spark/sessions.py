@@ -19,8 +19,10 @@ def settings(builder: Any) -> Any:
     return (
         builder.appName("bosket tests")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # nothing runs for long
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.showConsoleProgress", "false")
@@ -37,4 +39,8 @@ def session() -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return settings(SparkSession.builder.master("local[2]")).getOrCreate()
+        # a batch of Arrow is a partition of a frame that is made here
+        few = settings(SparkSession.builder.master("local[2]")).config(
+            "spark.sql.execution.arrow.maxRecordsPerBatch", 150
+        )
+        return few.getOrCreate()

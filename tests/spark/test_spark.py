@@ -28,16 +28,16 @@ BASKETS = bk.Baskets(LISTS)
 PLAN = bk.Plan(bk.Domain(["a", "b", "c", "d", "e"]), bk.Flip(keep=0.9))
 
 
-def frame_of(columns: dict[str, Any], parts: int = 3) -> Any:
-    return session().createDataFrame(pa.table(columns)).repartition(parts)
+def frame_of(columns: dict[str, Any]) -> Any:
+    return session().createDataFrame(pa.table(columns))
 
 
 def lists(values: list[Any] = LISTS, kind: Any = None) -> Any:
     return frame_of({"items": pa.array(values, kind)})
 
 
-def reports_frame(reports: bk.Reports, parts: int = 3) -> Any:
-    return session().createDataFrame(pa.Table.from_batches([to_rows(reports.plan, reports.batch)])).repartition(parts)
+def reports_frame(reports: bk.Reports) -> Any:
+    return session().createDataFrame(pa.Table.from_batches([to_rows(reports.plan, reports.batch)]))
 
 
 def assert_same(found: bk.FrequentItemsets, expected: bk.FrequentItemsets) -> None:
@@ -93,6 +93,29 @@ def test_reports_are_written_once_and_mined_where_they_are(tmp_path: Path) -> No
     assert_same(bk.mine(again, 0.1), bk.mine(local, 0.1))
     with pytest.raises(DataError, match="exists already"):
         PLAN.randomize(lists(), folder=str(tmp_path / "reports"))  # nothing is added to what is there
+
+
+@pytest.mark.slow
+def test_no_report_is_left_where_a_record_is_refused(tmp_path: Path) -> None:
+    """Records are checked by the job that writes reports: it fails, and what is wrong is told as without a folder."""
+    folder = tmp_path / "reports"
+    short = bk.Plan(PLAN.domain, PLAN.mechanism, bk.PrivacyUnit(max_size=2))
+    for plan, values, must in (
+        (PLAN, [["a", "secret"], ["secret", "hidden"], ["b"]] * 200, "2 different items"),
+        (PLAN, [["a"], ["b", None]] * 200, "none of them missing"),
+        (short, LISTS, "at most the 2 items"),
+    ):
+        with pytest.raises(DataError, match=must) as problem:
+            plan.randomize(lists(values), folder=str(folder))
+        assert place_in(problem)
+        assert "secret" not in str(problem.value)
+        assert not folder.exists()
+    assert bk.Reports.from_spark(PLAN.randomize(lists(), folder=folder.as_uri())).n_records == len(LISTS)
+    one_hot = frame_of({name: pa.array([name in record for record in LISTS]) for name in "abcde"})
+    written = PLAN.randomize(one_hot, folder=str(tmp_path / "hot"))
+    assert written.count() == len(LISTS)
+    with pytest.warns(bk.HopelessPlanWarning):
+        bk.Plan(PLAN.domain, bk.Flip(keep=0.501)).randomize(lists(), folder=str(tmp_path / "hopeless"))
 
 
 @pytest.mark.slow

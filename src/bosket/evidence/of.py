@@ -14,8 +14,6 @@ from bosket.collected import Collected
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.frames import is_frame
-from bosket.disk.records.counter import RecordCounter
-from bosket.disk.records.opened import OpenBaskets
 from bosket.engines import engine_of
 from bosket.errors import DataError, ParameterError
 from bosket.evidence.base import Evidence
@@ -40,7 +38,7 @@ _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(pat
 _DONE = {"mine": "mined", "estimate from": "estimated from", "test": "tested"}
 
 
-def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | OpenBaskets | RawRecords | Evidence:
+def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | RawRecords | Evidence:
     """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested."""
     engine = engine_of(data)
     if engine is not None:
@@ -49,7 +47,7 @@ def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | 
         data = data.to_baskets()
     elif is_frame(data):
         data = Baskets.from_frame(data)
-    if not isinstance(data, Collected | Baskets | OpenBaskets | RawRecords | Evidence):
+    if not isinstance(data, Collected | Baskets | RawRecords | Evidence):
         raise DataError(
             f"Reports, a Tally, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",
             hint=_HOW_TO_MAKE,
@@ -92,8 +90,6 @@ def evidence_of(
         )
     if isinstance(found, Evidence):
         return found
-    if isinstance(found, OpenBaskets):
-        return LinearEvidence(IdentityChannel(found.domain), RecordCounter(found))
     if isinstance(found, RawRecords):
         return LinearEvidence(IdentityChannel(found.domain), found.counter(items))
     counter = Bitmaps.from_rows(found.to_bits(), found.n_items, items=items)

@@ -1,9 +1,13 @@
-"""Raw records that another engine holds: what mining and estimating ask of them."""
+"""Raw records that are not all in the memory of this process: what mining and estimating ask of them.
+
+Files on disk and frames of another engine are such records.  What mines or estimates knows no more of them than this.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +22,19 @@ ExactLevels = list[tuple[ItemIds, npt.NDArray[np.int64]]]
 class RawRecords(ABC):
     """Records over a domain, not randomized, wherever they are; their supports are exact."""
 
-    domain: Domain
-    n_records: int
+    @property
+    @abstractmethod
+    def domain(self) -> Domain:
+        """The items."""
+
+    @property
+    @abstractmethod
+    def n_records(self) -> int:
+        """How many records there are."""
+
+    @abstractmethod
+    def item_counts(self) -> npt.NDArray[np.int64]:
+        """The number of records that hold each item."""
 
     @abstractmethod
     def counter(self, items: ItemIds | None = None) -> Counter:
@@ -40,3 +55,20 @@ class RawRecords(ABC):
 
         ``on_done`` hears which part of the work is done.
         """
+
+    def counts_of(self, items: ItemIds | None) -> npt.NDArray[np.int64]:
+        """The number of records that hold each item, 0 for those that are not asked for."""
+        counts = self.item_counts()
+        if items is not None:
+            counts[~np.isin(np.arange(len(counts)), items)] = 0
+        return counts
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what is held for the records: memory of an engine, or a temporary folder."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

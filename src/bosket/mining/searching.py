@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from bosket.checks import check_fraction, check_integer, check_not_negative, check_not_text
 from bosket.counting.base import ItemsetRows
 from bosket.data import Baskets
-from bosket.disk.records.counter import counted
-from bosket.disk.records.opened import SHARE, OpenBaskets
+from bosket.data.domain import ItemIds
 from bosket.errors import ParameterError
 from bosket.evidence import Evidence, EvidenceSource, Family, Kept, Level, Model, as_source, evidence_of
 from bosket.evidence.base import add_sampling
@@ -20,11 +20,10 @@ from bosket.evidence.cautions import FEW_REPORTS
 from bosket.evidence.hopeless import refuse_hopeless, warn_of_hopeless
 from bosket.evidence.kept import Truths
 from bosket.evidence.of import exact_without_reports
-from bosket.evidence.raw import RawRecords
+from bosket.evidence.raw import ExactLevels, RawRecords
 from bosket.limits import least_count
 from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
-from bosket.mining.exact_parts import exact_by_parts
 from bosket.mining.influence import warn_of
 from bosket.mining.noise import warn_of_noise
 from bosket.mining.result import FrequentItemsets
@@ -97,12 +96,8 @@ def mine(
         items=None if items is None else data.domain.itemset(items),
         on_progress=on_progress,
     )
-    if isinstance(data, Baskets):
+    if isinstance(data, Baskets | RawRecords):
         return _mine_exactly(data, search)
-    if isinstance(data, OpenBaskets):
-        return _mine_on_disk(data, search)
-    if isinstance(data, RawRecords):
-        return _mine_elsewhere(data, search)
     try:
         found = _mine_reports(data, search, model)
     except NoLawError:  # of a block that only a later size asked for
@@ -151,50 +146,10 @@ def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
     return FrequentItemsets(evidence.without_reports(), kept, search, notes=notes)
 
 
-def _mine_exactly(baskets: Baskets, search: Search) -> FrequentItemsets:
-    tell = search.on_progress
-    n = baskets.n_records
-    indptr, indices = baskets.indptr, baskets.indices
-    if search.items is not None:
-        chosen = np.isin(indices, search.items)
-        indptr, indices = np.concatenate([[0], np.cumsum(chosen)])[indptr], indices[chosen]
-    levels = exact_itemsets(
-        indptr,
-        indices,
-        baskets.n_items,
-        min_count=least_count(search.min_support, n),
-        max_size=search.max_size,
-        max_itemsets=search.max_candidates,
-        on_done=None if tell is None else lambda done: tell(LevelProgress(0, done, 1.0, "searching")),
-    )
-    kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
-    return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
-
-
-def _mine_on_disk(baskets: OpenBaskets, search: Search) -> FrequentItemsets:
-    """As :func:`_mine_exactly`, of records of which a part is in memory at a time."""
-    tell, n = search.on_progress, baskets.n_records
-    counts = baskets.item_counts()
-    if search.items is not None:
-        counts[~np.isin(np.arange(len(counts)), search.items)] = 0
-    levels = exact_by_parts(
-        baskets.groups,
-        baskets.group_sizes,
-        counts,
-        min_count=least_count(search.min_support, n),
-        max_size=search.max_size,
-        max_itemsets=search.max_candidates,
-        count=lambda csr, itemsets: counted(csr, itemsets, memory=baskets.memory // SHARE),
-        on_done=(lambda _: None) if tell is None else (lambda done: tell(LevelProgress(0, done, 1.0, "searching"))),
-    )
-    kept = Kept(np.array([n]), [Level.exact(items, numbers) for items, numbers in levels])
-    return FrequentItemsets(exact_without_reports(baskets.domain, n), kept, search)
-
-
-def _mine_elsewhere(records: RawRecords, search: Search) -> FrequentItemsets:
-    """The same where an engine of its own holds the records."""
+def _mine_exactly(records: Baskets | RawRecords, search: Search) -> FrequentItemsets:
     tell, n = search.on_progress, records.n_records
-    levels = records.frequent_itemsets(
+    find = partial(_itemsets_here, records) if isinstance(records, Baskets) else records.frequent_itemsets
+    levels = find(
         min_count=least_count(search.min_support, n),
         max_size=search.max_size,
         max_itemsets=search.max_candidates,
@@ -203,6 +158,15 @@ def _mine_elsewhere(records: RawRecords, search: Search) -> FrequentItemsets:
     )
     kept = Kept(np.array([n]), [Level.exact(items, counts) for items, counts in levels])
     return FrequentItemsets(exact_without_reports(records.domain, n), kept, search)
+
+
+def _itemsets_here(baskets: Baskets, *, items: ItemIds | None, **search: Any) -> ExactLevels:
+    """The frequent itemsets of records in memory, as :meth:`RawRecords.frequent_itemsets` gives them."""
+    indptr, indices = baskets.indptr, baskets.indices
+    if items is not None:
+        chosen = np.isin(indices, items)
+        indptr, indices = np.concatenate([[0], np.cumsum(chosen)])[indptr], indices[chosen]
+    return exact_itemsets(indptr, indices, baskets.n_items, **search)
 
 
 def estimate(

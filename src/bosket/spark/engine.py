@@ -15,8 +15,8 @@ from bosket.report_notes import check_plan
 from bosket.reports import Reports
 from bosket.spark.domains import domain_of_columns, domain_of_lists, domain_of_table, over_domain
 from bosket.spark.encoding import encode, refuse_unknown
-from bosket.spark.jobs import Frame, telling
-from bosket.spark.randomizing import check_options, randomized
+from bosket.spark.jobs import UNFINISHED, Frame, is_connected, telling
+from bosket.spark.randomizing import check_lengths, check_options, randomized, randomized_at_once
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import noted_plan
 from bosket.spark.reports import SparkReports
@@ -89,7 +89,14 @@ def randomize(
                 "A table is randomized under a plan for its attributes, and baskets under one for items.",
                 hint="Make the plan with the table's own domain.",
             )
+    at_once = folder if found.shape != "table" and not is_connected(frame) else None
+    made = None if at_once is None else randomized_at_once(plan, found, people=people, folder=at_once)
+    if made is not None:
+        return made
     with read(found, {}, plan.domain) as records:
+        if at_once is not None:
+            check_lengths(plan, records)
+            raise DataError(f"{UNFINISHED}, though its records could be read.", hint="Its log says why.")
         return randomized(plan, records, people=people, folder=folder)
 
 

@@ -22,6 +22,8 @@ Frame = Any
 T = TypeVar("T")
 P = ParamSpec("P")
 
+UNFINISHED = "Spark could not finish a job"
+"""How a message begins that does not know why."""
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 _GONE = re.compile(
@@ -45,6 +47,11 @@ def spark_session(master: str) -> Any:
         for name, value in quiet.items():
             builder = builder.config(name, value)
     return started(lambda: builder.master(master).getOrCreate())
+
+
+def is_connected(frame: Frame) -> bool:
+    """Whether a frame is of Spark Connect, where what a job observed may not come back."""
+    return type(frame).__module__.startswith("pyspark.sql.connect")
 
 
 def collected(frame: Callable[[], Frame]) -> Any:
@@ -102,4 +109,4 @@ def _told(problem: Exception) -> tuple[str, str]:
         return "The folder for reports exists already.", "Give a new one: reports are never added to others."
     if _GONE.search(text) or isinstance(problem, ConnectionError | EOFError) or name == "Py4JNetworkError":
         return f"The Spark session went away ({name}).", "Start another one, and ask again: nothing was kept."
-    return f"Spark could not finish a job ({name}).", "Its log says why; this message quotes no data."
+    return f"{UNFINISHED} ({name}).", "Its log says why; this message quotes no data."

@@ -4,11 +4,17 @@ A task that is run again draws new coins.  Whoever saw both reports of a person 
 counts of a frame that changes between jobs add up to nothing.  So reports are never left to a lazy frame: they are
 written to Parquet files, of which Spark keeps those of one attempt of each task alone, and read from there; or, without
 a folder, they are checkpointed on the workers, whose loss is then an error and never a second draw.
+
+Baskets that are written to files are read, checked and randomized in one job.  Where a task meets a record that is
+refused, the job fails, Spark removes what it wrote, and a second job looks for all such records, to say how many there
+are and where the first is.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,15 +22,18 @@ import numpy as np
 from bosket.checks import check_integer
 from bosket.collected import whole_batch
 from bosket.data import Baskets, Table, TableDomain
+from bosket.data.baskets.rows import Offsets
+from bosket.data.domain import ItemIds
 from bosket.errors import DataError, ParameterError
 from bosket.plan import Plan
 from bosket.randomness import Secure
 from bosket.spark.counted import sums_row
 from bosket.spark.encoding import place, times
-from bosket.spark.jobs import Frame, started
+from bosket.spark.jobs import UNFINISHED, Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
-from bosket.spark.segments import Job, PlaceOf, read
+from bosket.spark.segments import Job, PlaceOf, RowShape, key_of, pieces, placed, read, segment_of
+from bosket.spark.shapes import Shaped
 from bosket.threads import slices, use_threads
 
 _AT_ONCE = 1 << 16  # records
@@ -50,9 +59,7 @@ def check_options(plan: Plan, rng: object, respondents: object) -> None:
 
 def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder: str | None) -> Frame:
     """A frame of reports of these records, which are over the plan's domain; written once."""
-    limit = plan.max_size
-    if limit is not None and plan.unit.longer == "refuse" and records.encoded.longest > limit:
-        _refuse_longer(records, limit)
+    check_lengths(plan, records)
     n = records.n_records
     plan.warn_of_hopeless(n if people is None else check_integer("people", people, least=1))
     schema, job = report_schema(plan, "secure"), _drawing(plan, records.places)
@@ -60,19 +67,57 @@ def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder:
     made = started(lambda: segments.mapInArrow(job, schema))
     if folder is None:
         _refuse_speculation(segments)
-        result = started(lambda: made.localCheckpoint(eager=True))
-    else:
-        session = segments.sparkSession
-        plain = {"parquet.enable.dictionary": "false"}  # coins do not repeat
-        started(lambda: made.write.mode("error").options(**plain).parquet(folder))
-        result = started(lambda: session.read.schema(schema).parquet(folder))
+    result = started(lambda: made.localCheckpoint(eager=True)) if folder is None else _written(made, schema, folder)
+    _check_number(result, n)
+    return result
+
+
+def randomized_at_once(plan: Plan, found: Shaped, *, people: int | None, folder: str) -> Frame | None:
+    """The same of a frame of baskets that was not read before; None where a job failed, most likely for its records.
+
+    That few reports say nothing is warned of once they are counted.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+
+    if people is not None:
+        plan.warn_of_hopeless(check_integer("people", people, least=1))
+    schema, job, seen = report_schema(plan, "secure"), _drawing_at_once(plan, found.shape), Observation()
+    made = started(lambda: found.frame.mapInArrow(job, schema).observe(seen, F.count(F.lit(1)).alias("n")))
+    try:
+        result = _written(made, schema, folder)
+    except DataError as problem:
+        if not str(problem).startswith(UNFINISHED):
+            raise
+        _remove_empty(folder)
+        return None
+    n = int(started(lambda: seen.get["n"]))
+    _check_number(result, n)
+    if people is None:
+        plan.warn_of_hopeless(n)
+    return result
+
+
+def _written(made: Frame, schema: Any, folder: str) -> Frame:
+    """Reports in files, as a frame of these; coins neither repeat nor compress."""
+    plain = {"parquet.enable.dictionary": "false", "compression": "uncompressed"}
+    started(lambda: made.write.mode("error").options(**plain).parquet(folder))
+    return started(lambda: made.sparkSession.read.schema(schema).parquet(folder))
+
+
+def _check_number(result: Frame, n: int) -> None:
     written = started(lambda: result.count())
     if written != n:
         raise DataError(
             f"There are {written} reports of {n} records: not all were written, or some twice.",
             hint="Remove them, and randomize into an empty folder.",
         )
-    return result
+
+
+def _remove_empty(folder: str) -> None:
+    """Remove the folder of a job that failed, if it is one of this machine, and empty."""
+    with contextlib.suppress(OSError):
+        Path(folder.removeprefix("file://").removeprefix("file:")).rmdir()
 
 
 def _refuse_speculation(frame: Frame) -> None:
@@ -87,23 +132,48 @@ def _refuse_speculation(frame: Frame) -> None:
 
 
 def _drawing(plan: Plan, places: PlaceOf) -> Job:
-    domain = plan.domain
-
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         rng = Secure()  # of this task, its key from the operating system
         with use_threads(1):
             for indptr, items in read(batches, places):
-                for start, stop in slices(len(indptr) - 1, _AT_ONCE):
-                    own = items[indptr[start] : indptr[stop]]
-                    data: Baskets | Table
-                    if isinstance(domain, TableDomain):
-                        codes = own.reshape(stop - start, -1) - domain.offsets[:-1]
-                        data = Table.from_codes(codes, domain)
-                    else:
-                        data = Baskets.from_csr(indptr[start : stop + 1] - indptr[start], own, domain)
-                    yield to_rows(plan, plan.randomize(data, rng=rng, people=1).batch)
+                yield from _reports(plan, indptr, items, rng)
 
     return job
+
+
+def _drawing_at_once(plan: Plan, shape: RowShape) -> Job:
+    """Reads rows of a frame as well; fails, without a word of what stands in them, where one is refused."""
+
+    def job(batches: Iterable[Any]) -> Iterator[Any]:
+        rng, index = Secure(), plan.domain.index
+        with use_threads(1):
+            for rows in pieces(batches):
+                made, fault = segment_of(rows, shape)
+                if fault is not None or not all(key_of(label) in index for label in made.labels):
+                    raise DataError("The records of a task cannot be randomized under the plan.")
+                yield from _reports(plan, made.indptr, placed(made, index), rng)
+
+    return job
+
+
+def _reports(plan: Plan, indptr: Offsets, items: ItemIds, rng: Secure) -> Iterator[Any]:
+    """Reports of records over the plan's domain, some at a time."""
+    domain = plan.domain
+    for start, stop in slices(len(indptr) - 1, _AT_ONCE):
+        own = items[indptr[start] : indptr[stop]]
+        data: Baskets | Table
+        if isinstance(domain, TableDomain):
+            data = Table.from_codes(own.reshape(stop - start, -1) - domain.offsets[:-1], domain)
+        else:
+            data = Baskets.from_csr(indptr[start : stop + 1] - indptr[start], own, domain)
+        yield to_rows(plan, plan.randomize(data, rng=rng, people=1).batch)
+
+
+def check_lengths(plan: Plan, records: SparkRecords) -> None:
+    """Refuse records that are longer than a plan allows."""
+    limit = plan.max_size
+    if limit is not None and plan.unit.longer == "refuse" and records.encoded.longest > limit:
+        _refuse_longer(records, limit)
 
 
 def _refuse_longer(records: SparkRecords, limit: int) -> None:

@@ -26,9 +26,9 @@ from bosket.errors import DataError
 from bosket.evidence.raw import ExactLevels, RawRecords
 from bosket.mining.candidates import next_candidates
 from bosket.mining.exact import too_many_itemsets
+from bosket.mining.exact_order import in_search_order
 from bosket.spark.counted import added_counts, counting_job, in_chunks
 from bosket.spark.encoding import Encoded, item_counts
-from bosket.spark.order import in_search_order
 from bosket.spark.searched import FOUND, Found, merged, searching_job
 
 _LEAST_LOCAL = 24
@@ -42,19 +42,24 @@ class SparkRecords(RawRecords):
     """A :class:`~bosket.evidence.raw.RawRecords` of a Spark session; :meth:`close` gives its memory back."""
 
     def __init__(self, encoded: Encoded, domain: Domain, places: dict[Any, int]) -> None:
-        self.encoded, self.domain, self.places = encoded, domain, places
-        self.n_records = encoded.n_records
+        self.encoded, self.places = encoded, places
+        self._domain = domain
         self.counts = item_counts(encoded.met, places, len(domain))
+
+    @property
+    def domain(self) -> Domain:
+        return self._domain
+
+    @property
+    def n_records(self) -> int:
+        return self.encoded.n_records
+
+    def item_counts(self) -> npt.NDArray[np.int64]:
+        return self.counts.copy()
 
     def close(self) -> None:
         """Have the workers forget the records."""
         self.encoded.close()
-
-    def __enter__(self) -> SparkRecords:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"SparkRecords({self.n_records} records, {len(self.domain)} items)"
@@ -95,9 +100,7 @@ class SparkRecords(RawRecords):
         on_done: Callable[[float], None] | None = None,
     ) -> ExactLevels:
         tell = on_done or (lambda _: None)
-        counts = self.counts
-        if items is not None:
-            counts = np.where(np.isin(np.arange(len(counts)), items), counts, 0)
+        counts = self.counts_of(items)
         keep = counts >= min_count
         single = np.flatnonzero(keep).astype(np.int32)
         if len(single) > max_itemsets:
@@ -112,7 +115,7 @@ class SparkRecords(RawRecords):
             else:
                 levels += self._counted(found, min_count, max_itemsets)
         tell(0.95)
-        result = in_search_order(levels, counts)
+        result = in_search_order(levels, len(counts))
         tell(1.0)
         return result
 

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from bosket.data import Baskets
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
-from bosket.data.formats.columns import factorize
+from bosket.data.formats.columns import Columns, factorize
 from bosket.data.formats.frames import FRAME
+from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
 from bosket.threads import use_threads
 
@@ -62,12 +63,12 @@ def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
     part = 0 if context is None else int(context.partitionId())
     with use_threads(1):
         row = 0
-        for rows in _pieces(batches):
+        for rows in pieces(batches):
             yield _written(part, row, rows, shape)
             row += rows.num_rows
 
 
-def _pieces(batches: Iterable[Any]) -> Iterator[Any]:
+def pieces(batches: Iterable[Any]) -> Iterator[Any]:
     """Tables of some hundred thousand rows each."""
     held: list[Any] = []
     n = size = 0
@@ -82,22 +83,11 @@ def _pieces(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
-    fault = _fault(rows, shape)
-    made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
-    if fault is None:
-        try:
-            made = _segment(rows, shape)
-        except BosketError as problem:
-            text, _, rest = str(problem).partition("; row ")
-            number = rest.partition(" ")[0]
-            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
+    made, fault = segment_of(rows, shape)
     if fault is not None:
         fault |= {"row": row + fault["row"]}
     counts = np.bincount(made.items, minlength=len(made.labels)).astype(np.int64)
-    firsts = np.full(len(made.labels), -1, np.int64)
-    entry_of_last = made.items[::-1]
-    rows_of = np.repeat(np.arange(made.n_records), np.diff(made.indptr))[::-1]
-    firsts[entry_of_last] = row + rows_of  # the first one is written last
+    firsts = _first_rows(made, row, int((counts > 0).sum()))
     sizes = np.diff(made.indptr).astype(np.uint32)
     values = {
         "part": pa.array([part], pa.int32()),
@@ -112,6 +102,33 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
         "fault": pa.array([None if fault is None else json.dumps(fault)], pa.string()),
     }
     return pa.record_batch(values)
+
+
+def _first_rows(records: RecordRows, first_row: int, n_met: int) -> npt.NDArray[np.int64]:
+    """The row of the first record of each label, -1 for none; so many of them occur, most in the first few records."""
+    firsts = np.full(len(records.labels), -1, np.int64)
+    start, size = 0, 1 << 10
+    while start < len(records.items) and (firsts >= 0).sum() < n_met:
+        some = records.items[start : start + size]
+        found, at = np.unique(some, return_index=True)
+        new = firsts[found] < 0
+        firsts[found[new]] = first_row + np.searchsorted(records.indptr, start + at[new], side="right") - 1
+        start, size = start + size, 2 * size
+    return firsts
+
+
+def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, dict[str, Any] | None]:
+    """The records of some rows, or what is wrong with them: how often, and in which row first."""
+    fault = _fault(rows, shape)
+    made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
+    if fault is None:
+        try:
+            made = _segment(rows, shape)
+        except BosketError as problem:
+            text, _, rest = str(problem).partition("; row ")
+            number = rest.partition(" ")[0]
+            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
+    return made, fault
 
 
 def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
@@ -135,7 +152,12 @@ def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
 def _segment(rows: Any, shape: RowShape) -> RecordRows:
     if shape == "table":
         return _cells(rows)
-    baskets = Baskets.from_frame(rows.select(["items"]) if shape == "list" else rows, layout=shape)
+    if shape == "list":
+        column = rows["items"]
+        columns = Columns(("items",), (column,), FRAME)
+        csr = read_lists(iter([column]), Lists(columns, "items"), columns, lambda domain, rank: (domain, rank))
+        return RecordRows(csr.indptr, csr.indices, list(csr.domain.labels))
+    baskets = Baskets.from_frame(rows, layout=shape)
     return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
 
 
@@ -172,14 +194,19 @@ def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, Ite
             indptr = np.zeros(len(sizes[at].as_buffer()) // 4 + 1, np.int64)
             np.cumsum(np.frombuffer(sizes[at].as_buffer(), np.uint32), out=indptr[1:])
             own = np.frombuffer(items[at].as_buffer(), np.int32)
-            meant = np.array([places.get(key_of(label), -1) for label in json.loads(labels[at].as_py())], np.int32)
-            if (meant < 0).any():  # where a worker was lost and its records were read again, and were others
-                raise DataError("The frame is not the same each time it is computed.")
-            found = meant[own] if len(own) else own.copy()
-            if (np.diff(meant) <= 0).any():
-                record = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-                found = found[np.lexsort((found, record))]
-            yield indptr, found
+            yield indptr, placed(RecordRows(indptr, own, json.loads(labels[at].as_py())), places)
+
+
+def placed(records: RecordRows, places: PlaceOf) -> ItemIds:
+    """The items of records over the domain, increasing in each of them."""
+    meant = np.array([places.get(key_of(label), -1) for label in records.labels], np.int32)
+    if (meant < 0).any():  # where a worker was lost and its records were read again, and were others
+        raise DataError("The frame is not the same each time it is computed.")
+    found = meant[records.items] if len(records.items) else records.items.copy()
+    if (np.diff(meant) <= 0).any():
+        record = np.repeat(np.arange(records.n_records), np.diff(records.indptr))
+        found = found[np.lexsort((found, record))]
+    return found
 
 
 def chosen(indptr: Offsets, items: ItemIds, keep: npt.NDArray[np.bool_]) -> tuple[Offsets, ItemIds]:

@@ -255,8 +255,8 @@ class Baskets:
     ) -> OpenBaskets:
         """Baskets in files that need not fit in memory, for :func:`bosket.mine` and :func:`bosket.estimate`.
 
-        paths        a ``.dat`` or ``.dat.gz`` file, a long ``.csv`` (``.csv.gz``), a ``.parquet`` of lists or long; or
-                     a folder of ``.parquet`` files, a pattern, or several of one format, whose records are put together
+        paths        a file of any format and layout that :meth:`read` knows; or a folder of ``.parquet`` files, a
+                     pattern, or several of one format, not long, whose records are put together
         memory       the most that the process may take: a number of bytes, or text such as ``"2GiB"``
         scratch      a folder for the records as numbers, some four bytes an item; what is finished in it is found again
                      when the same files are opened with it.  A temporary one, unless given

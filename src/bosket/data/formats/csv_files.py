@@ -14,7 +14,7 @@ import io
 import itertools
 import re
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -91,9 +91,23 @@ def _rows_of(first: Lines, others: Iterator[Lines], source: Source, are_all_read
 
 
 def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Content) -> Csr:
-    """By a kernel: a file may have a hundred thousand columns, and a few rows in each block."""
-    domain = Domain(_whole_names(names), is_declared=False)  # such columns are made of what occurs, as a rule
     sizes, items = Sizes(content.check_size), Items()
+    for some, found in one_hot_parts(blocks, names):
+        sizes.append(some, n_items=len(found))
+        items.append(found)
+    return canonical(sizes.starts(), items.together(), one_hot_domain(names))
+
+
+def one_hot_domain(names: tuple[str, ...]) -> Domain:
+    """The items that columns of these names are; such columns are made of what occurs, as a rule."""
+    return Domain(_whole_names(names), is_declared=False)
+
+
+def one_hot_parts(blocks: Iterator[Rows], names: tuple[str, ...]) -> Iterator[tuple[ItemIds, ItemIds]]:
+    """The sizes of the records of each block, and the numbers of their columns.
+
+    By a kernel: a file may have a hundred thousand columns, and a few rows in each block.
+    """
     fault = np.empty(3, np.int64)
     for block in blocks:
         text = np.frombuffer(block.text, np.uint8)
@@ -105,9 +119,7 @@ def _read_one_hot(blocks: Iterator[Rows], names: tuple[str, ...], content: Conte
             raise _miscounted(len(names), miscounted, block.source)
         if column >= 0:
             raise not_one_hot(Columns(names, (), block.source), column, row)
-        sizes.append(here[1][:n_rows].copy(), n_items=found)
-        items.append(here[0][:found])
-    return canonical(sizes.starts(), items.together(), domain)
+        yield here[1][:n_rows].copy(), here[0][:found]
 
 
 def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
@@ -192,12 +204,28 @@ def are_signs(words: NumberedWords) -> bool:
 
 
 def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
-    """A record a line, no header; a blank line is an empty record, an empty cell nothing."""
-    index: dict[str, int] = {}
-    records, items, checked = Sizes(content.check_size), array("i"), 0
+    index: dict[Hashable, int] = {}
+    records, items = Sizes(content.check_size), Items()
+    for sizes, found in list_parts(blocks, content.source, index, lambda n_labels: records.check(n_labels=n_labels)):
+        records.append(sizes, n_items=len(found))
+        items.append(found)
+        records.check(n_labels=len(index))
+    domain, rank = domain_of(whole_labels(list(map(str, index))))
+    return canonical(records.starts(), rank[items.together()], domain)
+
+
+def list_parts(
+    blocks: Iterator[Lines], source: Source, index: dict[Hashable, int], check: Callable[[int], None]
+) -> Iterator[tuple[ItemIds, ItemIds]]:
+    """A record a line, no header; a blank line is an empty record, an empty cell nothing.
+
+    The sizes of the records of each block, and the numbers of their items in ``index``, which grows; ``check`` hears
+    how many labels there are.
+    """
+    checked = len(index)
     for block in blocks:
-        _check_text(block.text, content.source, block.before)
-        is_sound, sizes, before = False, array("i"), len(items)
+        _check_text(block.text, source, block.before)
+        is_sound, sizes, items = False, array("i"), array("i")
         with contextlib.suppress(csv.Error):
             for row in _reader(block.text):
                 found: set[int] = set()
@@ -205,16 +233,13 @@ def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
                     found.update([index.setdefault(cell, len(index)) for cell in piece if cell])
                     if len(index) > checked + _WORDS_A_PIECE:
                         checked = len(index)
-                        records.check(n_labels=checked)
+                        check(checked)
                 items.extend(found)
                 sizes.append(len(found))
             is_sound = True
         if not is_sound:
-            raise content.source.error("cannot be read as CSV")
-        records.append(np.array(sizes, np.int32), n_items=len(items) - before)
-        records.check(n_labels=len(index))
-    domain, rank = domain_of(whole_labels(list(index)))
-    return canonical(records.starts(), rank[np.array(items, np.int32)], domain)
+            raise source.error("cannot be read as CSV")
+        yield np.array(sizes, np.int32), np.array(items, np.int32)
 
 
 def _pieces(row: list[str]) -> Iterable[list[str]]:

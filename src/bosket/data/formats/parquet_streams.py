@@ -5,7 +5,7 @@ Files whose layout their names and types leave open are read whole, by :mod:`bos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -30,21 +30,38 @@ _LABELS_A_PIECE = 1 << 16
 
 
 class NumberedLabels:
-    """The labels of the items of a column, numbered in order of first appearance over all batches."""
+    """The labels of the items of a column, numbered as they appear, batch by batch."""
 
     def __init__(self, check_size: Callable[[int], None]) -> None:
         self.index: dict[Hashable, int] = {}
-        self.n_letters = 0
-        """Of all labels that are text."""
+        self._n_letters = self._n_counted = 0
         self._n_checked = 1 << 12  # labels among which few have one hash value
         self._check_size = check_size
 
     def __len__(self) -> int:
         return len(self.index)
 
+    @property
+    def n_letters(self) -> int:
+        """Of all labels that are text, whoever entered them."""
+        new = islice(reversed(self.index), len(self.index) - self._n_counted)
+        self._n_letters += sum(len(label) for label in new if isinstance(label, str | bytes))
+        self._n_counted = len(self.index)
+        return self._n_letters
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable], check_size: Callable[[int], None]) -> NumberedLabels:
+        """Labels that were numbered before."""
+        made = cls(check_size)
+        made.enter(labels)
+        return made
+
     def number(self, column: Any, source: Source) -> ItemIds:
         """The number of each cell, -1 where missing."""
         check_different(column, self._check)
+        quickly = self._of_whole_numbers(column)
+        if quickly is not None:
+            return quickly
         codes, words = guarded(lambda: encoded(column), source)
         used = np.flatnonzero(np.bincount(codes + 1, minlength=len(words) + 1)[1:])  # a dictionary may list more
         self._check(len(used))
@@ -56,6 +73,22 @@ class NumberedLabels:
         numbers: ItemIds = known[codes]
         return numbers
 
+    def _of_whole_numbers(self, column: Any) -> ItemIds | None:
+        """The same by a table of all numbers from the least to the largest; None where these are too far apart."""
+        if not pa.types.is_integer(column.type) or column.null_count or not len(column):
+            return None
+        least, largest = (bound.as_py() for bound in pc.min_max(column).values())
+        if largest - least >= 2 * len(column) or largest >= 1 << 63:
+            return None
+        places = np.subtract(column.to_numpy(), least, dtype=np.int64, casting="unsafe")
+        used = np.flatnonzero(np.bincount(places))
+        self._check(len(used))
+        table = np.full(largest - least + 1, -1, np.int32)
+        table[used] = self.enter((used + least).tolist())
+        self._check(len(self.index))
+        numbers: ItemIds = table[places]
+        return numbers
+
     def _numbers(self, words: Any, places: Any) -> list[int]:
         labels = words.take(places).to_pylist()
         if pa.types.is_decimal(words.type):  # whose hash values can be chosen, as those of numbers of 64 bits cannot
@@ -65,13 +98,10 @@ class NumberedLabels:
                 self._n_checked = len(self.index)
         return self.enter(labels)
 
-    def enter(self, labels: list[Hashable]) -> list[int]:
+    def enter(self, labels: Iterable[Hashable]) -> list[int]:
         """The numbers of labels, none of which is given twice."""
-        index, before = self.index, len(self.index)
-        found = [index.setdefault(label, len(index)) for label in labels]
-        new = islice(reversed(index), len(index) - before)
-        self.n_letters += sum(len(label) for label in new if isinstance(label, str | bytes))
-        return found
+        index = self.index
+        return [index.setdefault(label, len(index)) for label in labels]
 
     def _check(self, n_labels: int) -> None:
         self._check_size(taken(n_labels=n_labels))

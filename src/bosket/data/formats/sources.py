@@ -41,11 +41,15 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class Source:
-    """A frame or a file, as messages call it; ``line_of`` turns a row number (from 0) into a line of the file."""
+    """A frame or a file, as messages call it; ``line_of`` turns a row number (from 0) into a line of the file.
+
+    ``first_row`` is the number of the first row, where some of the rows are looked at by themselves.
+    """
 
     name: str
     path: Path | None = None
     line_of: Callable[[int], int | None] | None = None
+    first_row: int = 0
 
     def error(self, fault: str, *, line: int | None = None, hint: str | None = None) -> DataError:
         """``<name> <fault>.``, with the line where one is given."""
@@ -55,7 +59,7 @@ class Source:
     def row_error(self, must: str, row: int, *, hint: str | None = None) -> DataError:
         """``<must>; row n of <name> does not.``, with rows from 1, or the line where lines are known."""
         line = None if self.line_of is None else self.line_of(row)
-        where = f"row {row + 1}" if line is None else f"line {line}"
+        where = f"row {self.first_row + row + 1}" if line is None else f"line {line}"
         return DataError(f"{must}; {where} of {self.name} does not.", path=self.path, line=line, hint=hint)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,10 @@ from bosket.counting.base import Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
 from bosket.data.baskets.rows import Csr
 from bosket.disk.records.kernels import set_bits
-from bosket.disk.records.opened import SHARE, OpenBaskets
 from bosket.threads import parallel_map, slices
+
+if TYPE_CHECKING:
+    from bosket.disk.records.opened import OpenBaskets
 
 _RECORDS = 1 << 20  # at most, of a piece
 _ROUND = 1 << 13
@@ -37,7 +40,7 @@ class RecordCounter:
         is_asked[itemsets] = True
         n_groups = len(self._baskets.group_sizes)
         for number, csr in enumerate(self._baskets.groups(is_asked), 1):
-            total[0] += counted(csr, itemsets, memory=self._baskets.memory // SHARE)
+            total[0] += counted(csr, itemsets, memory=self._baskets.segment_memory)
             if on_progress is not None:
                 on_progress(len(itemsets) * number // n_groups)
         return total

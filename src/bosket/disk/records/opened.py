@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -21,15 +21,19 @@ from bosket.data.formats.arrangements import Arrangement
 from bosket.disk.budget import memory_for_data
 from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
+from bosket.disk.records.counter import RecordCounter, counted
 from bosket.disk.records.kernels import keep_items
+from bosket.disk.records.kinds import check_alike, stream_of
 from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
 from bosket.disk.records.spill import Spill
-from bosket.disk.records.streams import MOST_TOGETHER, check_alike, stream_of
+from bosket.disk.records.streams import MOST_TOGETHER
 from bosket.disk.scratch import identity_of
 from bosket.errors import DataError
+from bosket.evidence.raw import ExactLevels, RawRecords
+from bosket.mining.exact_parts import exact_by_parts
 from bosket.progress import LevelProgress, Progress
 
-SHARE = 16
+_SHARE = 16
 """Of the memory for data, one part is for the records of a segment: a search holds several times as much."""
 
 _SPILL_ROW = 40  # bytes, while rows are sorted
@@ -62,7 +66,7 @@ def open_baskets(
     return OpenBaskets(found, told, memory=memory_for_data(memory), scratch=folder, on_progress=on_progress)
 
 
-class OpenBaskets:
+class OpenBaskets(RawRecords):
     """Baskets in files; :meth:`bosket.Baskets.open` makes one.  :func:`bosket.mine` and ``estimate`` take it.
 
     Nothing is read until something is asked.  Then a first pass writes the records to a scratch folder, as codes of
@@ -79,28 +83,22 @@ class OpenBaskets:
         on_progress: Progress | None = None,
     ) -> None:
         self._streams = [stream_of(path, told, most_cells=max(MOST_TOGETHER, memory // _CELL)) for path in paths]
-        check_alike(self._streams)
         self.files = tuple(paths)
         self.memory, self._on_progress = memory, on_progress
         missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
         if missing is not None:
             raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
+        check_alike(self._streams)
         folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
         self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._n_bytes = [asked(path, "look at", path.stat).st_size for path in paths]
         identity = identity_of(paths, f"records {told.layout} {told.record!r} {told.item!r}")
-        self._scratch = RecordScratch(folder, identity, max(1, memory // SHARE // 4), lasting=scratch is not None)
+        self._scratch = RecordScratch(folder, identity, max(1, self.segment_memory // 4), lasting=scratch is not None)
 
     def close(self) -> None:
         """Remove the scratch folder, if it is a temporary one."""
         if self._remove is not None:
             self._remove()
-
-    def __enter__(self) -> OpenBaskets:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def domain(self) -> Domain:
@@ -118,9 +116,36 @@ class OpenBaskets:
     def __len__(self) -> int:
         return self.n_records
 
+    @property
+    def segment_memory(self) -> int:
+        """What the records of a segment may take."""
+        return self.memory // _SHARE
+
     def item_counts(self) -> npt.NDArray[np.int64]:
-        """The number of records that hold each item."""
         return self._known.counts.copy()
+
+    def counter(self, items: ItemIds | None = None) -> RecordCounter:
+        return RecordCounter(self)
+
+    def frequent_itemsets(
+        self,
+        *,
+        min_count: int,
+        max_size: int | None,
+        max_itemsets: int,
+        items: ItemIds | None = None,
+        on_done: Callable[[float], None] | None = None,
+    ) -> ExactLevels:
+        return exact_by_parts(
+            self.groups,
+            self.group_sizes,
+            self.counts_of(items),
+            min_count=min_count,
+            max_size=max_size,
+            max_itemsets=max_itemsets,
+            count=lambda csr, itemsets: counted(csr, itemsets, memory=self.segment_memory),
+            on_done=on_done or (lambda _: None),
+        )
 
     @property
     def group_sizes(self) -> list[int]:
@@ -262,7 +287,7 @@ class OpenBaskets:
         """Sort the rows of a long file by record, and make segments of them."""
         (stream,) = self._streams
         self._scratch.without_spill()
-        spill = Spill(self._scratch.spill_folder, buffered=self.memory // SHARE // _SPILL_ROW)
+        spill = Spill(self._scratch.spill_folder, buffered=self.segment_memory // _SPILL_ROW)
         for keys, records, codes in stream.rows(lambda done: self._tell(0, done)):
             self._check_labels(*stream.n_held)
             spill.append(keys, records, codes)

@@ -5,8 +5,7 @@ Items are codes here: the numbers of a FIMI file as they are, or numbers of labe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,25 +16,17 @@ import numpy.typing as npt
 
 from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.kernels import canonicalize, is_canonical
-from bosket.data.baskets.rows import domain_of, frozen
+from bosket.data.baskets.rows import frozen
 from bosket.data.domain import Domain, ItemIds
-from bosket.data.formats import basket_files, fimi, parquet_cells, parquet_files
+from bosket.data.formats import fimi
 from bosket.data.formats.arrangements import Arrangement
-from bosket.data.formats.columns import Columns
-from bosket.data.formats.csv_files import LongRows, are_signs, header_and_rows, whole_labels
-from bosket.data.formats.layouts import LONG_NAMES, two_of_signs
-from bosket.data.formats.lines import whole_rows
-from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_streams import Lists, LongColumns, NumberedLabels, has_lists, layout_of, without_data
-from bosket.data.formats.parquet_texts import table_batches, table_schema
+from bosket.data.formats.parquet_streams import NumberedLabels
 from bosket.data.formats.sources import Content
 from bosket.data.formats.words import NumberedWords
-from bosket.errors import DataError
 
 TellBytes = Callable[[int], None]
 MOST_TOGETHER = 1 << 18
 """Items of records that are read together, on the average."""
-_MOST_ROWS = 1 << 17
 
 
 class RecordPart(NamedTuple):
@@ -69,6 +60,11 @@ class FileStream:
     @property
     def path(self) -> Path:
         return self.content.path
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the items, where each has a column."""
+        return None
 
     def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         raise NotImplementedError
@@ -109,160 +105,21 @@ class FimiStream(FileStream):
         return Domain(codes.tolist(), is_declared=False), codes, np.arange(codes.size, dtype=np.int32)
 
 
-class CsvStream(FileStream):
-    """A row for each record and item, with a header."""
-
-    is_long = True
-
-    def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
-        content = replace(self.content, on_read=tell)
-        names, blocks = header_and_rows(whole_rows(content), content.source, are_all_read=not self.told.columns)
-        if self.told.layout not in (None, "long") or (self.told.layout is None and len(names) != 2):
-            raise content.source.error(
-                "must be long to be opened, with columns record and item, or others that are named",
-                hint="Name the columns with record= and item=, or read the file with Baskets.read.",
-            )
-        may_be_signs = self.told.layout is None and set(names) != set(LONG_NAMES)
-        found = LongRows(blocks, names, content, self.told)
-        self.labels = found.labels
-        for keys, records, codes in found.parts():
-            found.check_header(keys)
-            may_be_signs = may_be_signs and are_signs(keys)
-            yield KeyedRows(keys, records, codes)
-        if may_be_signs and are_signs(found.labels):
-            raise two_of_signs(content.source)
-
-    def take_labels(self, labels: list[Hashable]) -> None:
-        self.labels = NumberedWords()
-        texts = [str(label).encode() for label in labels]
-        ends = np.cumsum([0, *map(len, texts)])
-        self.labels.number(np.frombuffer(b"".join(texts), np.uint8), ends)
-
-    def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
-        assert isinstance(self.labels, NumberedWords)
-        domain, rank = domain_of(whole_labels(self.labels.texts()))
-        return domain, np.arange(len(self.labels)), rank
+def from_row(parts: Iterator[tuple[ItemIds, ItemIds]], before: int) -> Iterator[RecordPart]:
+    """Sizes of records and their codes without the first ``before`` records; a place is a number of records."""
+    done = 0
+    for sizes, codes in parts:
+        skipped = min(max(before - done, 0), len(sizes))
+        done += len(sizes)
+        if skipped < len(sizes):
+            first = int(sizes[:skipped].sum(dtype=np.int64))
+            yield RecordPart(*_each_once(sizes[skipped:], codes[first:]), (done, 0))
 
 
-class ParquetStream(FileStream):
-    """Lists, or a row for each record and item; a place is a number of rows."""
-
-    stored: bytes | None = None
-
-    @property
-    def is_long(self) -> bool:  # type: ignore[override]  # known once the footer is read
-        with self._opened() as (_, columns, _):
-            return self._layout(columns) == "long"
-
-    @contextmanager
-    def _opened(self) -> Iterator[tuple[Opened, Columns, list[str] | None]]:
-        told, content = self.told, self.content
-        with opened(content, is_claim_held=not told.columns) as file:
-            names = tuple(file.schema.names)
-            if not told.columns and len(set(names)) != len(names):
-                raise content.source.error("must not give two columns the same name")
-            places = told.places(Columns(names, (), content.source)) or list(range(len(names)))
-            wanted = [names[at] for at in places] if told.columns else None
-            self.stored = (file.schema.metadata or {}).get(parquet_files.DOMAIN_KEY)
-            empty = without_data(sound(content, lambda: table_schema(file, wanted)))
-            values: list[Any] = [None] * len(names)
-            for at, column in zip(places, empty, strict=True):
-                values[at] = column
-            yield file, Columns(names, tuple(values), content.source, check_size=content.check_size), wanted
-
-    def _layout(self, columns: Columns) -> str:
-        layout = layout_of(columns, self.told.layout)
-        if layout not in ("list", "long") or (layout == "long" and has_lists(columns)):
-            raise self.content.source.error(
-                "must hold lists, or columns record and item, or others that are named, to be opened",
-                hint="Name the columns with record= and item=, or read the file with Baskets.read.",
-            )
-        return layout
-
-    def _batches(self, file: Opened, wanted: list[str] | None, tell: TellBytes) -> Iterator[Any]:
-        metadata, size = file.file.metadata, self.path.stat().st_size
-        n_rows = max(1, metadata.num_rows)
-        n_cells = sum(map(sum, parquet_cells.n_values(file, wanted or file.schema.names)))
-        most = max(1, min(_MOST_ROWS, MOST_TOGETHER * n_rows // max(1, n_cells)))
-        batches, done = table_batches(file, wanted, most_rows=most), 0
-        while (batch := sound(file.content, lambda: next(batches, None))) is not None:
-            done += batch.num_rows
-            tell(size * done // n_rows)
-            yield batch
-
-    def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
-        with self._opened() as (file, columns, wanted):
-            lists = Lists(columns, self.told.item, most_cells=self.most_cells)
-            if self.labels is None:
-                self.labels = lists.labels
-            assert isinstance(self.labels, NumberedLabels)
-            lists.labels = self.labels
-            done, before = 0, place[0]
-            for batch in self._batches(file, wanted, tell):
-                skipped = min(max(before - done, 0), batch.num_rows)
-                done += batch.num_rows
-                if skipped < batch.num_rows:
-                    lists.n_rows = done - batch.num_rows + skipped
-                    at = 0 if wanted is not None else lists.at
-                    yield RecordPart(*_each_once(*lists.add(batch.column(at).slice(skipped))), (done, 0))
-
-    def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
-        with self._opened() as (file, columns, wanted):
-            long = LongColumns(columns, self.told.record, self.told.item)
-            self.labels = long.labels
-            at = [0, 1] if wanted is not None else list(long.at)
-            for batch in self._batches(file, wanted, tell):
-                keys = NumberedWords()
-                found = long.add(batch.column(at[0]), batch.column(at[1]), keys)
-                if found is None:
-                    raise self.content.source.error(
-                        "must name records by text or numbers to be opened", hint="Read the file with Baskets.read."
-                    )
-                yield KeyedRows(keys, *found)
-
-    def take_labels(self, labels: list[Hashable]) -> None:
-        self.labels = NumberedLabels(self.content.check_size)
-        self.labels.enter(labels)
-
-    def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
-        with self._opened():  # for what its footer stores
-            pass
-        assert isinstance(self.labels, NumberedLabels)
-        domain, rank = domain_of(self.labels.whole())
-        if self.stored is not None:
-            domain, rank = parquet_files.restored_domain(domain, rank, self.stored, self.content.source)
-        return domain, np.arange(len(self.labels.index)), rank
-
-
-def _each_once(sizes: npt.NDArray[np.int32], codes: ItemIds) -> tuple[npt.NDArray[np.int32], ItemIds]:
+def _each_once(sizes: ItemIds, codes: ItemIds) -> tuple[ItemIds, ItemIds]:
     """The same records with each item once, increasing."""
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
     if is_canonical(frozen(indptr.view()), frozen(codes.view())):
         return sizes, codes
     written = canonicalize(indptr, codes)
     return sizes_of(indptr), codes[:written]
-
-
-_KINDS = {".dat": FimiStream, ".csv": CsvStream, ".parquet": ParquetStream}
-
-
-def stream_of(path: Path, told: Arrangement, *, most_cells: int | None = None) -> FileStream:
-    """The file as a stream, by its suffix."""
-    suffix = basket_files.suffix_of(path)
-    known = basket_files.FORMATS[suffix]
-    content = Content(path, None)
-    stream = _KINDS[suffix](content, told.settled(known.layouts, known.names, suffix=suffix), most_cells)
-    if suffix == ".parquet" and content.is_packed:
-        raise content.source.error("must not be packed once more to be opened", hint="Unpack it with gunzip.")
-    return stream
-
-
-def check_alike(streams: Sequence[FileStream]) -> None:
-    """Refuse files of several kinds, and several long files: a name may mean another record in each of them."""
-    if len({type(stream) for stream in streams}) > 1:
-        raise DataError("Files of baskets that are opened together must be of one format.")
-    if len(streams) > 1 and any(stream.is_long for stream in streams):
-        raise DataError(
-            "Long files cannot be opened together: a name of a record may mean another one in each of them.",
-            hint="Put them into one file, or write lists.",
-        )

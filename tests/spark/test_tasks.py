@@ -1,4 +1,4 @@
-"""Rows in the order of the search of one machine, and what tasks find put together: no Spark in these tests."""
+"""What tasks find put together, in the order of the search of one machine: no Spark in these tests."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket.mining.exact import exact_itemsets
+from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
-from bosket.spark.order import in_search_order
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, merged, searching_job
-from bosket.spark.segments import Job, encoded
+from bosket.spark.segments import Job, RecordRows, _first_rows, encoded
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -26,22 +26,6 @@ def levels_of(records: list[set[int]], min_count: int, max_size: int | None) -> 
     return exact_itemsets(
         baskets.indptr, baskets.indices, N_ITEMS, min_count=min_count, max_size=max_size, max_itemsets=1000
     )
-
-
-@given(records=RECORDS, min_count=st.integers(1, 6), max_size=st.sampled_from([None, 1, 2, 3]))
-def test_rows_come_in_the_order_of_the_search(records: list[set[int]], min_count: int, max_size: int | None) -> None:
-    """Perfect extensions among them: so few records have many items that occur together always."""
-    expected = levels_of(records, min_count, max_size)
-    counts = np.bincount([item for record in records for item in record], minlength=N_ITEMS)
-    sorted_rows = []
-    for rows, numbers in expected:
-        order = np.lexsort(rows.T[::-1])
-        sorted_rows.append((rows[order], numbers[order]))
-    found = in_search_order(sorted_rows, counts)
-    assert len(found) == len(expected)
-    for (rows, numbers), (wanted, theirs) in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(rows, wanted)
-        np.testing.assert_array_equal(numbers, theirs)
 
 
 class OneProcess(Encoded):
@@ -95,13 +79,24 @@ def test_what_tasks_find_is_what_all_records_hold(
         [(single[:, None], records.counts[single]), *records._by_size(single, min_count, max_size, 1000)]
         if len(single)
         else [],
-        records.counts,
+        N_ITEMS,
     )
     for wanted in (by_size, one_by_one if max_size != 1 else by_size):
         assert len(wanted) == len(expected)
         for (rows, counts), (theirs, numbers) in zip(wanted, expected, strict=True):
             np.testing.assert_array_equal(rows, theirs)
             np.testing.assert_array_equal(counts, numbers)
+
+
+@given(records=st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=40), copies=st.integers(1, 60))
+def test_labels_are_met_first_where_they_are(records: list[list[int]], copies: int) -> None:
+    """By definition; rare labels stand behind thousands of entries."""
+    every = [[0, 1, 2]] * (20 * copies) + records
+    items = np.array([item for record in every for item in record], np.int32)
+    rows = RecordRows(np.cumsum([0, *map(len, every)]), items, list(range(10)))
+    first = {item: number for number, record in reversed(list(enumerate(every, 5))) for item in record}
+    found = _first_rows(rows, 5, len(set(items.tolist())))
+    assert found.tolist() == [first.get(item, -1) for item in range(10)]
 
 
 @given(shares=st.lists(st.integers(1, 50), min_size=1, max_size=6), data=st.data())

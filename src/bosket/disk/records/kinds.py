@@ -1,0 +1,42 @@
+"""Which stream a file of baskets is read by, and which files can be opened together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bosket.data.formats import basket_files
+from bosket.data.formats.arrangements import Arrangement
+from bosket.data.formats.sources import Content
+from bosket.disk.records.csv_stream import CsvStream
+from bosket.disk.records.parquet_stream import ParquetStream
+from bosket.disk.records.streams import FileStream, FimiStream
+from bosket.errors import DataError
+
+_KINDS = {".dat": FimiStream, ".csv": CsvStream, ".parquet": ParquetStream}
+
+
+def stream_of(path: Path, told: Arrangement, *, most_cells: int | None = None) -> FileStream:
+    """The file as a stream, by its suffix."""
+    suffix = basket_files.suffix_of(path)
+    known = basket_files.FORMATS[suffix]
+    content = Content(path, None)
+    stream = _KINDS[suffix](content, told.settled(known.layouts, known.names, suffix=suffix), most_cells)
+    if suffix == ".parquet" and content.is_packed:
+        raise content.source.error("must not be packed once more to be opened", hint="Unpack it with gunzip.")
+    return stream
+
+
+def check_alike(streams: Sequence[FileStream]) -> None:
+    """Refuse files of several kinds, columns of several names, and several long files: a name may mean another record
+    in each of them.
+    """
+    if len({type(stream) for stream in streams}) > 1:
+        raise DataError("Files of baskets that are opened together must be of one format.")
+    if len(streams) > 1 and any(stream.is_long for stream in streams):
+        raise DataError(
+            "Long files cannot be opened together: a name of a record may mean another one in each of them.",
+            hint="Put them into one file, or write lists.",
+        )
+    if len(streams) > 1 and len({stream.columns for stream in streams}) > 1:
+        raise DataError("One-hot files can be opened together where their columns are the same, in the same order.")
