@@ -12,11 +12,13 @@ groups of some 25, whose mean is skewed where most reports weigh nothing and a f
 between the ends until m is all that the interval holds, and with many reports it holds the support hardly ever.  So an
 interval of the *support* is that of the plain estimate, for which no shape is asked:
 
-    mean - c <= support <= mean + c,    c = f (w_max - w_min) + z sqrt(S / ((n - k) n)),    S = sum (w - mean)^2
+    mean - c <= support <= mean + c,    c = f W + z sqrt(S / ((n - k) n)) + W ln(2 / (1 - level)) / n
 
-f (w_max - w_min) is the most that a fraction f can move a mean of weights, S / (n - k) is at least the variance of the
-honest ones whatever the others sent, and z is the normal quantile of the level.  The robust estimate is the median, or
-the end of this interval nearest to it.  For weights bounded as those of Flip the interval is narrow; where a few
+with W = w_max - w_min and S = sum (w - mean)^2.  f W is the most that a fraction f can move a mean of weights,
+S / (n - k) is at least the variance of the honest ones whatever the others sent, and z is the normal quantile of the
+level.  The last part is for what few reports show: of n that all weigh the same S is 0, and as many as ln(2 / (1 -
+level)) others may have been expected (the Poisson bound for none).  The robust estimate is the median, or the end of
+this interval nearest to it.  For weights bounded as those of Flip the interval is narrow; where a few
 reports can weigh much, as with stated sizes, it is wide, since no more is certain, and the median is the better guess.
 """
 
@@ -87,8 +89,9 @@ def robust(
         weights = report_weights(reports, itemset)
         means = np.sort(np.add.reduceat(weights[order], starts) / np.diff([*starts.tolist(), len(weights)]))
         influence = reports.channel.influence(len(itemset), reports.plan.unit.max_size)
+        width = np.nan if influence is None else influence.width
         shift = np.nan if influence is None else influence.shift(fraction)
-        mean, reach = float(weights.mean()), _reach(weights, shift, n_dishonest, level)
+        mean, reach = float(weights.mean()), _reach(weights, shift, width, n_dishonest, level)
         rows.append(
             {
                 "itemset": tuple(reports.domain.labels[item] for item in itemset),
@@ -105,13 +108,14 @@ def robust(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _reach(weights: Floats, shift: float, k: int, level: float) -> float:
+def _reach(weights: Floats, shift: float, width: float, k: int, level: float) -> float:
     """How far the support lies from the mean of all weights at most; infinite where no shift is known."""
     if np.isnan(shift):
         return np.inf
     n = len(weights)
     variance = float(np.square(weights - weights.mean()).sum()) / (n - k)
-    return float(shift + norm.ppf((1 + level) / 2) * np.sqrt(variance / n))
+    seldom = width * np.log(2 / (1 - level)) / n
+    return float(shift + norm.ppf((1 + level) / 2) * np.sqrt(variance / n) + seldom)
 
 
 def check_bits(reports: Reports, what: str) -> None:
