@@ -228,7 +228,7 @@ def test_a_first_pass_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_cell_of_a_later_batch_is_told_by_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bosket.disk.records.parquet_stream._CELLS_A_BATCH", 9)
+    monkeypatch.setattr("bosket.disk.records.parquet_stream.MOST_TOGETHER", 9)
     path = tmp_path / "x.parquet"
     parquet.write_table(pa.table({name: [0, 1, 1, 0, 1, 0, 0, 7] for name in "abc"}), path)
     with pytest.raises(bk.DataError, match="row 8 of") as expected:

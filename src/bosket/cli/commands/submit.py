@@ -119,7 +119,7 @@ def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: P
             left = Unsent.of(problem, reports, at_once)
             if left is None:
                 raise
-            place = Path(f"bosket-unsent-{left.id[:12]}.reports")
+            place = Path(f"bosket-unsent-{(left.id or '')[:12]}.reports")
             if path is None or left.id != id:  # else they are where they were
                 _keep(left, place, client, path)
             else:
