@@ -635,7 +635,7 @@ def test_marginals_of_pairs_find_what_pairs_tell() -> None:
     second = np.where(rng.random(4000) < 0.9, first, 1 - first)
     third = np.where(rng.random(4000) < 0.8, second, 1 - second)
     frame = pd.DataFrame({"a": first, "b": second, "c": third}).astype(str)
-    table = bk.Table.from_frame(frame, values={name: ["0", "1"] for name in frame})
+    table = bk.Table.from_frame(frame, values={str(name): ["0", "1"] for name in frame})
     found = marginals.frequent(table, epsilon=1e3, min_support=0.25).itemsets()
     exact = {tuple(sorted(table.domain.itemset(names))): share for names, share in bk.mine(table, 0.25)}
     assert found.keys() == exact.keys()
