@@ -14,17 +14,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bosket as bk
 from bosket.curator.noise import Composition, noisy, scale_of
 from bosket.data import Baskets
 from bosket.errors import BudgetExceeded, ParameterError
 from bosket.randomness import Secure, Seeded
 from bosket.research import rivals
-from bosket.research.rivals import Rival, base, bases, bhaskar, diffpart, privbasis, tails, untruncated
+from bosket.research.rivals import Rival, base, bases, bhaskar, diffpart, marginals, privbasis, tails, untruncated
 from tests import stats, strategies
 
 pytestmark = pytest.mark.slow  # what research is measured with; the heavier half
@@ -624,3 +626,17 @@ def test_many_that_are_not_listed_are_selected_as_if_they_were(monkeypatch: pyte
     stats.assert_plausible(p_value(drawn_each, drawn_few))
     monkeypatch.setattr(bhaskar, "passing", lambda *values, **options: tails.passing(*values, **options) + 1)
     stats.assert_rejected(p_value(drawn_each, outcomes()))
+
+
+def test_marginals_of_pairs_find_what_pairs_tell() -> None:
+    """A chain of three attributes is told by its pairs; at hardly any noise the synthetic table has its itemsets."""
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 2, 4000)
+    second = np.where(rng.random(4000) < 0.9, first, 1 - first)
+    third = np.where(rng.random(4000) < 0.8, second, 1 - second)
+    frame = pd.DataFrame({"a": first, "b": second, "c": third}).astype(str)
+    table = bk.Table.from_frame(frame, values={str(name): ["0", "1"] for name in frame})
+    found = marginals.frequent(table, epsilon=1e3, min_support=0.25).itemsets()
+    exact = {tuple(sorted(table.domain.itemset(names))): share for names, share in bk.mine(table, 0.25)}
+    assert found.keys() == exact.keys()
+    assert all(abs(found[name] / 4000 - share) < 0.03 for name, share in exact.items())

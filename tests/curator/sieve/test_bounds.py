@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition
-from bosket.curator.sieve.bounds import Told, choose_bound, shares_at, weights_at
+from bosket.curator.sieve.bounds import RoundShares, choose_bound, shares_at, weights_at
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, RESOLUTION, Bounding, Units
 from bosket.curator.sieve.histograms import (
     Histogram,
@@ -174,8 +174,10 @@ def test_rare_itemsets_do_not_stand_for_others() -> None:
     many = 40**0.75
     assert of_chance == pytest.approx((1000 + 100 * many / 10) / (1000 + 100 * many), rel=1e-2)
     groups = np.zeros(300, np.int64)
-    told = Told(PURE, 4.0, 1.0, 100.0)
+    told = RoundShares(PURE, 4.0, 1.0, 100.0)
     rare, frequent = (np.full(300, value) for value in (1400 / 300, 1400.0))
     assert told.shares(histogram, groups, rare)[0] == pytest.approx(of_chance)
     assert told.shares(histogram, groups, frequent)[0] == pytest.approx(average)
-    assert Told(PURE, 4.0, 1.0, 100.0, tells_chance=False).shares(histogram, groups, rare)[0] == pytest.approx(average)
+    assert RoundShares(PURE, 4.0, 1.0, 100.0, tells_chance=False).shares(histogram, groups, rare)[0] == pytest.approx(
+        average
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.curator.sieve import bounds, rounds
+from bosket.curator.sieve import bounds
 from bosket.curator.sieve.release import SieveRelease
 from bosket.data import Baskets
 
@@ -62,7 +62,6 @@ def test_sums_that_are_taken_as_whole_are_found(
     baskets: Baskets, supports: dict[frozenset[Hashable], float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The mistake beside it: nothing is put back for what was cut."""
-    for module in (bounds, rounds):
-        monkeypatch.setattr(module, "shares_at", lambda histogram, *_: np.ones(histogram.numbers.shape[1]))
+    monkeypatch.setattr(bounds, "shares_at", lambda histogram, *_: np.ones(histogram.numbers.shape[1]))
     above, held = judged(baskets, supports, 0.0)
     assert abs(above) > 0.13 or held < 0.9

@@ -69,7 +69,7 @@ def shares_at(histogram: Histogram, bounding: Bounding, bound: float, by_chance:
 
 
 @dataclass(frozen=True)
-class Told:
+class RoundShares:
     """What the noisy sums of a round tell of the shares that its itemsets keep."""
 
     bounding: Bounding

@@ -50,7 +50,7 @@ FitLimits = Sequence[tuple[float | None, float | None]]
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class KeptSums:
     """What records add in all to the itemsets of each group, with noise."""
 
     added: Floats
@@ -92,7 +92,7 @@ class Histogram:
         """
         if self.seen is None:
             return self
-        return smoothed(self.seen, Kept(self.held * weights, sums, deviations))
+        return smoothed(self.seen, KeptSums(self.held * weights, sums, deviations))
 
     @property
     def occurrences(self) -> Floats:
@@ -143,7 +143,7 @@ def noisy_histogram(
     return smoothed(NoisyBins(middles, widths, noisy[1:], deviation, bounding.clear))
 
 
-def smoothed(bins: NoisyBins, kept: Kept | None = None) -> Histogram:
+def smoothed(bins: NoisyBins, kept: KeptSums | None = None) -> Histogram:
     """Numbers of records by bin and group, from noisy ones: the totals, divided among the groups."""
     middles, noisy, deviation = bins.middles, bins.numbers, bins.deviation
     n_groups = noisy.shape[1]
@@ -160,7 +160,7 @@ def smoothed(bins: NoisyBins, kept: Kept | None = None) -> Histogram:
 
 
 def total_numbers(
-    middles: Floats, widths: Floats, noisy: Floats, deviation: float, kept: Kept | None = None, clear: float = CLEAR
+    middles: Floats, widths: Floats, noisy: Floats, deviation: float, kept: KeptSums | None = None, clear: float = CLEAR
 ) -> Floats:
     """Numbers by bin that are not negative and end."""
     is_clear = noisy > clear * deviation
@@ -180,7 +180,7 @@ class _Added:
     """One over the variance."""
 
 
-def _of_others(kept: Kept | None, is_clear: npt.NDArray[np.bool_], noisy: Floats, deviation: float) -> _Added:
+def _of_others(kept: KeptSums | None, is_clear: npt.NDArray[np.bool_], noisy: Floats, deviation: float) -> _Added:
     """What is left for the bins that are not clear of the noise."""
     if kept is None:
         return _Added(np.zeros(len(noisy)), 0.0, 0.0)
@@ -215,14 +215,14 @@ def _concave(x: Floats, widths: Floats, noisy: Floats, deviation: float, added: 
     return np.asarray(widths * np.exp(np.clip(design @ _least(loss, start, limits), _LOWEST, _HIGHEST)))
 
 
-def _logistic(x: Floats, totals: Floats, noisy: Floats, deviation: float, kept: Kept | None) -> Floats:
+def _logistic(x: Floats, totals: Floats, noisy: Floats, deviation: float, kept: KeptSums | None) -> Floats:
     """Parts of groups that are as exp(a + b x), by least squares."""
     n_groups = noisy.shape[1]
     x = x - (x @ totals) / max(float(totals.sum()), 1e-9)
     sums = np.maximum(noisy.sum(axis=0), deviation)
     levels = np.log(sums / sums.sum())
     if kept is None:
-        kept = Kept(np.zeros(len(x)), np.zeros(n_groups), np.ones(n_groups))
+        kept = KeptSums(np.zeros(len(x)), np.zeros(n_groups), np.ones(n_groups))
     added, doubts = totals * kept.added, kept.deviations**2 + (_MISFIT * kept.sums) ** 2
 
     def parts(parameters: Floats) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 from bosket.curator.noise import Composition
 from bosket.curator.population.dense import FoundDense
 from bosket.curator.sieve.beliefs import SIZES, Believer, LevelPlaces, SievedLevel, Values
-from bosket.curator.sieve.bounds import Told, choose_bound
+from bosket.curator.sieve.bounds import RoundShares, choose_bound
 from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding, Units
 from bosket.curator.sieve.histograms import Histogram, noisy_histogram
 from bosket.curator.sieve.people import People
@@ -188,7 +188,7 @@ class Sieve:
         if not levels[0].rounds:  # of items nothing was known before
             groups = (noisy / bound.shares[groups] > _HIGH * limit).astype(np.int64)
             histogram = self._histogram(active.held_by(groups), len(groups))
-        told = Told(bounding, bound.bound, scale, limit, tells_chance=bool(levels[0].rounds))
+        told = RoundShares(bounding, bound.bound, scale, limit, tells_chance=bool(levels[0].rounds))
         shares = told.shares(histogram, groups, noisy)[groups]
         _remember(levels, places, noisy, scale, shares)
 

@@ -19,8 +19,10 @@ import numpy as np
 
 from bosket.checks import check_fraction, check_integer, check_positive
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, rho_of
+from bosket.curator.sieve.draws import uniform
 from bosket.data import Baskets, Table
 from bosket.limits import least_count
+from bosket.randomness import Seeded
 from bosket.research.rivals.base import Rival, mined
 from bosket.statistics.estimates import Floats
 
@@ -31,7 +33,7 @@ _RATE = 0.1
 _SHARE_OF_NUMBER = 0.01
 _SEED = 20_261_117
 
-Blocks = list[slice]
+BlocksOfValues = list[slice]
 
 
 def frequent(table: Table, *, epsilon: float, min_support: float, delta: float = 0.0, order: int = 2) -> Rival:
@@ -65,10 +67,10 @@ def _counts(table: Table, sizes: list[int], attributes: tuple[int, ...]) -> np.n
     return np.bincount(cells, minlength=math.prod(shape))
 
 
-def fitted(blocks: Blocks, chosen: list[tuple[int, ...]], targets: list[Floats]) -> Floats:
+def fitted(blocks: BlocksOfValues, chosen: list[tuple[int, ...]], targets: list[Floats]) -> Floats:
     """Laws of rows over the values of each attribute whose marginals are nearest to these, by Adam."""
-    rng = np.random.default_rng(_SEED)
-    logits = 0.5 * rng.standard_normal((_ROWS, blocks[-1].stop))
+    n_values = blocks[-1].stop
+    logits = uniform(Seeded(_SEED), _ROWS * n_values).reshape(_ROWS, n_values) - 0.5
     first, second = np.zeros_like(logits), np.zeros_like(logits)
     for step in range(1, _STEPS + 1):
         laws = _laws(logits, blocks)
@@ -85,7 +87,7 @@ def fitted(blocks: Blocks, chosen: list[tuple[int, ...]], targets: list[Floats])
     return _laws(logits, blocks)
 
 
-def _laws(logits: Floats, blocks: Blocks) -> Floats:
+def _laws(logits: Floats, blocks: BlocksOfValues) -> Floats:
     laws = np.empty_like(logits)
     for block in blocks:
         part = np.exp(logits[:, block] - logits[:, block].max(axis=1, keepdims=True))
@@ -93,7 +95,7 @@ def _laws(logits: Floats, blocks: Blocks) -> Floats:
     return laws
 
 
-def _add_slope(slope: Floats, laws: Floats, blocks: Blocks, target: Floats) -> None:
+def _add_slope(slope: Floats, laws: Floats, blocks: BlocksOfValues, target: Floats) -> None:
     """Of the squares of errors of one marginal, with respect to each law."""
     parts = [laws[:, block] for block in blocks]
     letters = "abc"[: len(parts)]
@@ -106,13 +108,13 @@ def _add_slope(slope: Floats, laws: Floats, blocks: Blocks, target: Floats) -> N
         slope[:, block] += np.einsum(f"{letters},{','.join(names)}->{inputs[at]}", error, *others, optimize=True)
 
 
-def _drawn(laws: Floats, blocks: Blocks) -> Baskets:
+def _drawn(laws: Floats, blocks: BlocksOfValues) -> Baskets:
     """Records of each row, one value of each attribute."""
-    rng = np.random.default_rng(_SEED + 1)
     columns = []
-    for block in blocks:
+    for place, block in enumerate(blocks, 1):
         rising = np.repeat(np.cumsum(laws[:, block], axis=1), _COPIES, axis=0)
-        value = (rng.random((len(rising), 1)) > rising[:, :-1]).sum(axis=1)
+        even = uniform(Seeded(_SEED + place), len(rising))[:, None]
+        value = (even > rising[:, :-1]).sum(axis=1)
         columns.append(block.start + value)
     indices = np.stack(columns, axis=1).astype(np.int32)
     indptr = np.arange(len(indices) + 1) * len(blocks)
