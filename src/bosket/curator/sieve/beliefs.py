@@ -138,6 +138,8 @@ class Believer:
             for values in level.rounds:
                 rounds.setdefault(values.number, []).append((level.rows[values.places], values))
         of_pairs = [parts for parts in rounds.values() if parts[-1][0].shape[1] > 1]
+        if not of_pairs:
+            return
         items = np.unique(np.concatenate([rows.ravel() for parts in of_pairs for rows, _ in parts]))
         company = company_of(items, levels[0].mean, pairs, together, self.n_records)
         if company is None:
