@@ -263,6 +263,7 @@ def test_labels_that_json_has_no_word_for_are_written_as_in_plans() -> None:
     assert not verdict["every report is one of the plan's"].is_convicted
 
 
+@pytest.mark.slow
 def test_plans_of_many_items_take_memory_by_their_reports() -> None:
     """Every bit of every report was a byte, several times, and every record of thousands of items was there at once."""
     plan = bk.Plan(bk.Domain(range(5000)), bk.Flip(keep=0.9))

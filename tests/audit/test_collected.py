@@ -160,6 +160,7 @@ def test_many_reports_are_looked_at_some_at_a_time() -> None:
         assert meter.peak < 24 << 20
 
 
+@pytest.mark.slow
 def test_of_many_strata_the_largest_are_looked_at() -> None:
     """One report of each of hundreds of sizes took minutes: everything is compared in each stratum."""
     n = 150

@@ -72,7 +72,7 @@ def assert_alike(baskets: OpenBaskets, expected: bk.Baskets, min_support: float 
     np.testing.assert_array_equal(bk.estimate(baskets, asked).value, bk.estimate(expected, asked).value)
 
 
-@pytest.mark.parametrize("cells", [30, 200, 10**6])
+@pytest.mark.parametrize("cells", [30, *(pytest.param(cells, marks=pytest.mark.slow) for cells in (200, 10**6))])
 @pytest.mark.parametrize(
     "name",
     ["x.dat", "x.dat.gz", "x.csv", "x.csv.gz", "list x.csv", "one-hot x.csv.gz"]

@@ -170,6 +170,7 @@ def test_laws_of_more_attributes_than_blocks_have_are_counted_too(monkeypatch: p
     assert len(evidence.laws.rooms) == n + 1
 
 
+@pytest.mark.slow
 def test_many_small_laws_are_refused_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes a hundredth of a second, however small, and as long to look at: of four of forty, half an hour."""
     domain = yes_or_no(17)

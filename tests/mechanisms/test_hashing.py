@@ -102,6 +102,7 @@ def test_only_answers_that_are_asked_for_are_hashed(hashes: list[int]) -> None:
         assert few.value[0] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_more_hashes_than_are_stated_are_refused_before_the_first(hashes: list[int]) -> None:
     n = MOST_HASHES // 100_000 + 1
     reports = many_items(n)

@@ -31,6 +31,7 @@ def reports_of(plan: bk.Plan, patterns: tuple[Pattern, ...]) -> Reports:
     return Reports(plan, bits, randomness="secure")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A few reports carry:bosket.InfluenceWarning")
 @pytest.mark.parametrize(
     "truth", [TRUTHS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in TRUTHS[1:])], ids=str

@@ -94,7 +94,7 @@ def mechanisms() -> list[bk.Mechanism]:
     ]
 
 
-@pytest.mark.parametrize("sampling", [False, True])
+@pytest.mark.parametrize("sampling", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mechanism", mechanisms(), ids=str)
 def test_errors_by_numerical_derivative_and_pairwise_covariance(mechanism: bk.Mechanism, sampling: bool) -> None:
     """The same delta method along another road: covariances asked for pair by pair, derivatives by differences."""

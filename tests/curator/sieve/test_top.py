@@ -70,6 +70,7 @@ def test_subsets_are_released_too(k: int, chosen: list[list[int]]) -> None:
     assert [row for part in parts for row in part.rows.tolist()] == chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, pytest.param(1e-6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 1.0])
 def test_there_are_k_whatever_the_noise(baskets: Baskets, epsilon: float, delta: float) -> None:
@@ -86,6 +87,7 @@ def test_fewer_where_there_are_no_more() -> None:
     assert set(release.names) == {frozenset("a"), frozenset("b"), frozenset("ab")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_size", [1, 2])
 def test_no_itemset_is_larger_than_asked_for(baskets: Baskets, max_size: int) -> None:
     release = top(baskets, 15, 1e6, max_size=max_size, settings=SieveSettings(spread=0.01))
