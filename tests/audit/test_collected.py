@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import bosket as bk
 from bosket.audit.possible import chances_of, log_largest
 from bosket.audit.received import CHANCE as SECURE
-from bosket.audit.received import COPIES, NUMBERS, PLAUSIBLE, QUESTIONS, WHOLE, _repeated, at_least
+from bosket.audit.received import COPIES, NUMBERS, PLAUSIBLE, QUESTIONS, WHOLE, _repeated
 from bosket.mechanisms import Batch
 from bosket.mechanisms.questions.basket_channel import BasketChannel
 from tests.contracts.cases import CASES, Case
@@ -131,12 +130,6 @@ class TestPossible:
                     assert found.least <= min(seen) + 1e-9
                     assert found.most >= max(seen) - 1e-9
 
-    def test_binomial_tails(self) -> None:
-        for n, k in product((1, 5, 20), (0, 1, 4)):
-            if k <= n:
-                exact = sum(math.comb(n, j) * 0.3**j * 0.7 ** (n - j) for j in range(k, n + 1))
-                assert at_least(k, n, 0.3) == pytest.approx(exact)
-
     def test_blocks_that_stand_twice(self) -> None:
         names = np.array([1, 2, 3, 4, 1, 2, 3, 5, 2, 3], np.int64)
         assert [_repeated(names, length) for length in (1, 2, 3, 4)] == [5, 3, 1, 0]
@@ -193,3 +186,19 @@ def test_blocks_are_found_by_their_sums(length: int, monkeypatch: pytest.MonkeyP
     assert _repeated(names, length) == len(blocks) - len(set(blocks)) > 0
     monkeypatch.setattr("bosket.audit.received._WEIGHT", np.uint64(0))  # all sums are alike
     assert _repeated(np.arange(60), length) == 0
+
+
+def test_answers_that_one_person_repeats_count_as_one() -> None:
+    """Twenty copies of each, by a memo: five of ten honest studies were convicted of answers that too many gave."""
+    values = {f"q{at}": ["no", "yes"] for at in range(4)}
+    domain = bk.TableDomain([bk.Attribute(name, words) for name, words in values.items()])
+    plan = bk.Plan(domain, bk.Ask(bk.Design.pairs(domain), gamma=19), bk.PrivacyUnit(reports=20))
+    for seed in range(8):
+        codes = np.random.default_rng(seed).integers(0, 2, (1000, 4))
+        once = plan.randomize(bk.Table.from_codes(codes, domain), rng=bk.Seeded(seed))
+        sent = once[np.repeat(np.arange(1000), 20)]
+        verdict = bk.audit.collected(sent)
+        assert not verdict[PLAUSIBLE].is_convicted
+        assert not verdict[QUESTIONS].is_convicted
+    one_answer = once[np.full(20_000, int(np.argmax(once.batch["question"] == 0)))]
+    assert bk.audit.collected(one_answer)[PLAUSIBLE].is_convicted

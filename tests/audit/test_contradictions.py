@@ -177,3 +177,28 @@ def test_of_a_table_and_of_answers() -> None:
     asked = bk.Plan(table, bk.Ask(bk.Design.pairs(table), 19.0))
     with pytest.raises(bk.DataError, match="packed bits"):
         bk.audit.contradictions(asked.randomize(rows, rng=bk.Seeded(1)), [{labels[0]}])
+
+
+@pytest.mark.parametrize(("n_items", "limit", "epsilon", "n"), [(60, 3, 10.0, 300), (200, 3, 12.0, 1000)])
+def test_sizes_that_nobody_stated_are_reckoned_with(n_items: int, limit: int, epsilon: float, n: int) -> None:
+    """Coins decide which size is stated; the rare ones weigh most, and what is left without them lies below 0.
+
+    Of honest studies half were flagged.
+    """
+    items = list(range(n_items))
+    unit = bk.PrivacyUnit(max_size=limit, longer="sample", state_sizes_to=n_items, size_epsilon=epsilon)
+    plan = bk.Plan(bk.Domain(items), bk.Flip(keep=0.9), unit)
+    people = bk.Baskets([items[:limit]] * n, items=items)
+    for seed in range(10):
+        reports = plan.randomize(people, rng=bk.Seeded(seed))
+        assert not bk.audit.contradictions(reports, [set(items[:limit])]).is_flagged.any()
+
+
+def test_reports_that_are_all_alike_are_flagged() -> None:
+    """They have no standard error; nothing contradicts honesty more."""
+    plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.6))
+    alike = bk.Reports(plan, np.full((3879, 1), 7, np.uint64), randomness="secure")
+    (row,) = bk.audit.contradictions(alike, [{"a", "b", "c"}]).to_dict("records")
+    assert row["stderr"] == 0
+    assert row["share"] < -1
+    assert row["is_flagged"]

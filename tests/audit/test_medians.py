@@ -173,3 +173,16 @@ def test_what_is_refused() -> None:
     asked = bk.Plan(domain, bk.Ask.baskets(domain, epsilon=3, expected_size=2))
     with pytest.raises(bk.DataError):
         bk.audit.robust(honest(asked, 100, seed=1), [{"a"}])
+
+
+def test_intervals_reckon_with_reports_that_one_person_repeats() -> None:
+    """Twenty copies of each by a memo: as if all were draws apart, 0.55 of intervals at 0.95 held the support."""
+    plan = bk.Plan(bk.Domain(["a"]), bk.Flip(keep=0.75), bk.PrivacyUnit(reports=20))
+    people = bk.Baskets([["a"]] * 400 + [[]] * 600, items=["a"])
+    held = 0
+    for seed in range(60):
+        sent = plan.randomize(people, rng=bk.Seeded(seed))[np.repeat(np.arange(1000), 20)]
+        row = bk.audit.robust(sent, [{"a"}], dishonest=0, rng=bk.Seeded(seed)).iloc[0]
+        held += row["low"] <= 0.4 <= row["high"]
+        assert row["median_low"] == -np.inf
+    assert held >= 50

@@ -259,7 +259,8 @@ class TestReleases:
         assert found["f"] == 1.0
         assert found["request"]["delta"] == 1e-6
         assert [row["frequent"] for row in found["sizes"]] == [20, 10]
-        assert found["guarantee"]["delta"] == 1e-6
+        assert found["guarantee_of_the_release"]["delta"] == 1e-6
+        assert found["is_protected"] is False
 
     def test_baskets_are_simulated_where_there_is_no_pilot(self, run: Run) -> None:
         result = run(*SHOP, "--curator", "--epsilon", 1, "--min-support", 0.05, "--releases", 2)

@@ -57,3 +57,16 @@ def test_ends_and_signs() -> None:
 def test_the_least_point(least: float) -> None:
     assert least_point(lambda x: math.cosh(x - least), -3.0, 2.0, xtol=1e-9) == pytest.approx(least, abs=1e-6)
     assert least_point(lambda x: x, -3.0, 2.0, xtol=1e-9) == pytest.approx(-3.0, abs=1e-8)
+
+
+def test_what_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="sign"):
+        root(lambda x: math.nan if x < 0.5 else 1.0, 0.0, 1.0)
+    with pytest.raises(ValueError, match="a number everywhere"):
+        root(lambda x: math.nan if 0 < x < 1 else x - 0.3, 0.0, 1.0)
+    with pytest.raises(ValueError, match="too small"):
+        root(lambda x: math.log(x) + 600, 1e-300, 1.0, xtol=1e-320)
+
+
+def test_the_golden_section_ends_whatever_the_tolerance() -> None:
+    assert least_point(lambda x: (x - 1.5e9) ** 2, 0.0, 3e9, xtol=1e-12) == pytest.approx(1.5e9, rel=1e-6)

@@ -92,6 +92,10 @@ class _Strata:
     def of(cls, reports: Reports) -> _Strata:
         if reports.strata is None:
             return cls([None])
+        channel = reports.channel
+        if isinstance(channel, StatingChannel) and not isinstance(channel, RecordChannel):
+            least = channel.least_stratum  # coins decide what is stated: what nobody stated might have come as well
+            return cls(list(range(least, channel.stated.longest + 1)), (reports.strata - least).astype(np.intp))
         names, place = np.unique(reports.strata, return_inverse=True)
         return cls(names.tolist(), place)
 
@@ -117,7 +121,9 @@ def _row(reports: Reports, strata: _Strata, itemset: tuple[int, ...], level: flo
         _worst(counts[part].ravel(), weights[:, part].reshape(1 << size, -1), reports.plan.unit.reports, level / tests)
         for part in parts
     ]
-    cell, share, stderr, chance = min(cells, key=lambda one: (one[3], one[1] / one[2] if one[2] else 0.0))
+    cell, share, stderr, chance = min(
+        cells, key=lambda one: (one[3], one[1] / one[2] if one[2] else math.copysign(math.inf, one[1]))
+    )
     labels = [reports.domain.labels[item] for item in itemset]
     found = min(1.0, max(level, chance * tests))  # frequencies are bounded but for a chance of half the level
     return {
@@ -158,7 +164,8 @@ def _worst(
     often = counts / n
     shares = weights @ often
     errors = np.sqrt(np.maximum(np.square(weights) @ often - np.square(shares), 0.0) / n)
-    scores = np.divide(shares, errors, out=np.zeros_like(shares), where=errors > 0)
+    alike = np.where(shares < 0, -np.inf, 0.0)  # where all reports weigh the same
+    scores = np.divide(shares, errors, out=alike, where=errors > 0)
     at = int(np.argmin(scores))
     worst = (at, float(shares[at]), float(errors[at]), 1.0)
     alone = n / repeats

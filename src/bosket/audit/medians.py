@@ -65,6 +65,9 @@ def robust(
                 honest reports weigh much
     groups      how many groups there are
 
+    The fraction is of reports.  Where one person may send several, which may be alike by a memo, intervals are wider by
+    the root of their number, and of the median of a group nothing is said: groups are no draws apart.
+
     Only of packed bits read by sums of weights; the groups are drawn from the secure source unless ``rng`` is given,
     so that nobody who sends a report knows its group.
 
@@ -80,7 +83,8 @@ def robust(
     level = check_between("level", level, 0, 1)
     n_dishonest = int(fraction * len(reports))
     starts, order = _groups(len(reports), n_dishonest, Secure() if rng is None else check_randomness(rng))
-    rank = _rank(len(starts), n_dishonest, level)
+    repeats = reports.plan.unit.reports
+    rank = _rank(len(starts), n_dishonest, level) if repeats == 1 else 0
     rows = []
     for labels in itemsets:
         itemset = reports.domain.itemset(check_not_text(labels))
@@ -91,7 +95,7 @@ def robust(
         influence = reports.channel.influence(len(itemset), reports.plan.unit.max_size)
         width = np.nan if influence is None else influence.width
         shift = np.nan if influence is None else influence.shift(fraction)
-        mean, reach = float(weights.mean()), _reach(weights, shift, width, n_dishonest, level)
+        mean, reach = float(weights.mean()), _reach(weights, shift, width, n_dishonest, level, repeats)
         rows.append(
             {
                 "itemset": tuple(reports.domain.labels[item] for item in itemset),
@@ -108,13 +112,16 @@ def robust(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _reach(weights: Floats, shift: float, width: float, k: int, level: float) -> float:
-    """How far the support lies from the mean of all weights at most; infinite where no shift is known."""
+def _reach(weights: Floats, shift: float, width: float, k: int, level: float, repeats: int = 1) -> float:
+    """How far the support lies from the mean of all weights at most; infinite where no shift is known.
+
+    A person whose r reports are alike brings r^2 times the variance of one: r times that of r reports.
+    """
     if np.isnan(shift):
         return np.inf
     n = len(weights)
-    variance = float(np.square(weights - weights.mean()).sum()) / (n - k)
-    seldom = width * np.log(2 / (1 - level)) / n
+    variance = repeats * float(np.square(weights - weights.mean()).sum()) / (n - k)
+    seldom = repeats * width * np.log(2 / (1 - level)) / n
     return float(shift + norm.ppf((1 + level) / 2) * np.sqrt(variance / n) + seldom)
 
 

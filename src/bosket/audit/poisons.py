@@ -89,12 +89,12 @@ def implausible(reports: Reports, *, level: float = 1e-6) -> npt.NDArray[np.bool
 
     Of answers to questions (``Ask``) those are marked whose question came up more often than its share makes plausible,
     or which came up more often than any truth does; and all answers to a question one answer of which is too rare.
-    These are numbers of people who answered once: a memo that repeats answers of one person is not reckoned with.
+    Answers of one person, who may send as many as the plan counts, may be alike by a memo: they count as one.
     """
     if not isinstance(reports, Reports):
         raise DataError(f"Reports can be implausible, a {type(reports).__name__} cannot.")
     level = check_between("level", level, 0, 1)
-    found = reports.channel.implausible(reports.batch, level)
+    found = reports.channel.implausible(reports.batch, level, reports.plan.unit.reports)
     if found is not None:
         return found
     alpha = level / max(1, len(reports))

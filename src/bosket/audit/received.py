@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, rel_entr
 
 from bosket.audit.clients.showing import names_of, shown_keys
 from bosket.audit.poisons import implausible
@@ -31,7 +30,7 @@ from bosket.errors import BosketError, DataError
 from bosket.mechanisms import RecordChannel
 from bosket.plan import Plan
 from bosket.reports import Reports
-from bosket.statistics.estimates import Floats
+from bosket.statistics.binomial_tails import at_least, at_least_of_people
 from bosket.threads import slices
 
 _MOST_ITEMS = 512
@@ -113,27 +112,6 @@ def _plausible(reports: Reports, failure: float) -> Finding:
     return Finding(PLAUSIBLE, CONVICTED, words, 1, failure, {"marked": marked})
 
 
-def at_least(number: npt.ArrayLike, of: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
-    """Pr(a binomial number >= number), exact."""
-    k, n, p = np.broadcast_arrays(*(np.asarray(part, float) for part in (number, of, probability)))
-    found = np.where(k <= 0, 1.0, betainc(np.maximum(k, 1), np.maximum(n - k, 0) + 1, np.clip(p, 0.0, 1.0)))
-    return np.asarray(found, float)
-
-
-def tail(number: npt.ArrayLike, of: npt.ArrayLike, probability: npt.ArrayLike, repeats: int) -> Floats:
-    """A bound on the probability of so many, where one person may send ``repeats`` reports, alike by a memo.
-
-    Exact for one; else Chernoff's bound with as many draws as there are people at least: the mean of exp(u X) over
-    reports of one person is at most that of exp(u repeats X) to the power 1 / repeats, by Hoelder's inequality.
-    """
-    if repeats == 1:
-        return at_least(number, of, probability)
-    k, n, p = np.broadcast_arrays(*(np.asarray(part, float) for part in (number, of, probability)))
-    part, p = k / np.maximum(n, 1), np.clip(p, 0.0, 1.0)
-    divergence = np.where(part > p, rel_entr(part, p) + rel_entr(1 - part, 1 - p), 0.0)
-    return np.asarray(np.exp(-n / repeats * divergence))
-
-
 def _numbers(reports: Reports, failure: float) -> Finding:
     """By stratum, how often items, and two of them together, are shown against the least and the most."""
     if not len(reports):
@@ -200,8 +178,8 @@ def _of_items(
             continue
         number = int(single[places[0]] if len(places) == 1 else both[places])
         repeats = reports.plan.unit.reports
-        high = float(tail(number, len(where), possible.most, repeats))
-        low = float(tail(len(where) - number, len(where), 1 - possible.least, repeats))
+        high = float(at_least_of_people(number, len(where), possible.most, repeats=repeats))
+        low = float(at_least_of_people(len(where) - number, len(where), 1 - possible.least, repeats=repeats))
         what = " and ".join(repr(labels[int(items[at])]) for at in places)
         verb = "is" if len(places) == 1 else "are together"
         found.append((min(high, low), number, len(where), possible, f"{what} {verb}"))
@@ -225,7 +203,8 @@ def _questions(reports: Reports, failure: float) -> Finding:
         return Finding(QUESTIONS, NOT_LOOKED, "Reports of this plan have no questions and no seeds.")
     k, of, p = (np.array([row[at] for row in numbers], float) for at in range(3))
     repeats = reports.plan.unit.reports
-    chance = np.minimum(tail(k, of, p, repeats), tail(of - k, of, 1 - p, repeats))
+    high, low = (at_least_of_people(m, of, q, repeats=repeats) for m, q in ((k, p), (of - k, 1 - p)))
+    chance = np.minimum(high, low)
     at = int(np.argmin(chance))
     if chance[at] >= failure / (2 * len(numbers)):
         return Finding(QUESTIONS, ACQUITTED, f"{len(numbers):,} numbers are as planned.", len(numbers), failure)

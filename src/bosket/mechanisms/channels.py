@@ -164,10 +164,11 @@ class Channel(ABC):
         """
         return None
 
-    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_] | None:
+    def implausible(self, batch: Batch, level: float, repeats: int = 1) -> npt.NDArray[np.bool_] | None:
         """Reports that no records make plausible, any at all with probability ``level`` at most where all are honest.
 
-        None where the number of items that a report shows is all there is to look at.
+        One person may have sent ``repeats`` of them, alike.  None where the number of items that a report shows is all
+        there is to look at.
         """
         return None
 

@@ -210,8 +210,10 @@ class StatingChannel(Channel):
         """That of the worst record as cut, which bounds any mixture of them."""
         return self.inner.log_moment(tilt, self.within(stratum), self.stated.limit)
 
-    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_] | None:
-        return self.inner.implausible(PackedBits.batch(batch["report"], self._strata_within(batch["stratum"])), level)
+    def implausible(self, batch: Batch, level: float, repeats: int = 1) -> npt.NDArray[np.bool_] | None:
+        return self.inner.implausible(
+            PackedBits.batch(batch["report"], self._strata_within(batch["stratum"])), level, repeats
+        )
 
     def _strata_within(self, strata: Strata) -> Strata | None:
         return np.minimum(strata, np.int32(self.stated.limit)) if self.sends_sizes else None

@@ -48,10 +48,8 @@ def flag(collection: Collection, phase: int, found: pd.DataFrame | None) -> dict
     """
     reports = reports_in(collection)
     marked: int | None = None
-    is_once = reports.plan.unit.reports == 1  # answers that one person repeats are no draws apart
-    if is_once or isinstance(reports.channel.payload, PackedBits):
-        with contextlib.suppress(BosketError):
-            marked = int(implausible(reports, level=FLAG_LEVEL).sum())
+    with contextlib.suppress(BosketError):
+        marked = int(implausible(reports, level=FLAG_LEVEL).sum())
     value: dict[str, Any] = {"phase": phase, "implausible": marked, "level": FLAG_LEVEL, "of": collection.n_records}
     value["contradictions"] = _contradictions(reports, [] if found is None else found["itemsets"])
     value["audit"] = _audit(reports)

@@ -12,7 +12,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def root(f: Callable[[float], float], low: float, high: float, *, xtol: float = 2e-12, rtol: float = 1e-15) -> float:
-    """A zero of a continuous function between two numbers at which its signs differ, to (xtol + rtol |x|) / 2.
+    """A zero of a continuous function between two numbers at which its signs differ, to xtol + rtol |x|.
 
     Brent (1973), chapter 4: a secant or an inverse parabola where that is no slower than halving, else halving.
 
@@ -23,7 +23,7 @@ def root(f: Callable[[float], float], low: float, high: float, *, xtol: float = 
     fa, fb = f(a), f(b)
     if fa == 0 or fb == 0:
         return a if fa == 0 else b
-    if (fa > 0) == (fb > 0):
+    if not (fa < 0 < fb or fb < 0 < fa):
         raise ValueError("f(low) and f(high) must differ in sign")
     c, fc, step, before = a, fa, b - a, b - a
     for _ in range(_STEPS):
@@ -33,7 +33,7 @@ def root(f: Callable[[float], float], low: float, high: float, *, xtol: float = 
             a, b, c, fa, fb, fc = b, c, b, fb, fc, fb
         near, middle = (xtol + rtol * abs(b)) / 2, (c - b) / 2
         if abs(middle) <= near or fb == 0:
-            break
+            return b
         tried = None if abs(before) < near or abs(fa) <= abs(fb) else _interpolated(a, b, c, fa, fb, fc)
         if tried is not None and 2 * abs(tried) < min(3 * abs(middle) - near, abs(before)) and tried * middle > 0:
             before, step = step, tried
@@ -42,7 +42,9 @@ def root(f: Callable[[float], float], low: float, high: float, *, xtol: float = 
         a, fa = b, fb
         b += step if abs(step) > near else math.copysign(near, middle)
         fb = f(b)
-    return b
+        if math.isnan(fb):
+            raise ValueError("f must be a number everywhere")
+    raise ValueError("no zero was found: the tolerance is too small for these numbers")
 
 
 def _interpolated(a: float, b: float, c: float, fa: float, fb: float, fc: float) -> float | None:
@@ -65,7 +67,9 @@ def least_point(f: Callable[[float], float], low: float, high: float, *, xtol: f
     a, b = float(low), float(high)
     one, other = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
     f_one, f_other = f(one), f(other)
-    while b - a > xtol:
+    for _ in range(_STEPS):
+        if b - a <= xtol:
+            break
         if f_one <= f_other:
             b, other, f_other = other, one, f_one
             one = b - _GOLDEN * (b - a)

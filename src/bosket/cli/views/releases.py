@@ -86,7 +86,8 @@ def _json(seen: ReleaseForesight) -> dict[str, Any]:
             {name: (_plain(value) if isinstance(value, float) else value) for name, value in row.items()}
             for row in _by_size(seen)
         ],
-        "guarantee": None if seen.guarantee is None else seen.guarantee.to_json(),
+        "is_protected": False,  # what is foreseen: exact numbers of the pilot
+        "guarantee_of_the_release": None if seen.guarantee is None else seen.guarantee.to_json(),
     }
 
 

@@ -31,6 +31,7 @@ from bosket.curator.sieve.beliefs import SievedLevel
 from bosket.curator.sieve.contributions import Bounding
 
 _POWER, _DEVIATION = 1.3, 0.15
+_MOST_POWER = 8.0  # beyond any that was seen: numbers to a power without end are no numbers any more
 _TRIPLES = 3  # items
 _SHAPE, _MEAN = 0.5, 0.1  # of c, before anything is known
 _CLEAR = 1.5  # standard deviations of the noise
@@ -74,7 +75,8 @@ def _power(levels: Sequence[SievedLevel], clear: float, clearer: float) -> float
     pairs, triples = (float(np.log(one / other)) for one, other in zip(near, far, strict=True))
     precision = pairs**2 / (1 / far[0] + 1 / far[1])
     before = 1 / _DEVIATION**2
-    return (before * _POWER + precision * (triples / pairs if pairs > 0 else _POWER)) / (before + precision)
+    told = (before * _POWER + precision * (triples / pairs if pairs > 0 else _POWER)) / (before + precision)
+    return min(told, _MOST_POWER)
 
 
 def _noise(level: SievedLevel, bounding: Bounding) -> float:

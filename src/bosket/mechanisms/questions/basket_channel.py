@@ -188,7 +188,7 @@ class BasketChannel(Channel):
         covered: npt.NDArray[np.bool_] = self.keys(itemsets) >= 0
         return covered
 
-    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_]:
+    def implausible(self, batch: Batch, level: float, repeats: int = 1) -> npt.NDArray[np.bool_]:
         """None of them: an answer about a basket shows what it must, whatever the basket."""
         return np.zeros(len(batch), bool)
 

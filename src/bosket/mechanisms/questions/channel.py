@@ -265,10 +265,10 @@ class AskChannel(Channel):
         numbers = np.bincount(batch["question"], minlength=len(self.asked))
         return influence_of(self, k, numbers / max(1, len(batch)))
 
-    def implausible(self, batch: Batch, level: float) -> npt.NDArray[np.bool_]:
+    def implausible(self, batch: Batch, level: float, repeats: int = 1) -> npt.NDArray[np.bool_]:
         from bosket.mechanisms.questions.plausible import not_drawn  # SciPy is imported on first use
 
-        return not_drawn(self, batch, level)
+        return not_drawn(self, batch, level, repeats)
 
     def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
         """Over the same itemsets, as :mod:`bosket.evidence.answers` estimates them."""

@@ -55,6 +55,7 @@ def compare_releases(
 
     A row for each: the request, its epsilon and delta, ``f`` and its standard error, itemsets that are expected to be
     missed and listed by mistake, and the least support of one, two and three items that is released nine times in ten.
+    What is said of a pilot is not protected: its records must be public, or of people who agreed to that.
     """
     number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
     asked = list(curators)
@@ -97,7 +98,8 @@ def epsilon_for(
 ) -> float:
     """The other way round: the least epsilon, to a part in 23, at which releases have a mean F of ``f`` in rehearsals.
 
-    Everything else is as the curator says.  Infinite where no epsilon up to 51 does.
+    Everything else is as the curator says.  Infinite where no epsilon up to 51 does; none below 0.05 is tried.  What is
+    said of a pilot is not protected: its records must be public, or of people who agreed to that.
     """
     wanted = check_between("f", f, 0, 1)
     number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)

@@ -77,7 +77,7 @@ def _check_held(number: float) -> None:
             f"The 'people' parameter must leave at most {MOST_HELD:,} items in all baskets, got {number:,.0f}.",
             parameter="people",
             value=None,
-            hint="Noise depends on epsilon times people: rehearse a tenth of the people at ten times the epsilon.",
+            hint="Without a delta, a tenth of the people at ten times the epsilon have the same noise: rehearse these.",
         )
 
 
