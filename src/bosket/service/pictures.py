@@ -15,6 +15,7 @@ from bosket.mining import FrequentItemsets, mine
 from bosket.progress import Progress
 from bosket.service.flags import add_robust, add_shifts, flag, influence, shifts
 from bosket.service.numbers import labels_of, numbers_of
+from bosket.service.repeats import most_alike, widened, words_of
 from bosket.service.settings import TaskSettings
 
 SCHEMA = "bosket.results/1"
@@ -47,7 +48,9 @@ def picture_of(
         "min_support": settings.min_support,
         "min_confidence": settings.min_confidence,
         "level": LEVEL,
-        "deepest_size": _deepest(those[-1], settings.min_support, n_reports) if those else None,
+        "deepest_size": _deepest(those[-1], settings.min_support, n_reports / most_alike(settings, those))
+        if those
+        else None,
         "flags": [],
         "influence": influence(collections[-1]),
         "itemsets": [],
@@ -62,9 +65,10 @@ def picture_of(
             max_candidates=MOST_CANDIDATES,
             on_progress=on_progress,
         )
-        frame = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
-        rules = _rules(found, frame, settings)
-        picture |= _found(found, frame, rules)
+        times = most_alike(settings, those)
+        exact = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
+        frame, rules = widened(exact, times), widened(_rules(found, exact, settings), times)
+        picture |= _found(found, frame, rules, words_of(times))
         if len(those) == 1:
             add_shifts(picture, rules, shifts(those[0], found.sizes))
             add_robust(picture, those[0], frame, LEVEL)
@@ -82,14 +86,15 @@ def _rules(found: FrequentItemsets, frame: pd.DataFrame, settings: TaskSettings)
     return rules.sort_values("confidence", ascending=False, kind="stable") if "confidence" in rules else rules.head(0)
 
 
-def _found(found: FrequentItemsets, frame: pd.DataFrame, rules: pd.DataFrame) -> dict[str, Any]:
+def _found(found: FrequentItemsets, frame: pd.DataFrame, rules: pd.DataFrame, words: list[str]) -> dict[str, Any]:
     kept = {"confidence", "confidence_stderr", "confidence_low", "confidence_high", "lift", "lift_low", "lift_high"}
     sides = ("antecedents", "consequents")
     return {
         "n_itemsets": len(frame),
         "n_rules": len(rules),
         "sizes": {str(size): number for size, number in found.sizes.items()},
-        "notes": [str(found.notes[name]) for name in ("stopped", "left_out", "hopeless") if name in found.notes],
+        "notes": words
+        + [str(found.notes[name]) for name in ("stopped", "left_out", "hopeless") if name in found.notes],
         "itemsets": [
             {"items": labels_of(row["itemsets"])} | numbers_of(row, ("support", "stderr", "low", "high", "caution"))
             for _, row in frame.head(MOST_ROWS).iterrows()
@@ -102,7 +107,7 @@ def _found(found: FrequentItemsets, frame: pd.DataFrame, rules: pd.DataFrame) ->
     }
 
 
-def _deepest(collection: Collection, min_support: float, n_reports: int) -> int | None:
+def _deepest(collection: Collection, min_support: float, n_reports: float) -> int | None:
     """The largest itemsets that are told from noise: whose standard error is a third of the minimum support or less.
 
     The error is that of the itemset seen worst, foreseen by the plan; None where the plan foresees none.
@@ -113,7 +118,7 @@ def _deepest(collection: Collection, min_support: float, n_reports: int) -> int 
         accuracy = plan.channel.accuracy(size, plan.unit.max_size)
         if accuracy is None:
             break
-        if accuracy.stderr(n_reports)[1] > _USABLE * min_support:
+        if accuracy.stderr(max(1, int(n_reports)))[1] > _USABLE * min_support:
             return deepest or 0
         deepest = size
     return deepest

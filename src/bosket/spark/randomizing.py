@@ -100,7 +100,11 @@ def randomized_at_once(plan: Plan, found: Shaped, *, people: int | None, folder:
 
 def _written(made: Frame, schema: Any, folder: str) -> Frame:
     """Reports in files, as a frame of these; coins neither repeat nor compress."""
-    plain = {"parquet.enable.dictionary": "false", "compression": "uncompressed"}
+    plain = {
+        "parquet.enable.dictionary": "false",
+        "compression": "uncompressed",
+        "mapreduce.fileoutputcommitter.algorithm.version": "1",  # files of a job that fails are never in the folder
+    }
     started(lambda: made.write.mode("error").options(**plain).parquet(folder))
     return started(lambda: made.sparkSession.read.schema(schema).parquet(folder))
 
@@ -115,9 +119,15 @@ def _check_number(result: Frame, n: int) -> None:
 
 
 def _remove_empty(folder: str) -> None:
-    """Remove the folder of a job that failed, if it is one of this machine, and empty."""
+    """Remove the folder of a job that failed, if it is one of this machine; refuse to go on where it is not empty."""
+    place = Path(folder.removeprefix("file://").removeprefix("file:"))
     with contextlib.suppress(OSError):
-        Path(folder.removeprefix("file://").removeprefix("file:")).rmdir()
+        place.rmdir()
+    if place.is_dir():
+        raise DataError(
+            "Spark could not finish, and left files in the folder: they may hold reports of some records.",
+            hint="Remove them before these records are randomized again: two draws of a record tell more than one.",
+        )
 
 
 def _refuse_speculation(frame: Frame) -> None:

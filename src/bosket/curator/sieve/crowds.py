@@ -11,7 +11,7 @@ never measured.  The average share a of a round and size is told by the histogra
 
     1 / share(X) = 1 + c k(X)        with c such that  sum over X of y(X) / share(X) = sum over X of y(X) / a
 
-where y are the noisy sums of that round and size: what all of them hold together stays what the histogram says.
+where y are the noisy sums of that round and size: what all of them hold together stays what the histogram says, but for shares that are cut to a fourth and four times.
 All of it is post-processing of noisy numbers.
 """
 
@@ -33,7 +33,7 @@ _ITEMS = 1 << 12  # in all: beyond them itemsets are left with the average
 _WORK = 1 << 26  # itemsets times active ones; of more active ones some stand for all
 _AT_ONCE = 1 << 8  # itemsets
 _FAR = 4.0  # times the average of what is cut, and a part of it
-_CLEAR = 5.0  # standard deviations of the noise of a sum over all itemsets
+_CLEAR = 5.0  # scales of the noise of a sum over all itemsets
 
 
 @dataclass(frozen=True, eq=False)
