@@ -11,7 +11,8 @@ never measured.  The average share a of a round and size is told by the histogra
 
     1 / share(X) = 1 + c k(X)        with c such that  sum over X of y(X) / share(X) = sum over X of y(X) / a
 
-where y are the noisy sums of that round and size: what all of them hold together stays what the histogram says, but for shares that are cut to a fourth and four times.
+where y are the noisy sums of that round and size: what all of them hold together stays what the histogram says, but for
+shares that are cut to a fourth and four times.
 All of it is post-processing of noisy numbers.
 """
 
