@@ -177,9 +177,26 @@ def test_a_list_that_does_not_fit_is_refused_before_its_items_are_told_apart(tmp
     parquet.write_table(pa.table({"items": column}), tmp_path / "x.parquet")
     found = opened(tmp_path / "x.parquet", 1 << 16)
     with traced() as meter:
-        with pytest.raises(bk.DataError, match="has 3000000 in 1"):
+        with pytest.raises(bk.DataError, match="row 1 has 3000000"):
             _ = found.n_records
         assert meter.peak < 16 << 20
+
+
+def test_text_lists_in_one_large_row_group_are_read_in_parts(tmp_path: Path) -> None:
+    """A row group of text came as one batch, and was refused for the items of all its records together."""
+    words = [f"item{number}" for number in range(100)]
+    records = [words[number % 90 : number % 90 + 6] for number in range(60_000)] + [words, [], words[:1]]
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"items": pa.array([*records, None], pa.list_(pa.string()))}), path)
+    assert_alike(opened(path, 1 << 16), bk.Baskets.read(path), 0.04)
+
+
+@pytest.mark.parametrize("use_dictionary", [False, True])
+def test_a_list_of_text_that_does_not_fit_is_refused(use_dictionary: bool, tmp_path: Path) -> None:
+    path, records = tmp_path / "x.parquet", [["a", "b"], ["a", "b"] * 150_000, ["a"]]
+    parquet.write_table(pa.table({"items": pa.array(records)}), path, use_dictionary=use_dictionary)
+    with pytest.raises(bk.DataError, match="row 2 has 300000"):
+        _ = opened(path, 1 << 16).n_records
 
 
 @pytest.mark.parametrize("is_long", [False, True])

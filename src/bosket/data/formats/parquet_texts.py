@@ -88,11 +88,30 @@ def table_batches(
     for group in range(metadata.num_row_groups):
         size = max(1, min(metadata.row_group(group).num_rows, most_rows))
         for batch in _group(file, reader, group, columns, size):
-            coded = list(map(_as_codes, batch.columns, schema.types))
-            whole = pa.RecordBatch.from_arrays(coded, names=batch.schema.names)
+            whole = _in_types(batch, schema)
             total += whole.nbytes
             file.content.check_size(total)
             yield whole
+
+
+def parted_batches(file: Opened, columns: list[str] | None = None, *, most_rows: int, most_cells: int) -> Iterator[Any]:
+    """The rows of :func:`coded_table`, for a caller that does not keep them: a batch of text is no row group either.
+
+    Each batch has at most so many rows, and about so many cells, by what the footer says of its row group.  Arrow
+    copies the words of the group for every batch, so that these should not be few.
+    """
+    metadata, names = file.file.metadata, file.schema.names if columns is None else columns
+    reader, schema = _with_codes(file, names), table_schema(file, columns)
+    for group, cells in enumerate(map(sum, parquet_cells.n_values(file, names))):
+        n_rows = metadata.row_group(group).num_rows
+        size = max(1, min(n_rows, most_rows, most_cells * n_rows // max(1, cells)))
+        for batch in _group(file, reader, group, columns, size):
+            yield _in_types(batch, schema)
+
+
+def _in_types(batch: Any, schema: Any) -> Any:
+    """A batch with text as codes, however it was read."""
+    return pa.RecordBatch.from_arrays(list(map(_as_codes, batch.columns, schema.types)), names=batch.schema.names)
 
 
 def _has_codes(kind: Any) -> bool:

@@ -16,7 +16,7 @@ from bosket.errors import DataError
 _KINDS = {".dat": FimiStream, ".csv": CsvStream, ".parquet": ParquetStream}
 
 
-def stream_of(path: Path, told: Arrangement, *, most_cells: int | None = None) -> FileStream:
+def stream_of(path: Path, told: Arrangement, *, most_cells: int) -> FileStream:
     """The file as a stream, by its suffix."""
     suffix = basket_files.suffix_of(path)
     known = basket_files.FORMATS[suffix]

@@ -51,8 +51,8 @@ class FileStream:
 
     content: Content
     told: Arrangement
-    most_cells: int | None = None
-    """Items of the records that are read together, at most; where there are more, a record is too long."""
+    most_cells: int
+    """Items that a record may have, at most."""
 
     is_long = False
     labels: NumberedLabels | NumberedWords | None = None
