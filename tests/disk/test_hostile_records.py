@@ -16,8 +16,10 @@ import pytest
 from pyarrow import parquet
 
 import bosket as bk
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.words import NumberedWords
 from bosket.disk import budget
+from bosket.disk.records.opened import OpenBaskets
 from bosket.disk.records.scratch import SegmentNote
 from bosket.disk.records.spill import Spill
 from tests.disk.test_open_baskets import assert_alike, opened
@@ -199,6 +201,35 @@ def test_a_list_of_text_that_does_not_fit_is_refused(use_dictionary: bool, tmp_p
         _ = opened(path, 1 << 16).n_records
 
 
+def lines(path: Path, text: str) -> OpenBaskets:
+    path.write_bytes(text.encode())
+    return opened(path, 1 << 16, told=Arrangement(layout="list"))
+
+
+def test_a_row_of_csv_that_does_not_fit_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+    found = lines(tmp_path / "x.csv", "ab,cd\n" + "ab," * 2_000_000 + "\n")
+    with traced() as meter:
+        with pytest.raises(bk.DataError, match=r"ine 2 .* at most 262144 items"):
+            _ = found.n_records
+        assert meter.peak < 40 << 20  # its cells would take a hundred
+    spread = lines(tmp_path / "y.csv", ("ab," * 1000 + '"\n",') * 300 + "\n")
+    with pytest.raises(bk.DataError, match="at most 262144 items"):
+        _ = spread.n_records
+
+
+def test_many_short_rows_of_csv_are_no_long_one(tmp_path: Path) -> None:
+    found = lines(tmp_path / "x.csv", "ab,cd,ef\n" * 200_000)
+    assert found.item_counts().tolist() == [200_000] * 3
+
+
+def test_labels_of_csv_are_counted_within_a_block(tmp_path: Path) -> None:
+    rows = (",".join(f"{100 * row + at:x}" for at in range(100)) for row in range(10_000))
+    found = lines(tmp_path / "x.csv", "\n".join(rows))
+    with pytest.raises(bk.DataError, match="different items") as caught:
+        _ = found.n_records
+    assert int(str(caught.value).split("more than ")[1].split()[0]) < 200_000
+
+
 @pytest.mark.parametrize("is_long", [False, True])
 def test_decimals_of_one_hash_value_are_refused_before_they_are_told_apart(is_long: bool, tmp_path: Path) -> None:
     """20 000 of them, 80 kB, took a quarter of a minute, and ten times as many a hundred times as long."""
@@ -210,5 +241,6 @@ def test_decimals_of_one_hash_value_are_refused_before_they_are_told_apart(is_lo
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     with effort_within(1.5), pytest.raises(bk.DataError, match="hash value"):
         bk.Baskets.read(tmp_path / "x.parquet")
+    found = bk.Baskets.open(tmp_path / "x.parquet", memory="400MiB")  # with less, so many are refused by their number
     with effort_within(1.5), pytest.raises(bk.DataError, match="hash value"):
-        _ = opened(tmp_path / "x.parquet", 1 << 16).n_records
+        _ = found.n_records

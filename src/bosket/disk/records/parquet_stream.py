@@ -91,7 +91,7 @@ class ParquetStream(FileStream):
     def _listed(self, batches: Iterator[Any], columns: Columns) -> Iterator[tuple[ItemIds, ItemIds]]:
         lists = Lists(columns, self.told.item)
         if self.labels is None:
-            self.labels = lists.labels
+            self.labels = NumberedLabels(self.check_labels)
         assert isinstance(self.labels, NumberedLabels)
         lists.labels = self.labels
         at = 0 if self.told.columns else lists.at
@@ -109,7 +109,7 @@ class ParquetStream(FileStream):
     def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         with self._opened() as (file, columns, wanted):
             long = LongColumns(columns, self.told.record, self.told.item)
-            self.labels = long.labels
+            self.labels = long.labels = NumberedLabels(self.check_labels)
             at = [0, 1] if wanted is not None else list(long.at)
             for batch in self._batches(file, wanted, tell):
                 keys = NumberedWords()
@@ -122,7 +122,7 @@ class ParquetStream(FileStream):
 
     def take_labels(self, labels: list[Hashable]) -> None:
         if self.columns is None:
-            self.labels = NumberedLabels.of(labels, self.content.check_size)
+            self.labels = NumberedLabels.of(labels, self.check_labels)
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         with self._opened():  # for what its footer stores
