@@ -9,6 +9,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 import bosket as bk
+from bosket.data.formats import parquet_texts
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.words import NumberedWords
 from bosket.disk import budget
@@ -199,6 +201,49 @@ def test_a_list_of_text_that_does_not_fit_is_refused(use_dictionary: bool, tmp_p
     parquet.write_table(pa.table({"items": pa.array(records)}), path, use_dictionary=use_dictionary)
     with pytest.raises(bk.DataError, match="row 2 has 300000"):
         _ = opened(path, 1 << 16).n_records
+
+
+def long_words(path: Path, kind: str, n: int = 12_000) -> Path:
+    words = ["x" * 1500 + str(number) for number in range(n)]
+    columns: dict[str, list[Any]] = {"items": [[word, "a"] for word in words]}
+    if kind != "list":
+        columns = {"record": list(range(n)), "item": words} if kind == "item" else {"record": words, "item": ["a"] * n}
+    parquet.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["list", "item", "record"])
+def test_words_beyond_their_share_of_the_memory_are_read_as_they_are(kind: str, tmp_path: Path) -> None:
+    """18 MB of them in one row group, of which nine are the share: all rows come, and those before not once more."""
+    path = long_words(tmp_path / "x.parquet", kind)
+    expected, as_it_is, used = bk.Baskets.read(path), parquet_texts._as_it_is, list[int]()
+
+    def noted(file: Any, group: int, columns: Any, done: int, room: Any) -> Iterator[Any]:
+        used.append(done)
+        return as_it_is(file, group, columns, done, room)
+
+    with pytest.MonkeyPatch.context() as patch, bk.Baskets.open(path, memory="400MiB") as found:
+        patch.setattr(parquet_texts, "_as_it_is", noted)
+        assert found.n_records == expected.n_records
+        np.testing.assert_array_equal(found.item_counts(), expected.item_counts())
+        assert found.domain == expected.domain
+    assert len(used) == 1
+    assert used[0] > 0  # rows that were read as codes
+
+
+def test_labels_of_parquet_are_counted_within_a_row_group(tmp_path: Path) -> None:
+    found = opened(long_words(tmp_path / "x.parquet", "list"), 1 << 16)
+    with pytest.raises(bk.DataError, match="different items") as caught:
+        _ = found.n_records
+    assert int(str(caught.value).split("more than ")[1].split()[0]) < 6000
+
+
+def test_a_dictionary_that_does_not_fit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    table = pa.table({"items": pa.array([["x" * 5_000_000], ["a"]])})
+    parquet.write_table(table, tmp_path / "x.parquet", compression="zstd")
+    found = opened(tmp_path / "x.parquet", 1 << 16)
+    with pytest.raises(bk.DataError, match=r"pages of text of at most 4,194,304 bytes, .* one of 5,000,004"):
+        _ = found.n_records
 
 
 def lines(path: Path, text: str) -> OpenBaskets:

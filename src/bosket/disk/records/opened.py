@@ -18,7 +18,7 @@ from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.rows import Csr, canonical, taken
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
-from bosket.disk.budget import memory_for_data
+from bosket.disk.budget import LEAST, memory_for_data
 from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
 from bosket.disk.records.counter import RecordCounter, counted
@@ -39,6 +39,8 @@ _SHARE = 16
 _SPILL_ROW = 40  # bytes, while rows are sorted
 _CELL = 64  # bytes of an item, while the records that it is in are read
 _LABELS = 2  # one part of as many is for the labels of items, which are held all the time
+
+_BATCH = 16  # one part of as many is for words that are read together, of which there are several copies
 
 
 class _Known(NamedTuple):
@@ -83,6 +85,7 @@ class OpenBaskets(RawRecords):
         on_progress: Progress | None = None,
     ) -> None:
         most = {"most_cells": max(MOST_TOGETHER, memory // _CELL), "label_bytes": memory // _LABELS}
+        most["batch_bytes"] = max(LEAST, memory) // _BATCH
         self._streams = [stream_of(path, told, **most) for path in paths]
         self.files = tuple(paths)
         self.memory, self._on_progress = memory, on_progress

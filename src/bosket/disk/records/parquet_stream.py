@@ -76,7 +76,8 @@ class ParquetStream(FileStream):
     def _batches(self, file: Opened, wanted: list[str] | None, tell: TellBytes) -> Iterator[Any]:
         metadata, size = file.file.metadata, self.path.stat().st_size
         n_rows = max(1, metadata.num_rows)
-        batches, done = parted_batches(file, wanted, most_rows=_MOST_ROWS, most_cells=MOST_TOGETHER), 0
+        most = {"most_rows": _MOST_ROWS, "most_cells": MOST_TOGETHER, "most_bytes": self.batch_bytes}
+        batches, done = parted_batches(file, wanted, **most), 0
         while (batch := sound(file.content, lambda: next(batches, None))) is not None:
             done += batch.num_rows
             tell(size * done // n_rows)

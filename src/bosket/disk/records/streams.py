@@ -66,6 +66,9 @@ class FileStream:
     label_bytes: int
     """What the labels of all items may take."""
 
+    batch_bytes: int
+    """What the words of rows that are read together may take, where they come from a file that is no text."""
+
     is_long = False
     labels: NumberedLabels | NumberedWords | None = None
 
