@@ -9,6 +9,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,11 @@ import pytest
 from pyarrow import parquet
 
 import bosket as bk
+from bosket.data.formats import parquet_texts
+from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.words import NumberedWords
 from bosket.disk import budget
+from bosket.disk.records.opened import OpenBaskets
 from bosket.disk.records.scratch import SegmentNote
 from bosket.disk.records.spill import Spill
 from tests.disk.test_open_baskets import assert_alike, opened
@@ -177,9 +181,98 @@ def test_a_list_that_does_not_fit_is_refused_before_its_items_are_told_apart(tmp
     parquet.write_table(pa.table({"items": column}), tmp_path / "x.parquet")
     found = opened(tmp_path / "x.parquet", 1 << 16)
     with traced() as meter:
-        with pytest.raises(bk.DataError, match="has 3000000 in 1"):
+        with pytest.raises(bk.DataError, match="row 1 has 3000000"):
             _ = found.n_records
         assert meter.peak < 16 << 20
+
+
+def test_text_lists_in_one_large_row_group_are_read_in_parts(tmp_path: Path) -> None:
+    """A row group of text came as one batch, and was refused for the items of all its records together."""
+    words = [f"item{number}" for number in range(100)]
+    records = [words[number % 90 : number % 90 + 6] for number in range(60_000)] + [words, [], words[:1]]
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"items": pa.array([*records, None], pa.list_(pa.string()))}), path)
+    assert_alike(opened(path, 1 << 16), bk.Baskets.read(path), 0.04)
+
+
+@pytest.mark.parametrize("use_dictionary", [False, True])
+def test_a_list_of_text_that_does_not_fit_is_refused(use_dictionary: bool, tmp_path: Path) -> None:
+    path, records = tmp_path / "x.parquet", [["a", "b"], ["a", "b"] * 150_000, ["a"]]
+    parquet.write_table(pa.table({"items": pa.array(records)}), path, use_dictionary=use_dictionary)
+    with pytest.raises(bk.DataError, match="row 2 has 300000"):
+        _ = opened(path, 1 << 16).n_records
+
+
+def long_words(path: Path, kind: str, n: int = 12_000) -> Path:
+    words = ["x" * 1500 + str(number) for number in range(n)]
+    columns: dict[str, list[Any]] = {"items": [[word, "a"] for word in words]}
+    if kind != "list":
+        columns = {"record": list(range(n)), "item": words} if kind == "item" else {"record": words, "item": ["a"] * n}
+    parquet.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["list", "item", "record"])
+def test_words_beyond_their_share_of_the_memory_are_read_as_they_are(kind: str, tmp_path: Path) -> None:
+    """18 MB of them in one row group, of which nine are the share: all rows come, and those before not once more."""
+    path = long_words(tmp_path / "x.parquet", kind)
+    expected, as_it_is, used = bk.Baskets.read(path), parquet_texts._as_it_is, list[int]()
+
+    def noted(file: Any, group: int, columns: Any, done: int, room: Any) -> Iterator[Any]:
+        used.append(done)
+        return as_it_is(file, group, columns, done, room)
+
+    with pytest.MonkeyPatch.context() as patch, bk.Baskets.open(path, memory="400MiB") as found:
+        patch.setattr(parquet_texts, "_as_it_is", noted)
+        assert found.n_records == expected.n_records
+        np.testing.assert_array_equal(found.item_counts(), expected.item_counts())
+        assert found.domain == expected.domain
+    assert len(used) == 1
+    assert used[0] > 0  # rows that were read as codes
+
+
+def test_labels_of_parquet_are_counted_within_a_row_group(tmp_path: Path) -> None:
+    found = opened(long_words(tmp_path / "x.parquet", "list"), 1 << 16)
+    with pytest.raises(bk.DataError, match="different items") as caught:
+        _ = found.n_records
+    assert int(str(caught.value).split("more than ")[1].split()[0]) < 6000
+
+
+def test_a_dictionary_that_does_not_fit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    table = pa.table({"items": pa.array([["x" * 5_000_000], ["a"]])})
+    parquet.write_table(table, tmp_path / "x.parquet", compression="zstd")
+    found = opened(tmp_path / "x.parquet", 1 << 16)
+    with pytest.raises(bk.DataError, match=r"pages of text of at most 4,194,304 bytes, .* one of 5,000,004"):
+        _ = found.n_records
+
+
+def lines(path: Path, text: str) -> OpenBaskets:
+    path.write_bytes(text.encode())
+    return opened(path, 1 << 16, told=Arrangement(layout="list"))
+
+
+def test_a_row_of_csv_that_does_not_fit_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+    found = lines(tmp_path / "x.csv", "ab,cd\n" + "ab," * 2_000_000 + "\n")
+    with traced() as meter:
+        with pytest.raises(bk.DataError, match=r"ine 2 .* at most 262144 items"):
+            _ = found.n_records
+        assert meter.peak < 40 << 20  # its cells would take a hundred
+    spread = lines(tmp_path / "y.csv", ("ab," * 1000 + '"\n",') * 300 + "\n")
+    with pytest.raises(bk.DataError, match="at most 262144 items"):
+        _ = spread.n_records
+
+
+def test_many_short_rows_of_csv_are_no_long_one(tmp_path: Path) -> None:
+    found = lines(tmp_path / "x.csv", "ab,cd,ef\n" * 200_000)
+    assert found.item_counts().tolist() == [200_000] * 3
+
+
+def test_labels_of_csv_are_counted_within_a_block(tmp_path: Path) -> None:
+    rows = (",".join(f"{100 * row + at:x}" for at in range(100)) for row in range(10_000))
+    found = lines(tmp_path / "x.csv", "\n".join(rows))
+    with pytest.raises(bk.DataError, match="different items") as caught:
+        _ = found.n_records
+    assert int(str(caught.value).split("more than ")[1].split()[0]) < 200_000
 
 
 @pytest.mark.parametrize("is_long", [False, True])
@@ -193,5 +286,6 @@ def test_decimals_of_one_hash_value_are_refused_before_they_are_told_apart(is_lo
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     with effort_within(1.5), pytest.raises(bk.DataError, match="hash value"):
         bk.Baskets.read(tmp_path / "x.parquet")
+    found = bk.Baskets.open(tmp_path / "x.parquet", memory="400MiB")  # with less, so many are refused by their number
     with effort_within(1.5), pytest.raises(bk.DataError, match="hash value"):
-        _ = opened(tmp_path / "x.parquet", 1 << 16).n_records
+        _ = found.n_records

@@ -215,19 +215,24 @@ def _read_lists(blocks: Iterator[Lines], content: Content) -> Csr:
 
 
 def list_parts(
-    blocks: Iterator[Lines], source: Source, index: dict[Hashable, int], check: Callable[[int], None]
+    blocks: Iterator[Lines],
+    source: Source,
+    index: dict[Hashable, int],
+    check: Callable[[int], None],
+    *,
+    most_cells: int | None = None,
 ) -> Iterator[tuple[ItemIds, ItemIds]]:
     """A record a line, no header; a blank line is an empty record, an empty cell nothing.
 
     The sizes of the records of each block, and the numbers of their items in ``index``, which grows; ``check`` hears
-    how many labels there are.
+    how many labels there are.  A record of more than ``most_cells`` is refused.
     """
     checked = len(index)
     for block in blocks:
         _check_text(block.text, source, block.before)
         is_sound, sizes, items = False, array("i"), array("i")
         with contextlib.suppress(csv.Error):
-            for row in _reader(block.text):
+            for row in _bounded(block, source, most_cells):
                 found: set[int] = set()
                 for piece in _pieces(row):
                     found.update([index.setdefault(cell, len(index)) for cell in piece if cell])
@@ -240,6 +245,30 @@ def list_parts(
         if not is_sound:
             raise source.error("cannot be read as CSV")
         yield np.array(sizes, np.int32), np.array(items, np.int32)
+
+
+def _bounded(block: Lines, source: Source, most_cells: int | None) -> Iterator[list[str]]:
+    """The rows of a block; one that has more commas than so many cells may have is refused before it is taken apart."""
+    if most_cells is None or block.text.count(b",") < most_cells:
+        yield from _reader(block.text)
+        return
+    n_commas = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal n_commas
+        for number, line in enumerate(_text(block.text), block.before + 1):
+            n_commas += line.count(",")
+            if n_commas >= most_cells:
+                raise source.error(
+                    f"must have records of at most {most_cells} items, as many as there is memory for, and has more",
+                    line=number,
+                    hint="State more memory: Baskets.open(..., memory='8GiB').",
+                )
+            yield line
+
+    for row in csv.reader(lines()):
+        yield row
+        n_commas = 0
 
 
 def _pieces(row: list[str]) -> Iterable[list[str]]:
@@ -298,8 +327,11 @@ def _rows(content: bytes, *, strict: bool = False) -> Iterator[tuple[int, list[s
 
 
 def _reader(content: bytes, *, strict: bool = False) -> Any:
-    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", "surrogateescape", newline="")
-    return csv.reader(text, strict=strict)
+    return csv.reader(_text(content), strict=strict)
+
+
+def _text(content: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), "utf-8", "surrogateescape", newline="")
 
 
 def _line_of(content: bytes, row: int, *, before: int = 0, n_headers: int = 1) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bosket.data.formats import lines
-from bosket.data.formats.parquet_footers import numbers_of_bytes, numbers_of_values
+from bosket.data.formats.parquet_footers import first_pages, numbers_of_bytes, numbers_of_values
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import Source
 
@@ -56,7 +56,21 @@ def n_bytes(file: Opened, columns: Iterable[str] | None = None) -> int:
 
 def n_claimed(file: Opened, columns: Iterable[str]) -> int:
     """The size of these columns, uncompressed, by what the footer says."""
-    return sum(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
+    return sum(n_claimed_by_group(file, columns))
+
+
+def n_claimed_by_group(file: Opened, columns: Iterable[str]) -> list[int]:
+    """The same of each row group."""
+    return list(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
+
+
+def first_pages_of_text(file: Opened, columns: list[str]) -> list[list[int]]:
+    """Where the columns of text among these begin in each row group."""
+    leaves = [leaf for _, own in leaves_of(file, columns) for leaf in own]
+    return [
+        [at for at, leaf in zip(group, leaves, strict=True) if leaf.physical_type == "BYTE_ARRAY"]
+        for group in _of_leaves(file, columns, first_pages(file.handle))
+    ]
 
 
 def n_values(file: Opened, columns: Iterable[str]) -> list[list[int]]:

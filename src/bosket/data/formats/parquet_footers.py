@@ -8,14 +8,16 @@ footer is walked here: a structure of Thrift's compact protocol, whose fields ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 _DEEPEST = 64
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _GROUPS, _COLUMNS, _META = 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
-_NUM_VALUES, _UNCOMPRESSED = 5, 6  # of ColumnMetaData
+_NUM_VALUES, _UNCOMPRESSED, _DATA_PAGE, _WORDS_PAGE = 5, 6, 9, 11  # of ColumnMetaData
+_PAGE_KIND, _PAGE_SIZE, _HEADER = 1, 2, 64  # of PageHeader, and bytes that these two are within
 _PAIRS, _KEY = 5, 1  # of FileMetaData and KeyValue
+_WORDS = 2  # of PageType
 _MAGIC, _STORED = b"PAR1", b"ARROW:schema"
 
 
@@ -27,6 +29,32 @@ def numbers_of_values(handle: Any) -> list[list[int]]:
 def numbers_of_bytes(handle: Any) -> list[list[int]]:
     """The size of each column of each row group, uncompressed; ``ValueError`` where the footer does not say."""
     return _numbers(handle, _UNCOMPRESSED)
+
+
+def first_pages(handle: Any) -> list[list[int]]:
+    """Where each column of each row group begins; ``ValueError`` where the footer does not say."""
+    footer = _footer(handle)
+    data, words = _Footer(footer, _DATA_PAGE).groups(), _Footer(footer, _WORDS_PAGE, default=0).groups()
+    return [
+        [word if 0 < word < first else first for first, word in zip(*group, strict=True)]
+        for group in zip(data, words, strict=True)
+    ]
+
+
+class Page(NamedTuple):
+    """A page of a column, by its header, which Arrow goes by as well."""
+
+    n_bytes: int
+    """Of its contents, unpacked."""
+    has_words: bool
+    """Whether it is a dictionary."""
+
+
+def page_at(handle: Any, at: int) -> Page:
+    """The page that begins there; ``ValueError`` where there is none."""
+    header = bytes(handle.read_at(_HEADER, at))
+    kind, size = (_Footer(header, 0).first(field) for field in (_PAGE_KIND, _PAGE_SIZE))
+    return Page(size, kind == _WORDS)
 
 
 def without_schema(handle: Any) -> bytes:
@@ -50,9 +78,10 @@ def _footer(handle: Any) -> bytes:
 class _Footer:
     """A footer, the number that is wanted of each column, and the place up to which it was read."""
 
-    def __init__(self, content: bytes, wanted: int) -> None:
+    def __init__(self, content: bytes, wanted: int, *, default: int | None = None) -> None:
         self._content = content
         self._wanted = wanted
+        self._default = default
         self._at = 0
 
     def groups(self) -> list[list[int]]:
@@ -68,6 +97,15 @@ class _Footer:
         except IndexError:
             raise ValueError("the footer ends early") from None
 
+    def first(self, field: int) -> int:
+        """The number in a field of the structure that is the content."""
+        try:
+            for _ in self._field(field, _INT):
+                return self._number()
+        except IndexError:
+            pass
+        raise ValueError("a page has no header")
+
     def _keys(self, wanted: bytes) -> Iterator[int]:
         for _ in self._field(_KEY, _BINARY):
             size = self._varint()
@@ -80,8 +118,10 @@ class _Footer:
 
     def _column(self) -> int:
         found = [self._number() for _ in self._field(_META, _STRUCT) for _ in self._field(self._wanted, _LONG)]
+        if not found and self._default is not None:
+            return self._default
         if len(found) != 1 or found[0] < 0:
-            raise ValueError("a column does not say how many values or bytes it has")
+            raise ValueError("a column does not say how many values or bytes it has, or where")
         return found[0]
 
     def _field(self, wanted: int, kind: int) -> Iterator[int]:

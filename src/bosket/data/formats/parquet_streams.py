@@ -129,9 +129,7 @@ def layout_of(columns: Columns, layout: Layout | None) -> Layout | None:
 class Lists:
     """The column of lists, batch by batch."""
 
-    def __init__(self, columns: Columns, item: Hashable | None, *, most_cells: int | None = None) -> None:
-        """``most_cells`` of one batch are taken at most."""
-        self._most_cells = most_cells
+    def __init__(self, columns: Columns, item: Hashable | None) -> None:
         places = [at for at, column in enumerate(columns.values) if column is not None and is_list(column)]
         places = places if item is None else [position(columns, "item", item)]
         if len(places) != 1:
@@ -148,12 +146,6 @@ class Lists:
         check_size(taken(n_records=n_rows, n_items=self._n_cells))
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         n_here = int(lengths.sum(dtype=np.int64))
-        if self._most_cells is not None and n_here > self._most_cells:
-            raise self._columns.source.error(
-                f"must have records of at most {self._most_cells} items together, as many as there is memory for, and "
-                f"has {n_here} in {len(lengths)}",
-                hint="State more memory: Baskets.open(..., memory='8GiB').",
-            )
         self._n_cells += n_here
         check_size(taken(n_records=n_rows, n_items=self._n_cells))  # before any of them is numbered
         numbers = self.labels.number(pc.list_flatten(column), self._columns.source)
@@ -163,6 +155,27 @@ class Lists:
             raise self._columns.source.row_error(must, self.n_rows + row)
         self.n_rows += len(lengths)
         return lengths.astype(np.int32), numbers
+
+    def add_in_parts(
+        self, column: Any, *, together: int, most_cells: int
+    ) -> Iterator[tuple[npt.NDArray[np.int32], ItemIds]]:
+        """The same of some lists at a time, which have so many items ``together`` or are one; none has more than
+        ``most_cells``.
+        """
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        if len(lengths) and lengths.max() > most_cells:
+            at = int(np.argmax(lengths > most_cells))
+            raise self._columns.source.error(
+                f"must have records of at most {most_cells} items, as many as there is memory for, and the one in row "
+                f"{self.n_rows + at + 1} has {lengths[at]}",
+                hint="State more memory: Baskets.open(..., memory='8GiB').",
+            )
+        ends, start = np.cumsum(lengths, dtype=np.int64), 0
+        while start < len(ends):
+            before = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + together, side="right")))
+            yield self.add(column.slice(start, stop - start))
+            start = stop
 
 
 class LongColumns:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
 from bosket.data.formats.list_cells import CELL_BYTES
+from bosket.data.formats.parquet_footers import page_at
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.sources import MAX_BYTES
 from bosket.threads import n_threads
@@ -88,11 +89,63 @@ def table_batches(
     for group in range(metadata.num_row_groups):
         size = max(1, min(metadata.row_group(group).num_rows, most_rows))
         for batch in _group(file, reader, group, columns, size):
-            coded = list(map(_as_codes, batch.columns, schema.types))
-            whole = pa.RecordBatch.from_arrays(coded, names=batch.schema.names)
+            whole = _in_types(batch, schema)
             total += whole.nbytes
             file.content.check_size(total)
             yield whole
+
+
+def parted_batches(
+    file: Opened, columns: list[str] | None = None, *, most_rows: int, most_cells: int, most_bytes: int
+) -> Iterator[Any]:
+    """The rows of :func:`coded_table`, for a caller that does not keep them: a batch of text is no row group either.
+
+    Each batch has at most so many rows, and about so many cells and bytes of words that no batch before it had, by
+    what the footer says of its row group.  Arrow copies the words so far for every batch: once they are more than
+    ``most_bytes``, text is read as it is.  A dictionary, or first page, of more than twice as many is refused.
+    """
+    metadata, names = file.file.metadata, file.schema.names if columns is None else columns
+    reader, schema = _with_codes(file, names), table_schema(file, columns)
+    cells, claimed = list(map(sum, parquet_cells.n_values(file, names))), parquet_cells.n_claimed_by_group(file, names)
+    pages = parquet_cells.first_pages_of_text(file, names)
+    for group in range(metadata.num_row_groups):
+        n_rows = metadata.row_group(group).num_rows
+        if not n_rows:
+            continue
+        room = _Room(most_bytes, _largest_dictionary(file, pages[group], 2 * most_bytes))
+        parts = max(1, -(-cells[group] // most_cells), -(-claimed[group] // most_bytes))
+        for batch in _group(file, reader, group, columns, max(1, min(most_rows, n_rows // parts)), room):
+            yield _in_types(batch, schema)
+
+
+class _Room(NamedTuple):
+    """What the words of a batch may take, and the largest dictionary of the row group, which no word is longer than."""
+
+    n_bytes: int
+    dictionary: int
+
+    @property
+    def few_rows(self) -> int:
+        """So many that all of them may have the longest word."""
+        return max(1, min(_FEW_ROWS, self.n_bytes // max(1, self.dictionary)))
+
+
+def _largest_dictionary(file: Opened, places: list[int], most: int) -> int:
+    """Bytes of the largest dictionary among the pages at these places; a page of more than ``most`` is refused."""
+    pages = [page_at(file.handle, place) for place in places]
+    largest = max((page.n_bytes for page in pages), default=0)
+    if largest > most:
+        raise file.content.source.error(
+            f"must have pages of text of at most {most:,} bytes, unpacked, as there is memory for, and has one of "
+            f"{largest:,}",
+            hint="State more memory: Baskets.open(..., memory='8GiB').",
+        )
+    return max((page.n_bytes for page in pages if page.has_words), default=0)
+
+
+def _in_types(batch: Any, schema: Any) -> Any:
+    """A batch with text as codes, however it was read."""
+    return pa.RecordBatch.from_arrays(list(map(_as_codes, batch.columns, schema.types)), names=batch.schema.names)
 
 
 def _has_codes(kind: Any) -> bool:
@@ -150,21 +203,33 @@ def _rows_of_lists(file: Opened, columns: list[str]) -> dict[int, int]:
     return {}
 
 
-def _group(file: Opened, reader: Any, group: int, columns: list[str] | None, size: int) -> Iterator[Any]:
-    """The rows of a row group; where there cannot be codes, or no more of them, the rest as it is."""
+def _group(
+    file: Opened, reader: Any, group: int, columns: list[str] | None, size: int, room: _Room | None = None
+) -> Iterator[Any]:
+    """The rows of a row group; where there cannot be codes, or no more of them, or no ``room``, the rest as it is."""
     done = 0
     try:
         for batch in reader.iter_batches(size, row_groups=[group], columns=columns, use_threads=n_threads() > 1):
             yield _with_words(_only(batch, columns), is_strict=file.is_strict)
             done += batch.num_rows
+            if room is not None and sum(map(_n_word_bytes, batch.columns)) > room.n_bytes:
+                del batch
+                break
+        else:
+            return
     except pa.lib.ArrowCapacityError:
         pass
     except OSError as error:
         if "DictAccumulator" not in str(error):  # what Arrow says of an encoding that it makes no codes of
             raise
-    else:
-        return
-    yield from _as_it_is(file, group, columns, done)
+    yield from _as_it_is(file, group, columns, done, room)
+
+
+def _n_word_bytes(column: Any) -> int:
+    """Of the words that the cells of a column, or of its lists, are codes of."""
+    while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        column = column.values
+    return int(column.dictionary.nbytes) if pa.types.is_dictionary(column.type) else 0
 
 
 def _only(batch: Any, columns: list[str] | None) -> Any:
@@ -181,7 +246,9 @@ def _with_words(batch: Any, *, is_strict: bool) -> Any:
     return pa.RecordBatch.from_arrays(list(map(without_codes_beyond, batch.columns)), names=batch.schema.names)
 
 
-def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) -> Iterator[Any]:
+def _as_it_is(
+    file: Opened, group: int, columns: list[str] | None, done: int, room: _Room | None = None
+) -> Iterator[Any]:
     """The rows of a row group after the first ones, without codes.
 
     A word is no longer than the group, by what the footer says: so few rows are decoded at once that they are less
@@ -190,13 +257,16 @@ def _as_it_is(file: Opened, group: int, columns: list[str] | None, done: int) ->
     """
     claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
+    together = _BYTES_TOGETHER
+    if room is not None:
+        size, together = min(size, room.few_rows), min(together, room.n_bytes)
     held, n_bytes = [], 0
     for batch in file.decoded.iter_batches(size, row_groups=[group], columns=columns):
         before = min(done, batch.num_rows)
         done -= before
         held.append(_typed(_only(batch, columns).slice(before), file.schema))
         n_bytes += held[-1].nbytes
-        if n_bytes > _BYTES_TOGETHER or len(held) >= _BATCHES_TOGETHER:
+        if n_bytes > together or len(held) >= _BATCHES_TOGETHER:
             yield from _together(held)
             held, n_bytes = [], 0
     if held:

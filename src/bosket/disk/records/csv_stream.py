@@ -56,9 +56,15 @@ class CsvStream(FileStream):
         content = replace(self.content, on_read=tell)
         if self._layout == "list":
             if self.labels is None:
-                self.labels = NumberedLabels(content.check_size)
+                self.labels = NumberedLabels(self.check_labels)
             assert isinstance(self.labels, NumberedLabels)
-            found = list_parts(whole_rows(content), content.source, self.labels.index, lambda _: None)
+            found = list_parts(
+                whole_rows(content),
+                content.source,
+                self.labels.index,
+                lambda _: self.check_labels(),
+                most_cells=self.most_cells,
+            )
         else:
             names, blocks = self._header(content)
             found = one_hot_parts(blocks, names)
@@ -84,7 +90,7 @@ class CsvStream(FileStream):
             ends = np.cumsum([0, *map(len, texts)])
             self.labels.number(np.frombuffer(b"".join(texts), np.uint8), ends)
         elif self._layout == "list":
-            self.labels = NumberedLabels.of(labels, self.content.check_size)
+            self.labels = NumberedLabels.of(labels, self.check_labels)
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         if self.columns is not None:

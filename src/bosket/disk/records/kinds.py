@@ -16,12 +16,14 @@ from bosket.errors import DataError
 _KINDS = {".dat": FimiStream, ".csv": CsvStream, ".parquet": ParquetStream}
 
 
-def stream_of(path: Path, told: Arrangement, *, most_cells: int | None = None) -> FileStream:
+def stream_of(path: Path, told: Arrangement, *, most_cells: int, label_bytes: int, batch_bytes: int) -> FileStream:
     """The file as a stream, by its suffix."""
     suffix = basket_files.suffix_of(path)
     known = basket_files.FORMATS[suffix]
     content = Content(path, None)
-    stream = _KINDS[suffix](content, told.settled(known.layouts, known.names, suffix=suffix), most_cells)
+    stream = _KINDS[suffix](
+        content, told.settled(known.layouts, known.names, suffix=suffix), most_cells, label_bytes, batch_bytes
+    )
     if suffix == ".parquet" and content.is_packed:
         raise content.source.error("must not be packed once more to be opened", hint="Unpack it with gunzip.")
     return stream

@@ -18,7 +18,7 @@ from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.rows import Csr, canonical, taken
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
-from bosket.disk.budget import memory_for_data
+from bosket.disk.budget import LEAST, memory_for_data
 from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
 from bosket.disk.records.counter import RecordCounter, counted
@@ -26,7 +26,7 @@ from bosket.disk.records.kernels import keep_items
 from bosket.disk.records.kinds import check_alike, stream_of
 from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
 from bosket.disk.records.spill import Spill
-from bosket.disk.records.streams import MOST_TOGETHER
+from bosket.disk.records.streams import MOST_TOGETHER, too_many_labels
 from bosket.disk.scratch import identity_of
 from bosket.errors import DataError
 from bosket.evidence.raw import ExactLevels, RawRecords
@@ -39,6 +39,8 @@ _SHARE = 16
 _SPILL_ROW = 40  # bytes, while rows are sorted
 _CELL = 64  # bytes of an item, while the records that it is in are read
 _LABELS = 2  # one part of as many is for the labels of items, which are held all the time
+
+_BATCH = 16  # one part of as many is for words that are read together, of which there are several copies
 
 
 class _Known(NamedTuple):
@@ -82,7 +84,9 @@ class OpenBaskets(RawRecords):
         scratch: Path | None = None,
         on_progress: Progress | None = None,
     ) -> None:
-        self._streams = [stream_of(path, told, most_cells=max(MOST_TOGETHER, memory // _CELL)) for path in paths]
+        most = {"most_cells": max(MOST_TOGETHER, memory // _CELL), "label_bytes": memory // _LABELS}
+        most["batch_bytes"] = max(LEAST, memory) // _BATCH
+        self._streams = [stream_of(path, told, **most) for path in paths]
         self.files = tuple(paths)
         self.memory, self._on_progress = memory, on_progress
         missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
@@ -233,14 +237,6 @@ class OpenBaskets(RawRecords):
             other.labels = stream.labels
         return len(labels) == (notes[-1].n_labels if notes else 0)
 
-    def _check_labels(self, n_labels: int, n_letters: int) -> None:
-        """Refuse more different items than there is memory for, as they are met."""
-        if taken(n_labels=n_labels) - taken() + n_letters > self.memory // _LABELS:
-            raise DataError(
-                f"The files hold more than {n_labels} different items, whose labels do not fit in the memory.",
-                hint="State more memory: Baskets.open(..., memory='8GiB').",
-            )
-
     def _tell(self, before: int, done: int) -> None:
         if self._on_progress is not None:
             self._on_progress(LevelProgress(0, before + done, sum(self._n_bytes), "reading"))
@@ -268,7 +264,7 @@ class OpenBaskets(RawRecords):
             stream.labels = self._streams[0].labels
             for part in stream.parts((at, line), lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
                 self._streams[0].labels = stream.labels
-                self._check_labels(*stream.n_held)
+                stream.check_labels()
                 sizes.append(part.sizes.astype(np.int32))
                 codes.append(part.codes)
                 cells += part.codes.size + 2 * part.sizes.size
@@ -289,7 +285,7 @@ class OpenBaskets(RawRecords):
         self._scratch.without_spill()
         spill = Spill(self._scratch.spill_folder, buffered=self.segment_memory // _SPILL_ROW)
         for keys, records, codes in stream.rows(lambda done: self._tell(0, done)):
-            self._check_labels(*stream.n_held)
+            stream.check_labels()
             spill.append(keys, records, codes)
         spill.flush()
         labels = stream.labels_from(0)
@@ -306,7 +302,8 @@ class OpenBaskets(RawRecords):
     def _together(self, notes: list[SegmentNote]) -> _Known:
         found = [self._scratch.distinct(number, note) for number, note in enumerate(notes)]
         codes = np.unique(np.concatenate([np.empty(0, np.int64), *(distinct for distinct, _ in found)]))
-        self._check_labels(codes.size, 0)
+        if taken(n_labels=codes.size) - taken() > self.memory // _LABELS:
+            raise too_many_labels(codes.size)
         domain, known, rank = self._streams[-1].domain(codes)
         counts = np.zeros(domain.n_items, np.int64)
         for distinct, numbers in found:

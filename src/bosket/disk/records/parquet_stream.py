@@ -14,12 +14,12 @@ import numpy.typing as npt
 from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.rows import domain_of
 from bosket.data.domain import Domain, ItemIds
-from bosket.data.formats import parquet_cells, parquet_files
+from bosket.data.formats import parquet_files
 from bosket.data.formats.columns import Columns, is_boolean
 from bosket.data.formats.layouts import Layout, one_hot
 from bosket.data.formats.parquet_opening import Opened, opened, sound
 from bosket.data.formats.parquet_streams import Lists, LongColumns, NumberedLabels, has_lists, layout_of, without_data
-from bosket.data.formats.parquet_texts import table_batches, table_schema
+from bosket.data.formats.parquet_texts import parted_batches, table_schema
 from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.streams import MOST_TOGETHER, FileStream, KeyedRows, RecordPart, TellBytes, from_row
 
@@ -76,9 +76,8 @@ class ParquetStream(FileStream):
     def _batches(self, file: Opened, wanted: list[str] | None, tell: TellBytes) -> Iterator[Any]:
         metadata, size = file.file.metadata, self.path.stat().st_size
         n_rows = max(1, metadata.num_rows)
-        n_cells = sum(map(sum, parquet_cells.n_values(file, wanted or file.schema.names)))
-        most = max(1, min(_MOST_ROWS, MOST_TOGETHER * n_rows // max(1, n_cells)))
-        batches, done = table_batches(file, wanted, most_rows=most), 0
+        most = {"most_rows": _MOST_ROWS, "most_cells": MOST_TOGETHER, "most_bytes": self.batch_bytes}
+        batches, done = parted_batches(file, wanted, **most), 0
         while (batch := sound(file.content, lambda: next(batches, None))) is not None:
             done += batch.num_rows
             tell(size * done // n_rows)
@@ -91,14 +90,14 @@ class ParquetStream(FileStream):
             yield from from_row(found, place[0])
 
     def _listed(self, batches: Iterator[Any], columns: Columns) -> Iterator[tuple[ItemIds, ItemIds]]:
-        lists = Lists(columns, self.told.item, most_cells=self.most_cells)
+        lists = Lists(columns, self.told.item)
         if self.labels is None:
-            self.labels = lists.labels
+            self.labels = NumberedLabels(self.check_labels)
         assert isinstance(self.labels, NumberedLabels)
         lists.labels = self.labels
         at = 0 if self.told.columns else lists.at
         for batch in batches:
-            yield lists.add(batch.column(at))
+            yield from lists.add_in_parts(batch.column(at), together=MOST_TOGETHER, most_cells=self.most_cells)
 
     def _marked(self, batches: Iterator[Any], columns: Columns) -> Iterator[tuple[ItemIds, ItemIds]]:
         done = 0
@@ -111,7 +110,7 @@ class ParquetStream(FileStream):
     def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         with self._opened() as (file, columns, wanted):
             long = LongColumns(columns, self.told.record, self.told.item)
-            self.labels = long.labels
+            self.labels = long.labels = NumberedLabels(self.check_labels)
             at = [0, 1] if wanted is not None else list(long.at)
             for batch in self._batches(file, wanted, tell):
                 keys = NumberedWords()
@@ -124,7 +123,7 @@ class ParquetStream(FileStream):
 
     def take_labels(self, labels: list[Hashable]) -> None:
         if self.columns is None:
-            self.labels = NumberedLabels.of(labels, self.content.check_size)
+            self.labels = NumberedLabels.of(labels, self.check_labels)
 
     def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         with self._opened():  # for what its footer stores

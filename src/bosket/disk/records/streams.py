@@ -16,17 +16,26 @@ import numpy.typing as npt
 
 from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.kernels import canonicalize, is_canonical
-from bosket.data.baskets.rows import frozen
+from bosket.data.baskets.rows import frozen, taken
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats import fimi
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.parquet_streams import NumberedLabels
 from bosket.data.formats.sources import Content
 from bosket.data.formats.words import NumberedWords
+from bosket.errors import DataError
 
 TellBytes = Callable[[int], None]
 MOST_TOGETHER = 1 << 18
 """Items of records that are read together, on the average."""
+
+
+def too_many_labels(n_labels: int) -> DataError:
+    """Of files whose labels do not fit in the memory, of which so many are known."""
+    return DataError(
+        f"The files hold more than {n_labels} different items, whose labels do not fit in the memory.",
+        hint="State more memory: Baskets.open(..., memory='8GiB').",
+    )
 
 
 class RecordPart(NamedTuple):
@@ -51,8 +60,14 @@ class FileStream:
 
     content: Content
     told: Arrangement
-    most_cells: int | None = None
-    """Items of the records that are read together, at most; where there are more, a record is too long."""
+    most_cells: int
+    """Items that a record may have, at most."""
+
+    label_bytes: int
+    """What the labels of all items may take."""
+
+    batch_bytes: int
+    """What the words of rows that are read together may take, where they come from a file that is no text."""
 
     is_long = False
     labels: NumberedLabels | NumberedWords | None = None
@@ -82,6 +97,16 @@ class FileStream:
     def n_held(self) -> tuple[int, int]:
         """How many labels are held, and the letters of them; numbers that stand for themselves are counted later."""
         return (0, 0) if self.labels is None else (len(self.labels), self.labels.n_letters)
+
+    def check_labels(self, n_bytes: int | None = None) -> None:
+        """Refuse more different items than there is memory for, as they are met: those that are held, or some of which
+        :func:`taken` tells the bytes.
+        """
+        free, (n_labels, n_letters) = taken(), self.n_held
+        if n_bytes is not None:
+            n_labels = max(n_labels, (n_bytes - free) // (taken(n_labels=1) - free))
+        if taken(n_labels=n_labels) - free + n_letters > self.label_bytes:
+            raise too_many_labels(n_labels)
 
     def take_labels(self, labels: list[Hashable]) -> None:
         """Go on with the labels of a pass before."""
