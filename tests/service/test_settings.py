@@ -93,6 +93,7 @@ def test_a_store_is_beside_the_file_wherever_the_command_is_given(
         ("[[tasks]]", "[tasks]"),
         ('title = "Shop"', "title = "),
         ('title = "Shop"', 'title = "Shop"\nrate = -1'),
+        ('title = "Shop"', 'title = "Shop"\nmax_body = 201326593'),
         ('title = "Shop"', 'title = "Shop"\nmin_support = 2'),
         ('title = "Shop"', 'title = "Shop"\nsubmit_token = "no"'),
     ],
