@@ -251,7 +251,10 @@ def _beside(store: str, folder: Path) -> str:
     name = store.removeprefix(_SQLITE)
     if name == store or not name or name.startswith(("/", ":", "?", "file:")):
         return store
-    return f"{_SQLITE}{folder.resolve() / name}"
+    import sqlalchemy as sa
+
+    whole = sa.URL.create("sqlite", database=str(folder.resolve()))  # which quotes what means something in an address
+    return f"{whole.render_as_string()}/{name}"
 
 
 def _task(value: Any, beside: Path) -> TaskSettings:
