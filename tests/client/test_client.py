@@ -373,6 +373,7 @@ def test_submit_with_one_time_tokens(
         assert main([*options, raw(tmp_path), "--once-file", str(tokens)]) == 1
         (kept,) = tmp_path.glob("bosket-unsent-*.reports")
         assert b"ticket" not in kept.read_bytes()
+        assert "--unsent --once-file" in capsys.readouterr().err
         assert main([*options, kept.name, "--unsent", "--once-file", str(tokens)]) == 0
         assert len(collector.batches) == 25
         used = [(headers["Bosket-Token"], len(body)) for _, _, headers, body in collector.posted]
@@ -388,6 +389,9 @@ def test_submit_with_one_time_tokens(
         assert main([*options, raw(tmp_path), "--once-file", str(tokens)]) == 1
         with pytest.raises(bk.ParameterError, match="each of 1"):
             client(collector).submit(RECORDS, once=["a", "b"])
+        for wrong in (5, b"ab", [5], {"a": 1}):
+            with pytest.raises(bk.ParameterError, match="one word"):
+                client(collector).submit(RECORDS, once=wrong)  # type: ignore[arg-type]
         assert len(collector.posted) == n
     said = capsys.readouterr()
     assert "ticket" not in said.err + said.out

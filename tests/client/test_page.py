@@ -43,6 +43,16 @@ KEPT = """(async () => {
             found[request.url] = await (await caches.match(request)).text();
     return found;
 })()"""
+CONTROLLED = """navigator.serviceWorker.controller !== null || new Promise((done) =>
+    navigator.serviceWorker.addEventListener("controllerchange", () => done(true)))"""  # waiting in words needs eval
+ORIGINS = """(async () => {
+    const found = [];
+    for (const name of await caches.keys()) {
+        const kept = await caches.open(name);
+        for (const request of await kept.keys()) found.push((await kept.match(request)).url);
+    }
+    return found;
+})()"""
 PERIODS = {"first": "2027-01-01", "every": "month", "number": 2, "reports": 1, "versions": "unlinked"}
 BASKETS = bk.Plan(bk.Domain(GOODS), bk.Flip(keep=0.9), bk.PrivacyUnit(max_size=5))
 TABLE = bk.TableDomain(
@@ -227,7 +237,7 @@ def test_the_page_opens_without_a_line_and_its_worker_keeps_files_alone(visit: V
     page = visit.open("/t/study#token=secret-ticket").page
     scope = page.evaluate("navigator.serviceWorker.ready.then((found) => new URL(found.scope).pathname)")
     assert scope == "/t/"
-    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    page.evaluate(CONTROLLED)
     visit.context.set_offline(True)
     page.reload()
     page.wait_for_selector("#study:not([hidden])")
@@ -256,11 +266,12 @@ def test_the_page_opens_without_a_line_and_its_worker_keeps_files_alone(visit: V
 def test_the_worker_answers_for_the_page_alone(visit: Visit) -> None:
     """With the files of a newer version the page is the newer one; other addresses are the network's."""
     page = visit.open().page
-    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    page.evaluate(CONTROLLED)
     page.evaluate("caches.open('bosket-page-1').then((kept) => kept.put('/static/page.css', new Response('old')))")
     page.reload()
     page.wait_for_selector("#study:not([hidden])")
     assert page.evaluate(KEPT)[f"{visit.collector.url}/static/page.css"] == (STATIC / "page.css").read_text("utf-8")
+    assert not any("/t/" in url for url in page.evaluate(ORIGINS)), "no address of a study"
     visit.context.set_offline(True)
     reached = "(url) => fetch(url).then(() => true, () => false)"
     assert page.evaluate(reached, "/static/page.css")
@@ -269,6 +280,17 @@ def test_the_worker_answers_for_the_page_alone(visit: Visit) -> None:
     visit.context.set_offline(False)
     visit.faults.clear()
     visit.asked.clear()  # by this test, not by the page
+
+
+@pytest.mark.parametrize("visit", [BASKETS], indirect=True)
+def test_a_new_worker_deletes_what_older_ones_kept_and_nothing_of_others(visit: Visit) -> None:
+    page = visit.open().page
+    page.evaluate("navigator.serviceWorker.ready.then((found) => found.unregister())")
+    page.evaluate("Promise.all(['bosket-page-0', 'of-others'].map((name) => caches.open(name)))")
+    visit.open()
+    page.evaluate("navigator.serviceWorker.ready.then((found) => found.active.scriptURL)")
+    page.wait_for_timeout(300)  # for it to tidy up
+    assert set(page.evaluate("caches.keys()")) == {"bosket-page-1", "of-others"}
 
 
 @pytest.mark.parametrize("visit", [SURVEY], indirect=True)

@@ -7,6 +7,7 @@ import re
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -291,6 +292,33 @@ def test_ctrl_c_leaves_all_or_nothing_taken_away(place: str, monkeypatch: pytest
     assert_alike(week, kept, 0.05)
     with pytest.raises(bk.DataError):
         week.append(parts[2])  # it is known to be there
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("change", ["append", "merge", "subtract"])
+def test_a_change_that_ends_in_an_error_is_none(
+    change: str, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who hears of an error tries again: reports that were held already were counted twice for good."""
+    first, second = some_reports(60, 1), some_reports(60, 2)
+    week, other = bk.Collection(PLAN), bk.Collection(PLAN)
+    week.append(first)
+    other.append(first if change == "subtract" else second)
+    given = other if change == "merge" else (first if change == "subtract" else second)
+    note, left = bk.Collection._note, [1]
+
+    def failing(self: bk.Collection, *segments: Any) -> None:
+        note(self, *segments)
+        if left:
+            left.pop()
+            raise error
+
+    monkeypatch.setattr(bk.Collection, "_note", failing)
+    with pytest.raises(error):
+        getattr(week, change)(given)
+    assert_alike(week, first, 0.05)
+    getattr(week, change)(given)
+    assert week.n_records == (0 if change == "subtract" else 120)
 
 
 def test_a_counter_stays_that_of_its_reports() -> None:

@@ -10,14 +10,15 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from bosket.service.limits import BodyRoom
+from bosket.service.limits import BodyRoom, BodyRooms
 from bosket.service.store import Submission
 from tests.service.servers import on_a_socket
-from tests.service.studies import MEDIA_TYPE, reports, study
+from tests.service.studies import MEDIA_TYPE, Study, reports, study
 
 
 class Endless:
@@ -100,33 +101,66 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path: Path, caplog: pytest.
     assert "Exception" not in caplog.text
 
 
+@pytest.mark.parametrize("settings", [{"tokens": "one-time"}, {"submit_token": True}])
+@pytest.mark.parametrize("header", [{}, {"Bosket-Token": "no token"}])
+def test_reports_without_a_token_are_not_held(tmp_path: Path, settings: dict[str, Any], header: dict[str, str]) -> None:
+    """Nor do they take the turn of those who have one."""
+    with study(tmp_path, rate=1e-6, **settings) as s:
+        for _ in range(3):
+            body = Endless()
+            sent = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16), **header}
+            answer = s.client.post("/v1/tasks/shop/reports", content=body, headers=sent)
+            assert answer.status_code == (403 if header and "tokens" in settings else 401)
+            assert body.drawn <= 1
+
+
+async def _while_one_is_slow(s: Study, first: bytes, rest: bytes, **told: str) -> list[int]:
+    """How two are answered of whom the one sends all at once while the other is half way, and one who comes later."""
+    half = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield first
+        await half.wait()
+        yield rest
+
+    async def post(content: bytes | AsyncIterator[bytes], **headers: str) -> int:
+        sent = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16), **headers}
+        return (await s.client.http.post("/v1/tasks/shop/reports", content=content, headers=sent)).status_code
+
+    slow = asyncio.ensure_future(post(slowly(), **told))
+    await asyncio.sleep(0.05)
+    meanwhile = await post(first + rest)
+    half.set()
+    return [meanwhile, await slow, await post(first + rest)]
+
+
 def test_bodies_of_all_who_send_at_once_have_a_bound(tmp_path: Path) -> None:
     """Each body has a limit, and many came at once: all of them were held while they came, before anything counted."""
     with study(tmp_path) as s:
         body = reports(s.plan, 20).to_bytes()
-        room = s.client.app.state.room = BodyRoom(len(body) + 10)
-        half = asyncio.Event()
+        rooms = s.client.app.state.rooms = BodyRooms(small=BodyRoom(len(body) + 10))
+        told = {"Content-Length": str(len(body))}
+        statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:], **told))
+        assert statuses == [429, 201, 201]
+        rooms.small.take(len(body) + 10)  # all of it was given back
 
-        async def slowly() -> AsyncIterator[bytes]:
-            yield body[:40]
-            await half.wait()
-            yield body[40:]
 
-        async def both() -> tuple[int, int, int]:
-            headers = {"Content-Type": MEDIA_TYPE}
-
-            async def post(content: bytes | AsyncIterator[bytes]) -> int:
-                sent = headers | {"Idempotency-Key": secrets.token_hex(16)}
-                return (await s.client.http.post("/v1/tasks/shop/reports", content=content, headers=sent)).status_code
-
-            slow = asyncio.ensure_future(post(slowly()))
-            await asyncio.sleep(0.05)
-            meanwhile = await post(body)
-            half.set()
-            return meanwhile, await slow, await post(body)
-
-        assert s.client.loop.run_until_complete(both()) == (429, 201, 201)
-        room.take(len(body) + 10)  # all of it was given back
+def test_large_bodies_leave_room_for_small_ones(tmp_path: Path) -> None:
+    """Some hundred who sent a mebibyte slowly kept everybody else out, of every task."""
+    with study(tmp_path) as s:
+        body = reports(s.plan, 20).to_bytes()
+        rooms = s.client.app.state.rooms = BodyRooms(large=BodyRoom(len(body)))
+        statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:]))
+        assert statuses == [201, 201, 201], "who does not tell how much will come is counted with the large ones"
+        rooms.large.take(1)
+        assert (
+            s.client.post(
+                "/v1/tasks/shop/reports",
+                content=Endless(),
+                headers={"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16)},
+            ).status_code
+            == 429
+        )
 
 
 def test_who_asks_whether_it_is_ready_does_not_part_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -423,25 +423,45 @@ def test_many_at_once_are_each_acknowledged_once(tmp_path: Path, store_url: str)
         assert rows_of(s.stored()) == sorted(row for one in sent for row in rows_of(one))
 
 
+@pytest.mark.parametrize("place", ["append", "_note", "counter"])
+@pytest.mark.parametrize("is_final", [False, True])
 def test_reports_that_could_not_be_counted_are_counted_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, is_final: bool
 ) -> None:
-    """They were forgotten, and all later results were of fewer reports than they said."""
-    append, left = bk.Collection.append, [1]
+    """They were forgotten, or counted twice, or waited until a batch more came, which after the last never does."""
+    method, left = getattr(bk.Collection, place), [1]
 
     def failing(self: bk.Collection, *given: Any, **more: Any) -> Any:
         if left:
             left.pop()
             raise MemoryError
-        return append(self, *given, **more)
+        return method(self, *given, **more)
 
-    monkeypatch.setattr(bk.Collection, "append", failing)
+    monkeypatch.setattr(bk.Collection, place, failing)
+    monkeypatch.setattr("bosket.service.results.AGAIN", 0.01)
     with study(tmp_path, min_batch=40) as s:
         s.send(reports(s.plan, 50))
+        if is_final:
+            assert s.client.post("/v1/tasks/shop/close", headers=s.bearer()).status_code == 200
         s.settle()
-        assert "problem" in s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
-        s.send(reports(s.plan, 50, seed=2))
-        s.settle()
+        assert not left
         picture = s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
-        assert picture["n_reports"] == 100
-        assert s.stored().n_records == 100
+        assert picture["n_reports"] == 50
+        assert [one.n_records for one in s.collector.results._tasks["shop"].collections] == [50]
+
+
+def test_what_fails_again_and_again_is_told_and_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a task is closed, after which no picture waits for anything else."""
+    tried = []
+
+    def failing(*given: Any, **more: Any) -> Any:
+        tried.append(1)
+        raise MemoryError
+
+    monkeypatch.setattr("bosket.service.results.picture_of", failing)
+    with study(tmp_path, min_batch=40) as s:
+        s.send(reports(s.plan, 50))
+        assert s.client.post("/v1/tasks/shop/close", headers=s.bearer()).status_code == 200
+        s.collector.results.settle(1.0)
+        assert "problem" in s.client.get("/v1/tasks/shop/results", headers=s.bearer()).json()
+        assert len(tried) <= 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -88,18 +89,73 @@ def test_all_that_waits_at_once_is_counted(linked: Study) -> None:
 
 
 def test_a_longer_calendar_does_not_allow_more_than_the_plan(tmp_path: Path, clock: Clock) -> None:
-    """Who edits the file and lets periods begin anew meets what the token has brought already."""
-    settings: dict[str, Any] = {"plan": plan_of(2), "tokens": "one-time"}
-    some = reports(plan_of(2), 4)
-    with study(tmp_path, periods=Periods(date(2027, 1, 1), "week", 2, 1, "linked"), **settings) as s:
+    settings: dict[str, Any] = {"plan": plan_of(3), "tokens": "one-time"}
+    some = reports(plan_of(3), 4)
+    calendar = Periods(date(2027, 1, 1), "week", 2, 1, "linked")
+    with study(tmp_path, periods=calendar, **settings) as s:
         (token,) = s.issue("one-time")
-        clock.now_is = datetime(2027, 1, 2, tzinfo=UTC)
-        assert s.send(some[:1], Bosket_Token=token).status_code == 201
         clock.now_is = datetime(2027, 1, 9, tzinfo=UTC)
+        assert s.send(some[:1], Bosket_Token=token).status_code == 201
+    with study(tmp_path, periods=replace(calendar, number=3), **settings) as s:
+        assert kind(s.send(some[1:2], Bosket_Token=token)) == "spent"
+        clock.now_is = datetime(2027, 1, 16, tzinfo=UTC)
         assert s.send(some[1:2], Bosket_Token=token).status_code == 201
-    with study(tmp_path, periods=Periods(date(2027, 1, 9), "week", 2, 1, "linked"), **settings) as s:
-        clock.now_is = datetime(2027, 1, 17, tzinfo=UTC)
-        assert kind(s.send(some[2:3], Bosket_Token=token)) == "spent"
+    longest = replace(calendar, number=4)
+    with pytest.raises(bk.ParameterError, match="counts 3"), study(tmp_path, periods=longest, **settings):
+        pass
+    with pytest.raises(bk.ParameterError, match="opened"), study(tmp_path, periods=calendar, **settings):
+        pass
+
+
+@pytest.mark.parametrize("versions", ["linked", "unlinked"])
+def test_another_calendar_is_refused_at_the_start(tmp_path: Path, clock: Clock, versions: Any) -> None:
+    """Who moves the first day by one has periods of other names, for which tokens can be issued anew."""
+    settings: dict[str, Any] = {"plan": plan_of(12), "tokens": "one-time"}
+    calendar = Periods(date(2027, 1, 1), "month", 3, 2, versions)
+    with study(tmp_path, periods=calendar, **settings):
+        pass
+    others = (
+        {"first": date(2027, 1, 2)},
+        {"every": "week"},
+        {"reports": 1},
+        {"number": 2},
+        {"versions": "linked" if versions == "unlinked" else "unlinked"},
+    )
+    for other in [None, *(replace(calendar, **change) for change in others)]:
+        with pytest.raises(bk.ParameterError, match="opened"), study(tmp_path, periods=other, **settings):
+            pass
+    with study(tmp_path, periods=calendar, **settings):
+        pass
+
+
+def test_a_study_that_was_opened_without_periods_gets_none(tmp_path: Path, clock: Clock) -> None:
+    """Those who spent a token would be given one for each period beside."""
+    with study(tmp_path, plan=plan_of(), tokens="one-time"):
+        pass
+    with (
+        pytest.raises(bk.ParameterError, match="opened"),
+        study(tmp_path, plan=plan_of(), tokens="one-time", periods=MONTHS),
+    ):
+        pass
+
+
+def test_a_calendar_that_was_not_kept_is_kept_from_then_on(tmp_path: Path, clock: Clock) -> None:
+    """That of a task which version 2 of the tables opened."""
+    settings: dict[str, Any] = {"plan": plan_of(), "tokens": "one-time"}
+    with study(tmp_path, periods=MONTHS, **settings) as s, s.collector.store.writing.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE phases DROP COLUMN calendar")
+        connection.exec_driver_sql("UPDATE schema_version SET version = 2")
+    with study(tmp_path, periods=MONTHS, **settings):
+        pass
+    with pytest.raises(bk.ParameterError, match="opened"), study(tmp_path, **settings):
+        pass
+
+
+def test_tokens_for_all_periods_are_for_none_of_an_unlinked_study(tmp_path: Path, clock: Clock) -> None:
+    """Such as were issued before the study had periods: each would have served in every one."""
+    with study(tmp_path, plan=plan_of(3), tokens="one-time", periods=Periods(date(2027, 1, 1), "month", 3)) as s:
+        (token,) = s.collector.access.issue_one_time("shop", 1)
+        assert kind(s.send(reports(s.plan, 1), Bosket_Token=token)) == "other-period"
 
 
 def test_tokens_of_unlinked_periods_are_for_one_each(tmp_path: Path, store_url: str, clock: Clock) -> None:

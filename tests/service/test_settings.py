@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bosket as bk
+from bosket.service.engines import parsed_url
 from bosket.service.settings import read_settings
 from tests.service.studies import small_plan
 
@@ -66,6 +67,10 @@ def test_a_store_is_beside_the_file_wherever_the_command_is_given(
         assert settings.store == f"sqlite:///{tmp_path / 'a.db'}"
     for whole in ("sqlite:////var/lib/a.db", "postgresql://me@host/study"):
         assert read_settings(study, environment={"BOSKET_STORE": whole}).store == whole
+    strange = tmp_path / "what? 100%41"
+    strange.mkdir()
+    store = read_settings(written(strange, GOOD)).store
+    assert parsed_url(store).database == str(strange / "a.db"), "signs that mean something in an address"
     study.write_text(GOOD.replace('store = "sqlite:///a.db"', ""))
     assert read_settings(study).store == f"sqlite:///{tmp_path / 'bosket.db'}"
 
@@ -93,6 +98,7 @@ def test_a_store_is_beside_the_file_wherever_the_command_is_given(
         ("[[tasks]]", "[tasks]"),
         ('title = "Shop"', "title = "),
         ('title = "Shop"', 'title = "Shop"\nrate = -1'),
+        ('title = "Shop"', 'title = "Shop"\nmax_body = 201326593'),
         ('title = "Shop"', 'title = "Shop"\nmin_support = 2'),
         ('title = "Shop"', 'title = "Shop"\nsubmit_token = "no"'),
     ],

@@ -23,6 +23,7 @@ from bosket.service.store import (
     Submission,
     SubmissionOutcome,
     SubmissionVerdict,
+    TokenState,
     backup,
     shuffled,
 )
@@ -133,7 +134,7 @@ def test_nothing_in_the_store_says_who_when_or_whose(tmp_path: Path) -> None:
         columns = {column.name for table in schema.METADATA.tables.values() for column in table.columns}
         assert columns == {
             *("version", "task", "phase", "plan", "is_closed", "id", "day", "n_reports", "chance", "reports"),
-            *("code", "digest", "scope", "is_spent", "period", "used_in", "n_used", "n_total"),
+            *("code", "digest", "scope", "is_spent", "period", "used_in", "n_used", "n_total", "calendar"),
         }
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.db*"))
     assert s.plan.json.encode() in kept, "the search can find"
@@ -206,10 +207,10 @@ def test_versions_are_brought_up_to_date(store_url: str) -> None:
             connection.execute(sa.text("CREATE TABLE added (x INTEGER)"))
 
         with store.writing.begin() as connection:
-            assert schema.migrate(connection, migrations={2: step}, version=3) == 2
+            assert schema.migrate(connection, migrations={3: step}, version=4) == 3
         with store.writing.begin() as connection:
-            assert schema.migrate(connection, migrations={2: step}, version=3) == 3, "once"
-    with pytest.raises(bk.DataError, match="version 3"):
+            assert schema.migrate(connection, migrations={3: step}, version=4) == 4, "once"
+    with pytest.raises(bk.DataError, match="version 4"):
         ReportStore(store_url)
 
 
@@ -219,6 +220,7 @@ def test_a_store_of_the_first_version_gets_periods(store_url: str) -> None:
     with opened(store_url) as store, store.writing.begin() as connection:
         for name in ("period", "used_in", "n_used", "n_total"):
             connection.exec_driver_sql(f"ALTER TABLE one_time DROP COLUMN {name}")
+        connection.exec_driver_sql("ALTER TABLE phases DROP COLUMN calendar")
         rows = [{"digest": old, "task": "shop", "is_spent": True}, {"digest": new, "task": "shop", "is_spent": False}]
         connection.execute(sa.insert(sa.table("one_time", *map(sa.column, rows[0]))), rows)
         connection.execute(sa.update(schema.SCHEMA_VERSION).values(version=1))
@@ -227,6 +229,20 @@ def test_a_store_of_the_first_version_gets_periods(store_url: str) -> None:
         one, two = submission(), submission()
         taken = [replace(one, token=old, budget=budget), replace(two, token=new, budget=budget)]
         assert [how.verdict.name for how in store.commit(taken)] == ["SPENT", "ACCEPTED"]
+        assert store.phases("shop")[0].calendar is None, "nobody kept it"
+
+
+def test_a_token_is_given_nothing_anew_by_a_clock_or_a_file() -> None:
+    """Two periods in turn each began anew, and a study without periods did not look at what a token had brought."""
+    january, february = (TokenBudget(f"2027-0{month}-01", 1, 12) for month in (1, 2))
+    new = TokenState("shop", False, None, None, 0, 0)
+    late = new.after(1, february)
+    assert late is not None
+    assert late.after(1, january) is None, "a clock that was set back, or one who waited over midnight"
+    assert late.after(1, february) is None
+    assert late.after(1, TokenBudget("2027-03-01", 1, 12)) is not None
+    assert late.after(1, None) is None
+    assert new.after(1, None) == new._replace(is_spent=True)
 
 
 def test_a_step_that_fails_changes_nothing(store_url: str) -> None:
@@ -237,7 +253,7 @@ def test_a_step_that_fails_changes_nothing(store_url: str) -> None:
             raise RuntimeError
 
         with pytest.raises(RuntimeError), store.writing.begin() as connection:
-            schema.migrate(connection, migrations={2: step}, version=3)
+            schema.migrate(connection, migrations={3: step}, version=4)
         assert not sa.inspect(store.reading).has_table("added")
     with opened(store_url):
         pass

@@ -150,7 +150,8 @@ class Client:
         be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.
         """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
-        tokens: list[str | None] = [once] if once is None or isinstance(once, str) else list(once)
+        several = isinstance(once, Sequence) and not isinstance(once, str | bytes)
+        tokens: list[Any] = list(once or ()) if several else [once]
         n_batches = -(-len(reports) // at_once)
         for token in tokens:
             check_word("once", token, self._parts)

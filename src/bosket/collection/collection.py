@@ -164,15 +164,18 @@ class Collection(Collected):
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """A change of what is held, after which it is all new or all old, also where Ctrl-C ends it on the way.
+        """A change of what is held, which is undone where anything ends it on the way, Ctrl-C or want of memory.
 
-        What is remembered is forgotten then, and what batches are known by noted again.
+        So who hears of an error may try again.  What is remembered is forgotten then, and what batches are known by
+        noted again.
         """
+        before = self._segments
         try:
             yield
         except BaseException:
+            self._segments = before  # first: what follows may fail as well
             self._running = Running()
-            self._set(self._segments)
+            self._set(before)
             raise
 
     def _set(self, segments: list[Segment]) -> None:

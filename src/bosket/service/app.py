@@ -13,7 +13,7 @@ from bosket._version import __version__
 from bosket.service import managing, pages, reading, submitting
 from bosket.service.collector import Collector
 from bosket.service.headers import SafeHeaders
-from bosket.service.limits import BodyRoom, RateLimit
+from bosket.service.limits import BodyRooms, RateLimit
 from bosket.service.metrics import ServiceMetrics, TimedAnswers
 from bosket.service.problems import Faults, Problem, add_handlers
 
@@ -44,7 +44,7 @@ def make_app(collector: Collector, *, ends_it: bool = True) -> FastAPI:
     )
     app.state.collector = collector
     app.state.metrics = ServiceMetrics()
-    app.state.room = BodyRoom()
+    app.state.rooms = BodyRooms()
     app.state.pinging = None
     app.state.rates = {task.id: RateLimit(task.rate) for task in collector.settings.tasks if task.rate is not None}
     app.router.routes.insert(0, Route(submitting.PATH, submitting.submit, methods=["POST"]))

@@ -11,6 +11,7 @@ from bosket.errors import DataError
 from bosket.reports import Reports
 from bosket.service.access import Access, new_token
 from bosket.service.calendar import Calendar
+from bosket.service.periods import calendar_text
 from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
@@ -49,9 +50,12 @@ class Collector:
 
     def _open_tasks(self) -> None:
         for task in self.settings.tasks:
+            calendar = calendar_text(task.periods)
             if not self.store.phases(task.id):
-                self.store.add_phase(task.id, task.plan.json)
+                self.store.add_phase(task.id, task.plan.json, calendar=calendar)
             self.tasks[task.id] = served(task, self.store.phases(task.id), self.key)
+            if self.store.phases(task.id)[0].calendar != calendar:  # it has more periods, or was not kept so far
+                self.store.keep_calendar(task.id, calendar)
 
     def _make_admin(self, path: Path) -> None:
         """The first admin token, in a file that only the owner reads, and there before the store knows it.

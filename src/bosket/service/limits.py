@@ -8,10 +8,12 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 from fastapi import Request
 
 from bosket.service.problems import Refusal
+from bosket.service.settings import MOST_BODY
 
 
 class RateLimit:
@@ -55,10 +57,14 @@ async def _pass_by(request: Request) -> None:
                 pass
 
 
+SMALL = 1 << 16
+"""Bytes of a body that counts as small."""
+
+
 class BodyRoom:
     """Bytes of bodies that are held for all who send at once: of many who send slowly each holds what came so far."""
 
-    def __init__(self, most: int = 256 << 20) -> None:
+    def __init__(self, most: int) -> None:
         self._left = most
 
     def take(self, n_bytes: int) -> None:
@@ -72,10 +78,28 @@ class BodyRoom:
         self._left += n_bytes
 
 
+@dataclass(frozen=True)
+class BodyRooms:
+    """Room for large bodies, and for small ones, as most people send, room that large ones cannot take."""
+
+    large: BodyRoom = field(default_factory=lambda: BodyRoom(MOST_BODY))
+    small: BodyRoom = field(default_factory=lambda: BodyRoom(64 << 20))
+
+
+def _told_length(request: Request) -> int | None:
+    """How many bytes the body has; None where that is not told, or not by this alone."""
+    told = request.headers.get("content-length", "")
+    is_told = told.isdecimal() and len(told) < 20 and "transfer-encoding" not in request.headers
+    return int(told) if is_told else None
+
+
 @asynccontextmanager
 async def held_body(request: Request, most: int) -> AsyncIterator[bytes]:
     """The body of a request, which counts towards what the application holds until it is done with."""
-    room, taken = request.app.state.room, 0
+    told, taken = _told_length(request), 0
+    rooms: BodyRooms = request.app.state.rooms
+    is_small = told is not None and told <= min(SMALL, most)
+    room, most = (rooms.small, min(SMALL, most)) if is_small else (rooms.large, most)
 
     def take(n_bytes: int) -> None:
         nonlocal taken
@@ -93,9 +117,9 @@ async def body_of(request: Request, most: int, *, take: Callable[[int], None] = 
 
     ``take`` hears of each part before it is kept.
     """
-    told = request.headers.get("content-length", "")
-    if told.isdecimal() and len(told) < 20 and int(told) > most:
-        if int(told) <= most + PASSED_BY:
+    told = _told_length(request)
+    if told is not None and told > most:
+        if told <= most + PASSED_BY:
             await _pass_by(request)
         raise _too_large(most)
     parts, total = [], 0

@@ -8,7 +8,8 @@
     versions = "unlinked"
 
 The plan must count all of them: ``number`` times ``reports`` at most are the ``reports`` of its unit, of which its card
-tells what they cost together.  What a person sent is counted by a token, and what is too much is refused.
+tells what they cost together.  What a person sent is counted by a token, and what is too much is refused.  The store
+keeps the calendar under which a task was opened: it may get more periods at its end, and nothing else may change.
 
 unlinked  each period has tokens of its own and coins of its own: nothing ties the reports of two periods together, and
           who has a token for each period is known to those who gave them out alone
@@ -19,9 +20,10 @@ linked    one token serves all periods, and the same record gives the same repor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bosket.checks import check_choice, check_integer
 from bosket.errors import ParameterError
@@ -37,6 +39,11 @@ class TokenBudget(NamedTuple):
     period: str
     most: int
     total: int
+    is_linked: bool = True
+
+    def is_for(self, period: str | None) -> bool:
+        """Whether a token that was issued for this period, or with None for all, may be used in the present one."""
+        return period == self.period or (self.is_linked and period is None)
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,11 @@ class Periods:
             raise ParameterError(
                 "The 'number' of periods must end before the year 10000.", parameter="number", value=self.number
             ) from None
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What JSON says of them."""
+        return asdict(self) | {"first": self.first.isoformat()}
 
     @property
     def is_linked(self) -> bool:
@@ -112,3 +124,17 @@ class Periods:
         except ValueError:
             return None
         return found if self.name(found) == name else None
+
+
+def calendar_text(periods: Periods | None) -> str:
+    """The calendar of a task as a store keeps it."""
+    return json.dumps(None if periods is None else periods.described)
+
+
+def goes_on(kept: str, periods: Periods | None) -> bool:
+    """Whether these periods are those that a store kept, or the same with more at the end."""
+    known = json.loads(kept)
+    if known is None or periods is None:
+        return known is None and periods is None
+    said = periods.described
+    return bool(known["number"] <= said["number"] and known | {"number": 0} == said | {"number": 0})

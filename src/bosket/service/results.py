@@ -32,6 +32,8 @@ GROWTH = 0.02
 _PATIENCE = 10.0  # seconds
 REST = 9.0
 """After a picture the thread rests for so many times as long as it took: it takes a tenth of a core at most."""
+AGAIN = 10.0
+"""Seconds after which what failed, as for want of memory, is tried again."""
 
 
 def reports_of(plan: Plan, stored: Sequence[StoredRows]) -> Reports:
@@ -53,6 +55,19 @@ class _Change:
     is_taken_away: bool = False
 
 
+@dataclass(frozen=True)
+class _Round:
+    """What one picture is made of, and what was to be shown before it was begun."""
+
+    changes: list[_Change]
+    plans: tuple[Plan, ...]
+    is_final: bool
+    is_enough: bool
+    n_changed: int
+    is_owed: bool
+    n_shown: int
+
+
 @dataclass
 class _Running:
     """What is known of one task."""
@@ -70,6 +85,8 @@ class _Running:
     """Whether a picture is to be made however little is new: a batch was taken away, or the task has closed."""
     picture: bytes | None = None
     rests_until: float = 0.0
+    has_failed: bool = False
+    """Whether the last picture could not be made for a reason that may pass."""
 
     @property
     def is_due(self) -> bool:
@@ -79,6 +96,26 @@ class _Running:
         if self.is_owed or (self.is_final and self.n_changed):
             return True
         return self.n_changed >= self.settings.min_batch and self.n_changed >= GROWTH * self.n_shown
+
+    def is_rested(self, now: float) -> bool:
+        return self.rests_until <= now or (self.is_final and not self.has_failed)
+
+    def begin(self) -> _Round:
+        """Take all that came, for a new picture."""
+        is_enough = self.n_reports >= self.settings.min_batch
+        before = self.n_changed, self.is_owed, self.n_shown
+        found = _Round(list(self.changes), self.plans, self.is_final, is_enough, *before)
+        self.changes.clear()
+        self.n_changed, self.is_owed, self.n_shown = 0, False, self.n_reports
+        return found
+
+    def end(self, done: _Round, picture: bytes | None, *, has_failed: bool) -> None:
+        """Show the picture; where it failed, what it was of is due still, and what was not counted is put back."""
+        self.picture, self.has_failed = picture, has_failed
+        self.changes.extendleft(reversed(done.changes))
+        if has_failed:
+            self.n_changed, self.is_owed = self.n_changed + done.n_changed, self.is_owed or done.is_owed
+            self.n_shown = done.n_shown
 
 
 class RunningResults:
@@ -156,33 +193,36 @@ class RunningResults:
                 if running is None:
                     return
                 self._is_working = True
-                changes, plans, is_final = list(running.changes), running.plans, running.is_final
-                running.changes.clear()
-                running.n_changed, running.is_owed = 0, False
-                running.n_shown = running.n_reports
-                is_enough = running.n_reports >= running.settings.min_batch
-            picture = None
+                begun = running.begin()
             started = time.monotonic()
             try:
-                with hushed():
-                    _apply(running, plans, changes)  # which leaves what could not be counted
-                    if is_enough:
-                        picture = picture_of(
-                            running.settings, running.collections, is_final=is_final, on_progress=self._go_on
-                        )
+                picture, has_failed = self._made(running, begun)
             except _StoppedError:
                 return
-            except Exception as error:  # noqa: BLE001 - the thread must live; the old picture would be of other reports
-                logger.warning("results could not be made: %s", type(error).__name__)
-                picture = {
-                    "problem": str(error) if isinstance(error, BosketError) else "The results could not be made."
-                }
-            text = None if picture is None else json.dumps(picture, ensure_ascii=False, allow_nan=False).encode()
             with self._wake:
-                running.changes.extendleft(reversed(changes))
-                running.picture = text
+                running.end(begun, picture, has_failed=has_failed)
                 ended = time.monotonic()
-                running.rests_until = ended + self._rest * (ended - started)
+                rest = self._rest * (ended - started)
+                running.rests_until = ended + (max(AGAIN, rest) if has_failed else rest)
+
+    def _made(self, running: _Running, begun: _Round) -> tuple[bytes | None, bool]:
+        """The JSON of a new picture, if there is enough for one, and whether it failed and may succeed later."""
+        try:
+            with hushed():
+                _apply(running, begun.plans, begun.changes)  # which leaves what could not be counted
+                if not begun.is_enough:
+                    return None, False
+                picture = picture_of(
+                    running.settings, running.collections, is_final=begun.is_final, on_progress=self._go_on
+                )
+                return json.dumps(picture, ensure_ascii=False, allow_nan=False).encode(), False
+        except _StoppedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the thread must live; the old picture would be of other reports
+            logger.warning("results could not be made: %s", type(error).__name__)
+            is_refused = isinstance(error, BosketError)
+            told = {"problem": str(error) if is_refused else "The results could not be made."}
+            return json.dumps(told, ensure_ascii=False).encode(), bool(begun.changes) or not is_refused
 
     def _next(self) -> _Running | None:
         """Wait for a task whose picture is due and that has rested, or is over; None at the end."""
@@ -190,7 +230,7 @@ class RunningResults:
             now = time.monotonic()
             due = [one for one in self._tasks.values() if one.is_due]
             for one in due:
-                if one.is_final or one.rests_until <= now:
+                if one.is_rested(now):
                     return one
             self._wake.wait(min((one.rests_until - now for one in due), default=None))
         return None

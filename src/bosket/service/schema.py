@@ -1,7 +1,8 @@
 """The tables of a store, their version, and how an older version becomes this one.
 
 schema_version  one row: which of the versions below the tables have
-phases          the plan of each phase of a task, as JSON, and whether the task is closed
+phases          the plan of each phase of a task, as JSON, and whether the task is closed; in the first one its periods,
+                as JSON, or null where it has none
 segments        reports: the bytes of many, in an order that says nothing; open ones become one sealed batch
 receipts        what a submission is known by when it comes again: a digest of its id, and a code of its body under it
 tokens          digests of tokens with a scope
@@ -20,7 +21,7 @@ import sqlalchemy as sa
 
 from bosket.errors import DataError
 
-VERSION = 2
+VERSION = 3
 METADATA = sa.MetaData()
 
 SCHEMA_VERSION = sa.Table("schema_version", METADATA, sa.Column("version", sa.Integer, nullable=False))
@@ -32,6 +33,7 @@ PHASES = sa.Table(
     sa.Column("phase", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("plan", sa.Text, nullable=False),
     sa.Column("is_closed", sa.Boolean, nullable=False),
+    sa.Column("calendar", sa.Text),  # none: the task was opened by an older version, which did not keep it
 )
 
 SEGMENTS = sa.Table(
@@ -89,7 +91,12 @@ def _add_periods(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE one_time ADD COLUMN {name} INTEGER DEFAULT 0 NOT NULL")
 
 
-MIGRATIONS: dict[int, Migration] = {1: _add_periods}
+def _add_calendars(connection: sa.Connection) -> None:
+    """The periods under which a task was opened; those of the file are written down at the start."""
+    connection.exec_driver_sql("ALTER TABLE phases ADD COLUMN calendar TEXT")
+
+
+MIGRATIONS: dict[int, Migration] = {1: _add_periods, 2: _add_calendars}
 """By version, the step from it to the next."""
 
 

@@ -31,6 +31,8 @@ from bosket.service.periods import Periods
 
 ENVIRONMENT = {"store": "BOSKET_STORE", "folder": "BOSKET_FOLDER", "host": "BOSKET_HOST", "port": "BOSKET_PORT"}
 MOST_FILE = 1 << 20
+MOST_BODY = 192 << 20
+"""Bytes that are held of all large bodies at once: one that is larger could never come."""
 _MOST_PLAN = 1 << 26
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _TASK = {
@@ -120,8 +122,9 @@ class TaskSettings:
                 value=self.id,
             )
         check_choice("tokens", self.tokens, ("none", "one-time"), of="a task")
-        for name, least in (("min_batch", 1), ("batch_size", 1), ("max_body", 1), ("max_reports", 1)):
-            check_integer(name, getattr(self, name), least=least, most=1 << 31, of="a task")
+        for name in ("min_batch", "batch_size", "max_body", "max_reports"):
+            most = MOST_BODY if name == "max_body" else 1 << 31
+            check_integer(name, getattr(self, name), least=1, most=most, of="a task")
         object.__setattr__(self, "batch_size", max(self.batch_size, self.min_batch))
         if self.rate is not None:
             check_limits("rate", self.rate, above=0, most=1e9)
@@ -248,7 +251,10 @@ def _beside(store: str, folder: Path) -> str:
     name = store.removeprefix(_SQLITE)
     if name == store or not name or name.startswith(("/", ":", "?", "file:")):
         return store
-    return f"{_SQLITE}{folder.resolve() / name}"
+    import sqlalchemy as sa
+
+    whole = sa.URL.create("sqlite", database=str(folder.resolve()))  # which quotes what means something in an address
+    return f"{whole.render_as_string()}/{name}"
 
 
 def _task(value: Any, beside: Path) -> TaskSettings:

@@ -99,8 +99,10 @@ class TokenState(NamedTuple):
 
     def after(self, n_reports: int, budget: TokenBudget | None) -> TokenState | None:
         """The token once it has brought so many reports; None where it may not."""
-        if budget is None:
-            return None if self.is_spent else self._replace(is_spent=True)
+        if budget is None:  # what it brought while the study had periods is not given anew
+            return None if self.is_spent or self.n_total else self._replace(is_spent=True)
+        if self.used_in is not None and budget.period < self.used_in:  # names are days as ISO writes them: they sort
+            return None
         used = n_reports + (self.n_used if self.used_in == budget.period else 0)
         total = n_reports + self.n_total
         if self.is_spent or used > budget.most or total > budget.total:
@@ -115,6 +117,8 @@ class PhaseState:
     phase: int
     plan: str
     is_closed: bool
+    calendar: str | None = None
+    """The periods of a task, as JSON, in its first phase; None where they are not known."""
 
 
 @dataclass(frozen=True)
@@ -194,12 +198,20 @@ class ReportStore:
         """The phases of a task so far, the first first."""
         return self._phases.get(task, [])
 
-    def add_phase(self, task: str, plan: str) -> None:
+    def add_phase(self, task: str, plan: str, *, calendar: str | None = None) -> None:
         """Open a task, or its next phase; those before are closed."""
-        before = self.phases(task)
+        row = {"task": task, "phase": len(self.phases(task)) + 1, "plan": plan, "calendar": calendar}
         with told(), self._writing.begin() as connection:
             connection.execute(sa.update(PHASES).where(PHASES.c.task == task).values(is_closed=True))
-            connection.execute(sa.insert(PHASES).values(task=task, phase=len(before) + 1, plan=plan, is_closed=False))
+            connection.execute(sa.insert(PHASES).values(**row, is_closed=False))
+            found = _phases(connection)
+        self._phases = found
+
+    def keep_calendar(self, task: str, calendar: str) -> None:
+        """Write down the periods of a task, in place of what was known of them."""
+        first = (PHASES.c.task == task, PHASES.c.phase == 1)
+        with told(), self._writing.begin() as connection:
+            connection.execute(sa.update(PHASES).where(*first).values(calendar=calendar))
             found = _phases(connection)
         self._phases = found
 
@@ -277,7 +289,7 @@ class ReportStore:
             token = tokens.get(one.token)
             if token is None or token.task != one.task:
                 return SubmissionOutcome(SubmissionVerdict.UNKNOWN_TOKEN)
-            if one.budget is not None and token.period not in (None, one.budget.period):
+            if one.budget is not None and not one.budget.is_for(token.period):
                 return SubmissionOutcome(SubmissionVerdict.OTHER_PERIOD)
             if token.after(len(one.rows), one.budget) is None:
                 return SubmissionOutcome(SubmissionVerdict.SPENT)
@@ -395,7 +407,7 @@ def _stored(row: Any) -> StoredRows:
 def _phases(connection: sa.Connection) -> dict[str, list[PhaseState]]:
     found: dict[str, list[PhaseState]] = {}
     for row in connection.execute(sa.select(PHASES).order_by(PHASES.c.task, PHASES.c.phase)):
-        found.setdefault(row.task, []).append(PhaseState(row.phase, row.plan, row.is_closed))
+        found.setdefault(row.task, []).append(PhaseState(row.phase, row.plan, row.is_closed, row.calendar))
     return found
 
 

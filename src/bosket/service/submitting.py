@@ -84,11 +84,11 @@ async def submit(request: Request) -> Response:
         raise Refusal(400, "key", "The Idempotency-Key header must have 32 digits of hexadecimal, in small letters.")
     if task.settings.submit_token:
         check_token(request, "submit", task_id)
+    token = _token_of(headers.get("bosket-token"), task)  # who has none takes neither room nor the turn of others
     limit = request.app.state.rates.get(task_id)
     if limit is not None:
         limit.take()
     async with held_body(request, task.settings.max_body) as body:
-        token = _token_of(headers.get("bosket-token"), task)
         submission, refusal = await _read(task, bytes.fromhex(key), body, token)
         outcome = await _written(collector, submission)
     if outcome.verdict is SubmissionVerdict.REFUSED and refusal is not None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from bosket.errors import PlanMismatchError
+from bosket.errors import ParameterError, PlanMismatchError
 from bosket.plan import Plan
-from bosket.service.periods import TokenBudget
+from bosket.service.periods import TokenBudget, goes_on
 from bosket.service.settings import TaskSettings
 from bosket.service.signing import SigningKey
 from bosket.service.store import PhaseState
@@ -58,7 +58,7 @@ class ServedTask:
         periods = self.settings.periods
         if periods is None:
             return None
-        return TokenBudget(self.period() or "", periods.reports, self.plan.unit.reports)
+        return TokenBudget(self.period() or "", periods.reports, self.plan.unit.reports, periods.is_linked)
 
     def document(self) -> bytes:
         """What clients are told, signed, as it is sent; signed once in each period."""
@@ -91,24 +91,24 @@ class ServedTask:
         }
         if periods is not None:
             value["period"] = None if periods.is_linked else period  # coins are drawn afresh in each, or for good
-            value["periods"] = {
-                "name": period,
-                "first": periods.first.isoformat(),
-                "every": periods.every,
-                "number": periods.number,
-                "reports": periods.reports,
-                "versions": periods.versions,
-            }
+            value["periods"] = {"name": period, **periods.described}
         return value
 
 
 def served(settings: TaskSettings, phases: Sequence[PhaseState], key: SigningKey) -> ServedTask:
-    """A task with the phases that the store knows; refused where its plan was changed since it was opened."""
+    """A task with the phases that the store knows; refused where its plan or calendar changed since it was opened."""
     plans = tuple(Plan.from_json(phase.plan) for phase in phases)
     if plans[0].digest != settings.plan.digest:
         raise PlanMismatchError(
             f"The task {settings.id} was opened under plan {plans[0].digest[:12]}, and its file now has plan "
             f"{settings.plan.digest[:12]}: reports of two plans cannot be put together.",
             hint="Give the new plan a task of its own.",
+        )
+    if phases[0].calendar is not None and not goes_on(phases[0].calendar, settings.periods):
+        raise ParameterError(
+            f"The 'periods' of the task {settings.id} must be those under which it was opened, or the same with a "
+            "larger number: what people sent is counted by them.",
+            parameter="periods",
+            value=None,
         )
     return ServedTask(settings, plans, phases[-1].is_closed, key)

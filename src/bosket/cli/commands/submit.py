@@ -112,6 +112,7 @@ def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: P
     from bosket.client.unsent import Unsent
 
     reports, at_once, id = rest.reports, rest.at_once, rest.id
+    option = " --once-file FILE (the same)" if once else ""
     with work.levels("sending") as tell:
         try:
             return client.send(reports, once=once, at_once=at_once, on_progress=tell, id=id)
@@ -127,8 +128,8 @@ def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: P
             raise ServiceError(
                 f"{problem} The others are kept in {place}.",
                 status=problem.status,
-                hint=f"bosket submit {client.url} {place} --unsent sends them as they are. Do not randomize the same "
-                "records again: that tells more of people than is promised.",
+                hint=f"bosket submit {client.url} {place} --unsent{option} sends them as they are. Do not randomize "
+                "the same records again: that tells more of people than is promised.",
             ) from None
 
 

@@ -189,7 +189,8 @@ function thank(text, title = "Thank you") {
 
 // How many reports arrived, and digests of those that left, arrived or not: a person sends no more than the plan counts,
 // whatever the collector answers.  The same report may leave again, which tells nothing more.
-// In a study of periods it is so many in each, and never more than that in all.
+// In a study of periods so many arrive in each, and never more leave than the plan counts in all: other answers after a
+// refusal take of what later periods allow.
 const arrived = () => Number(remembered("sent") ?? 0);
 const arrivedIn = (period) => Number(remembered(`sent.${period}`) ?? 0);
 const isFull = (said, plan) =>

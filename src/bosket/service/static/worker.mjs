@@ -6,23 +6,29 @@ const PAGE = "/static/page.html"; // one for all studies
 const FILES = [PAGE, "/static/page.mjs", "/static/bosket.mjs", "/static/show.mjs", "/static/page.css", "/static/icon.svg"];
 
 self.addEventListener("install", (event) => {
-	const keep = async () => (await caches.open(KEPT)).addAll(FILES.map((file) => new Request(file, { cache: "reload" })));
-	event.waitUntil(keep().then(() => self.skipWaiting()));
+	const fill = async () => (await caches.open(KEPT)).addAll(FILES.map((file) => new Request(file, { cache: "reload" })));
+	event.waitUntil(fill().then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => {
 	const tidy = async () => {
-		for (const name of await caches.keys()) if (name !== KEPT) await caches.delete(name);
+		for (const name of await caches.keys()) if (name.startsWith("bosket-page-") && name !== KEPT) await caches.delete(name);
 	};
 	event.waitUntil(tidy().then(() => self.clients.claim()));
 });
+
+// Without the address that it came from, which for a page is that of a study.
+async function keep(kept, file, found) {
+	const { status, headers } = found;
+	await kept.put(file, new Response(await found.blob(), { status, headers }));
+}
 
 // The network first, so that what is kept is never older than the last visit with a line.
 async function answer(request, file) {
 	const kept = await caches.open(KEPT);
 	try {
 		const found = await fetch(request);
-		if (found.ok && found.type === "basic") await kept.put(file, found.clone()).catch(() => null);
+		if (found.ok && found.type === "basic") await keep(kept, file, found.clone()).catch(() => null);
 		return found;
 	} catch (problem) {
 		const known = await kept.match(file);
