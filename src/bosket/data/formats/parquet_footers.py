@@ -41,7 +41,7 @@ def first_pages(handle: Any) -> list[list[int]]:
     ]
 
 
-class Page(NamedTuple):
+class PageHeader(NamedTuple):
     """A page of a column, by its header, which Arrow goes by as well."""
 
     n_bytes: int
@@ -50,11 +50,11 @@ class Page(NamedTuple):
     """Whether it is a dictionary."""
 
 
-def page_at(handle: Any, at: int) -> Page:
+def page_at(handle: Any, at: int) -> PageHeader:
     """The page that begins there; ``ValueError`` where there is none."""
     header = bytes(handle.read_at(_HEADER, at))
     kind, size = (_Footer(header, 0).first(field) for field in (_PAGE_KIND, _PAGE_SIZE))
-    return Page(size, kind == _WORDS)
+    return PageHeader(size, kind == _WORDS)
 
 
 def without_schema(handle: Any) -> bytes:
