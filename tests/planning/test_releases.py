@@ -236,13 +236,13 @@ class TestReleases:
         assert seen.deepest(0.39) == 3
 
 
-N_REHEARSED, N_DONE, N_PEOPLE = 100, 200, 40_000
+N_REHEARSED, N_DONE, N_PEOPLE = 180, 240, 40_000
 Both = tuple[ReleaseForesight, ReleaseForesight]
 
 
 @pytest.fixture(scope="module", params=[0.0, 1e-6], ids=["pure", "delta"])
 def both(request: pytest.FixtureRequest) -> Both:
-    """What is foreseen by records of a law, and 200 releases of other records of that law."""
+    """What is foreseen by records of a law, and 240 releases of other records of that law."""
     asked = planning.Curator(0.2, 0.06, delta=request.param, max_size=3)
     seen = planning.foresee(asked, people=N_PEOPLE, pilot=groves(N_PEOPLE, 1), releases=N_REHEARSED)
     done = planning.foresee(asked, people=N_PEOPLE, pilot=groves(N_PEOPLE, 2), releases=N_DONE)
@@ -260,7 +260,7 @@ def squares(seen: ReleaseForesight, k: int) -> np.ndarray[tuple[int], np.dtype[n
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_foreseen_errors_of_releases_come_out(both: Both, k: int) -> None:
-    """Variances over 200 releases, summed over itemsets, against the foreseen: within 6.1 of their sampling errors, by
+    """Variances over 240 releases, summed over itemsets, against the foreseen: within 6.1 of their sampling errors, by
     the releases themselves (1e-9 of a normal law); twice the standard error is seen."""
     seen, done = both
     supports = done.rehearsed.support[done.rehearsed.places(k)]
