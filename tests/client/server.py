@@ -59,6 +59,7 @@ class Collector:
 
     faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
             is not sent), "refuse", "deep" (JSON)
+    is_away  whether lines are cut before a word of them is read
     """
 
     document: dict[str, str]
@@ -66,6 +67,7 @@ class Collector:
     requests: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     url: str = ""
+    is_away: bool = False
 
     @property
     def task(self) -> str:
@@ -81,6 +83,10 @@ class Collector:
 
 class _Handler(BaseHTTPRequestHandler):
     collector: Collector
+
+    def handle(self) -> None:
+        if not self.collector.is_away:
+            super().handle()
 
     def do_GET(self) -> None:  # the standard library's name
         self.collector.requests.append(("GET", self.path, dict(self.headers), b""))

@@ -96,6 +96,15 @@ class Visit:
         text: str = self.page.inner_text("#thanks-text")
         return text
 
+    def lose_the_line(self) -> None:
+        """For the browser, and at the other end: a page loaded anew may ask before the browser cuts its line too."""
+        self.collector.is_away = True
+        self.context.set_offline(True)
+
+    def find_the_line(self) -> None:
+        self.collector.is_away = False
+        self.context.set_offline(False)
+
     def leaves(self) -> str:
         """The bytes on show."""
         self.page.click("#show")
@@ -218,11 +227,11 @@ def test_a_report_waits_until_there_is_a_line(visit: Visit) -> None:
     for at in range(3):
         page.locator("fieldset").nth(at).locator("input").first.check()
     shown = visit.leaves()
-    visit.context.set_offline(True)
+    visit.lose_the_line()
     page.click("#send")
     page.wait_for_selector("#state:has-text('waits on this device')")
     assert not visit.collector.posted
-    visit.context.set_offline(False)
+    visit.find_the_line()
     visit.sent()
     ((*_, body),) = visit.collector.posted
     assert body.hex() == shown
@@ -238,7 +247,7 @@ def test_the_page_opens_without_a_line_and_its_worker_keeps_files_alone(visit: V
     scope = page.evaluate("navigator.serviceWorker.ready.then((found) => new URL(found.scope).pathname)")
     assert scope == "/t/"
     page.evaluate(CONTROLLED)
-    visit.context.set_offline(True)
+    visit.lose_the_line()
     page.reload()
     page.wait_for_selector("#study:not([hidden])")
     page.check("text=bread")
@@ -254,7 +263,7 @@ def test_the_page_opens_without_a_line_and_its_worker_keeps_files_alone(visit: V
     for url, text in kept.items():
         assert text == (STATIC / url.rpartition("/")[2]).read_text("utf-8")
     assert not visit.collector.posted
-    visit.context.set_offline(False)
+    visit.find_the_line()
     visit.sent()
     ((*_, headers, body),) = visit.collector.posted
     assert body.hex() == shown
@@ -272,12 +281,12 @@ def test_the_worker_answers_for_the_page_alone(visit: Visit) -> None:
     page.wait_for_selector("#study:not([hidden])")
     assert page.evaluate(KEPT)[f"{visit.collector.url}/static/page.css"] == (STATIC / "page.css").read_text("utf-8")
     assert not any("/t/" in url for url in page.evaluate(ORIGINS)), "no address of a study"
-    visit.context.set_offline(True)
+    visit.lose_the_line()
     reached = "(url) => fetch(url).then(() => true, () => false)"
     assert page.evaluate(reached, "/static/page.css")
     for url in ("/v1/tasks/study", "/static/dashboard.mjs", "/static/page.css?x", "/t/study/more"):
         assert not page.evaluate(reached, url)
-    visit.context.set_offline(False)
+    visit.find_the_line()
     visit.faults.clear()
     visit.asked.clear()  # by this test, not by the page
 
@@ -433,10 +442,10 @@ def test_a_browser_that_keeps_nothing_keeps_it_until_the_page_is_closed(visit: V
     answer(page, 1)
     answer(page)
     assert visit.leaves() == shown, "the same answers, the same coins"
-    visit.context.set_offline(True)
+    visit.lose_the_line()
     page.click("#send")
     page.wait_for_selector("#state:has-text('waits while this page is open')")
-    visit.context.set_offline(False)
+    visit.find_the_line()
     visit.sent()
     ((*_, body),) = visit.collector.posted
     assert body.hex() == shown
