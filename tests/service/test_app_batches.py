@@ -18,15 +18,8 @@ from bosket.service import store as store_module
 from bosket.service.collector import Collector
 from bosket.service.periods import TokenBudget
 from bosket.service.settings import SecondPhase, ServiceSettings, TaskSettings
-from bosket.service.store import (
-    ReportStore,
-    StoreFullError,
-    StoreLostError,
-    Submission,
-    SubmissionOutcome,
-    SubmissionVerdict,
-    TokenState,
-)
+from bosket.service.store import ReportStore, StoreFullError, StoreLostError
+from bosket.service.submissions import StoredRows, Submission, SubmissionOutcome, SubmissionVerdict, TokenState
 from tests.service.studies import ITEMS, Study, people, reports, rows_of, small_plan, study
 from tests.service.test_store import opened, submission
 
@@ -199,7 +192,7 @@ def test_a_batch_sealed_by_another_process_in_between(store_url: str, monkeypatc
         store.commit([submission(5)])
         real = store_module._joined
 
-        def overtaken(parts: list[store_module.StoredRows]) -> store_module.StoredRows:
+        def overtaken(parts: list[StoredRows]) -> StoredRows:
             monkeypatch.setattr(store_module, "_joined", real)
             with other.begin() as connection:
                 connection.execute(sa.delete(schema.SEGMENTS))

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bosket.service.limits import BodyRoom, BodyRooms
-from bosket.service.store import Submission
+from bosket.service.submissions import Submission
 from tests.service.servers import on_a_socket
 from tests.service.studies import MEDIA_TYPE, Study, reports, study
 

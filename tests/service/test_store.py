@@ -18,15 +18,8 @@ import sqlalchemy as sa
 import bosket as bk
 from bosket.service import schema
 from bosket.service.periods import TokenBudget
-from bosket.service.store import (
-    ReportStore,
-    Submission,
-    SubmissionOutcome,
-    SubmissionVerdict,
-    TokenState,
-    backup,
-    shuffled,
-)
+from bosket.service.store import ReportStore, backup, shuffled
+from bosket.service.submissions import Submission, SubmissionOutcome, SubmissionVerdict, TokenState
 from bosket.service.writer import BusyError, Writer
 from tests.service.studies import random_reports, reports, rows_of, small_plan, study
 

@@ -16,7 +16,8 @@ from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import ServiceSettings
 from bosket.service.signing import load_or_make, read_secret, write_secret
-from bosket.service.store import ReportStore, SealedBatch, StoredRows, Submission, shuffled
+from bosket.service.store import ReportStore, shuffled
+from bosket.service.submissions import SealedBatch, StoredRows, Submission
 from bosket.service.tasks import ServedTask, served
 from bosket.service.writer import Writer
 

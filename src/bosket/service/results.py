@@ -24,7 +24,7 @@ from bosket.progress import LevelProgress
 from bosket.reports import Reports
 from bosket.service.pictures import picture_of
 from bosket.service.settings import TaskSettings
-from bosket.service.store import StoredRows
+from bosket.service.submissions import StoredRows
 
 logger = logging.getLogger(__name__)
 GROWTH = 0.02

@@ -17,7 +17,8 @@ from bosket.service.asking import check_token, collector_of, task_of
 from bosket.service.collector import Collector
 from bosket.service.limits import held_body
 from bosket.service.problems import Refusal, documented
-from bosket.service.store import StoreFullError, StoreLostError, Submission, SubmissionOutcome, SubmissionVerdict
+from bosket.service.store import StoreFullError, StoreLostError
+from bosket.service.submissions import Submission, SubmissionOutcome, SubmissionVerdict
 from bosket.service.tasks import ServedTask
 from bosket.service.writer import BusyError
 

@@ -13,7 +13,7 @@ from bosket.plan import Plan
 from bosket.service.periods import TokenBudget, goes_on
 from bosket.service.settings import TaskSettings
 from bosket.service.signing import SigningKey
-from bosket.service.store import PhaseState
+from bosket.service.submissions import PhaseState
 
 
 @dataclass(frozen=True)

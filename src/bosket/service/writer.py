@@ -12,14 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bosket.service.store import (
-    ReportStore,
-    StoreFullError,
-    StoreLostError,
-    Submission,
-    SubmissionOutcome,
-    SubmissionVerdict,
-)
+from bosket.service.store import ReportStore, StoreFullError, StoreLostError
+from bosket.service.submissions import Submission, SubmissionOutcome, SubmissionVerdict
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
