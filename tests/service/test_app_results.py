@@ -53,6 +53,11 @@ def test_results_are_those_of_mining_all_reports(tmp_path: Path) -> None:
         rules = found.rules(metric="confidence", min_threshold=0.6)
         assert len(picture["rules"]) == len(rules) > 0
         assert {"confidence", "confidence_low", "confidence_high"} <= set(picture["rules"][0])
+        sides = {
+            (frozenset(row["antecedents"]), frozenset(row["consequents"])): row["caution"] for row in picture["rules"]
+        }
+        words = {(row["antecedents"], row["consequents"]): row["caution"].split(", ") for _, row in rules.iterrows()}
+        assert sides == {rule: "confidence" in names for rule, names in words.items()}
         assert picture["deepest_size"] >= 1
         looked = {"looked_at": picture["flags"][0]["contradictions"]["looked_at"], "flagged": 0, "worst": []}
         assert looked["looked_at"] >= 28, "all pairs"

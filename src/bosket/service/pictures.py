@@ -102,6 +102,7 @@ def _found(found: FrequentItemsets, frame: pd.DataFrame, rules: pd.DataFrame, wo
         "rules": [
             {side: labels_of(row[side]) for side in sides}
             | numbers_of(row, ("support", "support_low", "support_high", *sorted(kept)))
+            | {"caution": "confidence" in str(row.get("caution", "")).split(", ")}
             for _, row in rules.head(MOST_ROWS).iterrows()
         ],
     }

@@ -95,7 +95,7 @@ function show(results) {
   }
   at("influence").textContent = results.influence.length ? percent(results.influence[0].shift) : "not foreseen";
   at("level").textContent = percent(results.level).replace(".0", "");
-  at("doubt").hidden = !results.itemsets.some((one) => one.caution);
+  at("doubt").hidden = ![...results.itemsets, ...results.rules].some((one) => one.caution);
   at("problem").hidden = results.problem === null;
   at("problem").textContent = results.problem ?? "";
   const notes = results.notes ?? [];
@@ -122,7 +122,7 @@ function show(results) {
         one.confidence,
         one.confidence_low,
         one.confidence_high,
-        false,
+        one.caution,
         percent(one.confidence_shift),
       ),
     ),
