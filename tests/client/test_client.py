@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +416,31 @@ def test_ids_are_ids(tmp_path: Path) -> None:
     reports = PLAN.randomize(bk.Baskets([["milk"]], items=PLAN.domain.labels))
     with pytest.raises(bk.ParameterError, match="32 digits"):
         client.send(reports, id="a\r\nAuthorization: x")
+
+
+@pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
+def test_an_answer_that_drips_is_not_waited_for(status: str) -> None:
+    """Each byte came in time, and the whole answer never."""
+    gone = threading.Event()
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 32\r\n\r\n{{}}".encode())
+            for _ in range(30):
+                gone.wait(0.1)
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(ServiceError) as problem:
+            Transport(timeout=0.5, tries=1).get(f"http://127.0.0.1:{server.getsockname()[1]}/v1/tasks/study")
+        assert problem.value.status == (None if status.startswith("200") else 403)
+        assert "no reason given" in str(problem.value) or "TimeoutError" in str(problem.value)
+        gone.set()
+        thread.join()
 
 
 def test_a_refusal_that_is_nested_deeply_is_one() -> None:

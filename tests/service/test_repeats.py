@@ -64,7 +64,7 @@ def test_intervals_grow_about_their_estimates_and_stay_in_range() -> None:
 
 @pytest.mark.parametrize(("times", "is_told"), [(5, True), (12, False)])
 def test_a_hundredth_of_the_people_may_send_more_than_a_hundredth_of_the_reports(times: int, is_told: bool) -> None:
-    """Dishonest people send all that the plan counts, and honest ones one report each: 0.5 lay outside of 0.51 to 0.67."""
+    """Dishonest people send all that the plan counts, honest ones one each: 0.5 lay outside of 0.51 to 0.67."""
     plan = bk.Plan(bk.Domain(ITEMS), bk.Flip(keep=0.8), bk.PrivacyUnit(reports=times))
     honest = plan.randomize(bk.Baskets([["i0"], []] * 4950, items=ITEMS), rng=bk.Seeded(1))
     payload = plan.channel.payload

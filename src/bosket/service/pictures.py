@@ -104,7 +104,7 @@ def _rules(
 
 
 def _largest_divided(sizes: dict[int, int]) -> int:
-    """The largest size up to which all itemsets can be divided, for what that may cost: two at least, of which there are few enough."""
+    """The largest size up to which all itemsets are divided, for what that may cost; pairs are never too many."""
     splits = accumulate(2**size * sizes[size] for size in sorted(sizes))
     return max([2, *(size for size, total in zip(sorted(sizes), splits, strict=True) if total <= MOST_SPLITS)])
 
