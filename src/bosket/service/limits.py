@@ -39,6 +39,10 @@ class RateLimit:
             raise Refusal(429, "rate", "Too many submissions at present.", headers={"Retry-After": str(max(1, wait))})
         self._left -= 1
 
+    def give_back(self) -> None:
+        """Who was let through had no right to it."""
+        self._left = min(self._most, self._left + 1)
+
 
 SLOWEST = 60.0
 """Seconds that a body may take to come."""
