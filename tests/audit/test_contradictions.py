@@ -211,7 +211,7 @@ def test_many_stated_sizes_take_no_longer_for_each_itemset(monkeypatch: pytest.M
     plan = bk.Plan(bk.Domain(labels), bk.CutAndPaste(cutoff=5, insert=0.1), bk.PrivacyUnit(max_size=40))
     people = bk.Baskets([labels[:size] for size in range(1, 41)] * 2, items=labels)
     reports = plan.randomize(people, rng=bk.Seeded(1))
-    weighed: list[int | None] = []
+    weighed: list[Any] = []
     parts: list[int] = []
 
     def counted(channel: Any, itemset: tuple[int, ...], stratum: int | None) -> Any:

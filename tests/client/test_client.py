@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import threading
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -416,6 +417,27 @@ def test_ids_are_ids(tmp_path: Path) -> None:
     reports = PLAN.randomize(bk.Baskets([["milk"]], items=PLAN.domain.labels))
     with pytest.raises(bk.ParameterError, match="32 digits"):
         client.send(reports, id="a\r\nAuthorization: x")
+
+
+@pytest.mark.parametrize("every", ["day", "week", "month"])
+def test_a_client_does_not_outlive_its_period(every: str) -> None:
+    """The coins of the last period gave the same report in the next, and tied both."""
+    signer = Ed25519PrivateKey.generate()
+
+    def of(name: str) -> dict[str, str]:
+        return document(PLAN, signer, period=name, periods={"name": name, "every": every})
+
+    with collecting(of("2020-01-01")) as collector:
+        client = bk.Client(collector.task, memo=SECRET, transport=QUICK)
+        assert client.randomize(RECORDS[0]), "by another clock than ours it is still that period"
+        collector.document = of("2020-02-01")
+        with pytest.raises(bk.DataError, match="is over"):
+            client.randomize(RECORDS[0])
+        assert bk.Client(collector.task, memo=SECRET, transport=QUICK).randomize(RECORDS[0])
+    began = client.task
+    days = {"day": 1, "week": 7, "month": 31}[every]
+    assert not began.has_ended(date(2020, 1, days))
+    assert began.has_ended(date(2020, 1, 1) + timedelta(days))
 
 
 @pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
