@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import bosket as bk
-from bosket.audit.cells import _worst, cell_weights, log_tail, upper_bounds
+from bosket.audit import cells
+from bosket.audit.cells import _Means, _worst, cell_weights, log_tail, upper_bounds
 from bosket.mechanisms import RecordChannel
 from bosket.mechanisms.payload import Batch
 
@@ -73,7 +74,7 @@ def test_bounds_hold_by_enumeration() -> None:
             flagged = sum(
                 chance
                 for shown, chance in enumerate(law)
-                if _worst(np.array([n - shown, shown], float), weights, 1, beta)[3] <= beta
+                if _worst([_Means.of(np.array([n - shown, shown]), weights)], 1, beta)[0][3] <= beta
             )
             assert flagged <= beta
 
@@ -202,3 +203,37 @@ def test_reports_that_are_all_alike_are_flagged() -> None:
     assert row["stderr"] == 0
     assert row["share"] < -1
     assert row["is_flagged"]
+
+
+def test_many_stated_sizes_take_no_longer_for_each_itemset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 sizes, of a report each, took a collector 200 s for its pairs: weights and bounds of each, for every pair."""
+    labels = list(range(40))
+    plan = bk.Plan(bk.Domain(labels), bk.CutAndPaste(cutoff=5, insert=0.1), bk.PrivacyUnit(max_size=40))
+    people = bk.Baskets([labels[:size] for size in range(1, 41)] * 2, items=labels)
+    reports = plan.randomize(people, rng=bk.Seeded(1))
+    weighed: list[Any] = []
+    parts: list[int] = []
+
+    def counted(channel: Any, itemset: tuple[int, ...], stratum: int | None) -> Any:
+        weighed.append(stratum)
+        return cell_weights(channel, itemset, stratum)
+
+    def looked(means: Any, repeats: int, beta: float) -> Any:
+        parts.append(len(means))
+        return _worst(means, repeats, beta)
+
+    def bounded(often: Any, n: Any, needed: Any) -> Any:
+        assert len(often) == 40 * 4, "of all together: strata of two people tell nothing"
+        return upper_bounds(often, n, needed)
+
+    monkeypatch.setattr(cells, "cell_weights", counted)
+    monkeypatch.setattr(cells, "_worst", looked)
+    monkeypatch.setattr(cells, "_MOST_STRATA", 16)
+    monkeypatch.setattr(cells, "upper_bounds", bounded)
+    found = bk.audit.contradictions(reports, combinations(labels[:8], 2))
+    assert not found.is_flagged.any()
+    assert sorted(weighed) == list(range(1, 41)), "once each"
+    assert set(parts) == {17}
+    monkeypatch.setattr(cells, "_MOST_WEIGHTS", 600)
+    with pytest.raises(bk.DataError, match="fewer strata than 40"):
+        bk.audit.contradictions(reports, [labels[:3]])

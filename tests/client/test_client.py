@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import subprocess
+import threading
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -413,6 +417,52 @@ def test_ids_are_ids(tmp_path: Path) -> None:
     reports = PLAN.randomize(bk.Baskets([["milk"]], items=PLAN.domain.labels))
     with pytest.raises(bk.ParameterError, match="32 digits"):
         client.send(reports, id="a\r\nAuthorization: x")
+
+
+@pytest.mark.parametrize("every", ["day", "week", "month"])
+def test_a_client_does_not_outlive_its_period(every: str) -> None:
+    """The coins of the last period gave the same report in the next, and tied both."""
+    signer = Ed25519PrivateKey.generate()
+
+    def of(name: str) -> dict[str, str]:
+        return document(PLAN, signer, period=name, periods={"name": name, "every": every})
+
+    with collecting(of("2020-01-01")) as collector:
+        client = bk.Client(collector.task, memo=SECRET, transport=QUICK)
+        assert client.randomize(RECORDS[0]), "by another clock than ours it is still that period"
+        collector.document = of("2020-02-01")
+        with pytest.raises(bk.DataError, match="is over"):
+            client.randomize(RECORDS[0])
+        assert bk.Client(collector.task, memo=SECRET, transport=QUICK).randomize(RECORDS[0])
+    began = client.task
+    days = {"day": 1, "week": 7, "month": 31}[every]
+    assert not began.has_ended(date(2020, 1, days))
+    assert began.has_ended(date(2020, 1, 1) + timedelta(days))
+
+
+@pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
+def test_an_answer_that_drips_is_not_waited_for(status: str) -> None:
+    """Each byte came in time, and the whole answer never."""
+    gone = threading.Event()
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 32\r\n\r\n{{}}".encode())
+            for _ in range(30):
+                gone.wait(0.1)
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(ServiceError) as problem:
+            Transport(timeout=0.5, tries=1).get(f"http://127.0.0.1:{server.getsockname()[1]}/v1/tasks/study")
+        assert problem.value.status == (None if status.startswith("200") else 403)
+        assert "no reason given" in str(problem.value) or "TimeoutError" in str(problem.value)
+        gone.set()
+        thread.join()
 
 
 def test_a_refusal_that_is_nested_deeply_is_one() -> None:

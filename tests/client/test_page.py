@@ -5,6 +5,7 @@ Chromium is Debian's package ``chromium``; without it these tests are skipped.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -159,13 +160,17 @@ def test_a_basket_from_the_list_to_the_collector(visit: Visit) -> None:
 
 @pytest.mark.parametrize("visit", [BASKETS], indirect=True)
 def test_answers_stay_on_the_device(visit: Visit) -> None:
-    """Neither the requests nor what the page remembers tell what was ticked: equal but for the report."""
+    """Neither the requests nor what the page remembers tell what was ticked: equal but for the report.
+
+    A secret beside a digest of the report did: whoever had the device could try all answers.
+    """
     page = visit.open().page
     page.check("text=honey")
     page.click("#send")
     visit.sent()
     outside = [entry for entry in page.evaluate("Object.entries(localStorage)") if ".document." not in entry[0]]
-    assert {name.split(".")[1] for name, _ in outside} == {"key", "secret", "sent", "left"}
+    assert {name.split(".")[1] for name, _ in outside} == {"key", "sent", "left"}, "no secret: nothing more may leave"
+    assert hashlib.sha256(visit.collector.posted[0][3]).hexdigest() not in str(outside)
     assert len(visit.collector.posted) == 1
     assert len(visit.collector.posted[0][3]) == len(BASKETS.domain.labels) // 8 + 1 + 16
 
@@ -322,6 +327,43 @@ def test_a_study_of_periods_takes_one_of_a_person_in_each_and_no_more_in_all(vis
     assert len(visit.collector.batches) == 2
     first, second = (body for *_, body in visit.collector.posted)
     assert len(first) == len(second)
+
+
+@pytest.mark.parametrize("visit", [SURVEY], indirect=True)
+def test_a_page_that_stays_open_takes_the_coins_of_the_new_period(visit: Visit) -> None:
+    """Past midnight it took those of the last one: the report of the same answers was the same, and tied both."""
+    page, signer, plan = visit.page, Ed25519PrivateKey.generate(), SURVEY.with_unit(reports=3)
+
+    def begin(name: str, now: str) -> None:
+        said = {"periods": PERIODS | {"name": name, "reports": 3}, "period": name}
+        visit.collector.document = document(plan, signer, **said)
+        page.clock.set_fixed_time(now)
+
+    def send() -> None:
+        visit.open()
+        answer(page)
+        page.click("#send")
+        assert "arrived" in visit.sent()
+
+    begin("2027-01-01", "2027-01-31T23:00:00Z")
+    send()
+    left = hashlib.sha256(visit.collector.posted[0][3]).hexdigest()
+    assert left not in str(page.evaluate("Object.entries(localStorage)")), "though more may leave, by the same secret"
+    visit.open()
+    answer(page)
+    begin("2027-02-01", "2027-02-01T00:10:00Z")
+    with page.expect_navigation():
+        page.click("#send")
+    assert len(visit.collector.posted) == 1
+    send()
+    page.clock.set_fixed_time("2027-03-01T00:10:00Z")
+    visit.open()
+    answer(page)
+    visit.context.set_offline(True)
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('seems to be over')")
+    visit.context.set_offline(False)
+    assert len(visit.collector.posted) == 2
 
 
 @pytest.mark.parametrize("visit", [SURVEY], indirect=True)

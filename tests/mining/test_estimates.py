@@ -248,3 +248,13 @@ def test_what_cannot_be_estimated() -> None:
         bk.estimate(bk.Baskets([], items=["a"]), [{"a"}])
     with pytest.raises(bk.ParameterError, match="union"):
         bk.estimate(reports, [set(range(9)), set(range(9, 18))]).covariance  # noqa: B018
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, None), (4, "errors are up to 2.0 times those stated")])
+def test_what_copies_of_a_person_do_to_errors_is_said(times: int, told: str | None) -> None:
+    """Each report is taken for the draw of another person; the collector widens its intervals."""
+    plan = bk.Plan(bk.Domain(["a", "b", "c"]), bk.Flip(keep=0.9)).with_unit(reports=times)
+    people = bk.Baskets([["a", "b"]] * 40, items=["a", "b", "c"])
+    found = bk.mine(plan.randomize(people, rng=bk.Seeded(1)), min_support=0.1)
+    said = found.about.get("repeats")
+    assert said is None if told is None else told in str(said)

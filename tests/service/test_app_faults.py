@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bosket.service.limits import BodyRoom, BodyRooms
+from bosket.service.problems import Refusal
 from bosket.service.submissions import Submission
 from tests.service.servers import on_a_socket
 from tests.service.studies import MEDIA_TYPE, Study, reports, study
@@ -143,6 +144,40 @@ def test_bodies_of_all_who_send_at_once_have_a_bound(tmp_path: Path) -> None:
         statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:], **told))
         assert statuses == [429, 201, 201]
         rooms.small.take(len(body) + 10)  # all of it was given back
+
+
+def test_who_sends_slowly_gives_way_where_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand who sent 64 KiB and then a byte now and then kept everybody out, for a minute each."""
+    monkeypatch.setattr("bosket.service.limits.GRACE", 0.0)
+    with study(tmp_path) as s:
+        body = reports(s.plan, 20).to_bytes()
+        rooms = s.client.app.state.rooms = BodyRooms(small=BodyRoom(len(body) + 10))
+        told = {"Content-Length": str(len(body))}
+        statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:], **told))
+        assert statuses == [201, 408, 201]
+        rooms.small.take(len(body) + 10)  # all of it was given back, once
+        with pytest.raises(Refusal):
+            rooms.small.take(1)
+
+
+def test_connections_on_which_no_request_comes_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a head was waited for without end: as many of these as a process has files kept everybody out."""
+    monkeypatch.setattr("bosket.service.server.IDLE", 1.0)
+    with study(tmp_path) as s, on_a_socket(s.collector) as address:
+        where = (urlsplit(address).hostname, urlsplit(address).port)
+        body = reports(s.plan, 20).to_bytes()
+        with socket.create_connection(where, timeout=30) as half, socket.create_connection(where, timeout=30) as slow:
+            half.sendall(b"POST /v1/tasks/shop/reports HTTP/1.1\r\nHost: x\r\n")
+            head = f"Host: x\r\nContent-Type: {MEDIA_TYPE}\r\nIdempotency-Key: {secrets.token_hex(16)}\r\n"
+            slow.sendall(
+                f"POST /v1/tasks/shop/reports HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode()
+                + body[:40]
+            )
+            assert half.recv(1) == b""
+            slow.sendall(body[40:])
+            assert slow.recv(12) == b"HTTP/1.1 201"
+            while slow.recv(1 << 16):  # which ends once nothing more is asked
+                pass
 
 
 def test_large_bodies_leave_room_for_small_ones(tmp_path: Path) -> None:

@@ -35,6 +35,26 @@ def test_nothing_is_shown_of_few_reports(tmp_path: Path) -> None:
             assert s.client.get(f"/v1/tasks/shop/{path}").status_code == 401
 
 
+def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth who all sent 14 items made 4.8 million rules, for which no memory was enough, at every start again."""
+    plan = small_plan()
+    sent = plan.randomize(bk.Baskets([[]] * 900 + [list(ITEMS)] * 600, items=ITEMS), rng=bk.Seeded(1))
+    collection = Collection(plan)
+    collection.append(sent, allow_duplicates=True)
+    settings = TaskSettings("shop", "Shop", plan)
+    whole = picture_of(settings, [collection], is_final=True)
+    every = bk.mine(sent, settings.min_support).rules(metric="confidence", min_threshold=settings.min_confidence)
+    assert (len(every), len(whole["rules"]), whole["notes"]) == (whole["n_rules"], 500, [])
+    best = every["confidence"].sort_values(ascending=False).head(500)
+    assert [row["confidence"] for row in whole["rules"]] == best.to_list()
+    monkeypatch.setattr("bosket.service.pictures.MOST_SPLITS", 2000)
+    looked = picture_of(settings, [collection], is_final=True)
+    assert "rules are those of up to 4 items, with one consequent" in looked["notes"][0]
+    sizes = {(len(row["antecedents"]), len(row["consequents"])) for row in looked["rules"]}
+    assert sizes == {(1, 1), (2, 1), (3, 1)}
+    assert [row["items"] for row in looked["itemsets"]] == [row["items"] for row in whole["itemsets"]]
+
+
 def test_results_are_those_of_mining_all_reports(tmp_path: Path) -> None:
     with study(tmp_path, min_batch=40, min_support=0.2, min_confidence=0.6) as s:
         sent = reports(s.plan, 400)

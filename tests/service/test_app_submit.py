@@ -142,6 +142,17 @@ def test_a_rate_is_kept(tmp_path: Path) -> None:
         assert int(late.headers["retry-after"]) >= 1
 
 
+def test_tokens_that_are_made_up_or_spent_take_no_turn(tmp_path: Path) -> None:
+    """Who had no token at all shut everybody else out of a task with a rate."""
+    with study(tmp_path, rate=1e-6, tokens="one-time") as s:
+        first, second = s.issue("one-time", 2)
+        one = reports(s.plan, 1)
+        for _ in range(3):
+            assert s.send(one, Bosket_Token="x" * 43).status_code == 403
+        assert s.send(one, Bosket_Token=first).status_code == 201
+        assert s.send(one, Bosket_Token=second).status_code == 429
+
+
 def test_one_time_tokens_are_spent_once(tmp_path: Path, store_url: str) -> None:
     with study(tmp_path, store=store_url, tokens="one-time") as s:
         first, second = s.issue("one-time", 2)

@@ -60,3 +60,23 @@ def test_intervals_grow_about_their_estimates_and_stay_in_range() -> None:
     assert (wide["support"], wide["stderr"], wide["low"]) == pytest.approx((0.2, 0.1, 0.0))
     assert (wide["confidence_low"], wide["confidence_high"], wide["lift_low"]) == pytest.approx((0.7, 1.0, 0.5))
     assert widened(frame, 1) is frame
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(5, True), (12, False)])
+def test_a_hundredth_of_the_people_may_send_more_than_a_hundredth_of_the_reports(times: int, is_told: bool) -> None:
+    """Dishonest people send all that the plan counts, honest ones one each: 0.5 lay outside of 0.51 to 0.67."""
+    plan = bk.Plan(bk.Domain(ITEMS), bk.Flip(keep=0.8), bk.PrivacyUnit(reports=times))
+    honest = plan.randomize(bk.Baskets([["i0"], []] * 4950, items=ITEMS), rng=bk.Seeded(1))
+    payload = plan.channel.payload
+    rows = payload.to_rows(honest.batch)
+    forged = np.full((100 * times, rows.shape[1]), 0b111111, np.uint8)
+    collection = bk.Collection(plan)
+    batch = payload.from_rows(np.concatenate([rows, forged]))
+    collection.append(bk.Reports(plan, batch, randomness=honest.randomness), allow_duplicates=True)
+    picture = picture_of(TaskSettings("study", "A study", plan), [collection], is_final=True)
+    row = next(one for one in picture["itemsets"] if one["items"] == ["i0"])
+    assert abs(row["support"] - 0.5) < row["shift"] + 3 * row["stderr"]
+    assert 99 * picture["influence"][0]["shift_by_one"] < row["shift"] < 101 * picture["influence"][0]["shift_by_one"]
+    assert is_told == ("robust" in picture) == (not any("no robust" in note for note in picture["notes"]))
+    if is_told:
+        assert row["robust_low"] < 0.5 < row["robust_high"]

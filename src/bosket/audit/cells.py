@@ -28,8 +28,8 @@ in which every cell is 0 or more *is* that of some honest people, and nobody can
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,9 @@ LARGEST = 6
 _COLUMNS = ["itemset", "present", "absent", "share", "stderr", "chance", "is_flagged"]
 _TILTS = np.geomspace(1e-4, 30.0, 160)
 """Times the largest weight below 0: every one gives a bound that holds."""
+_MOST_STRATA = 64
+"""Strata that are looked at one by one, beside all together: those with most reports, which no coin decides."""
+_MOST_WEIGHTS = 1 << 24
 _WORTH = 3.0  # standard errors below 0 from which on a bound is worked out: nearer ones are never flagged
 
 
@@ -76,8 +79,8 @@ def contradictions(reports: Reports, itemsets: Iterable[Iterable[Hashable]], *, 
     if channel.belong_together or not isinstance(channel, RecordChannel | StatingChannel):
         raise DataError("Contradictions are those of reports that each person makes alone, read by sums of weights.")
     level = check_between("level", level, 0, 1)
-    strata = _Strata.of(reports)
-    rows = [_row(reports, strata, reports.domain.itemset(check_not_text(labels)), level) for labels in itemsets]
+    look = _Look(reports, _Strata.of(reports), level)
+    rows = [look.row(reports.domain.itemset(check_not_text(labels))) for labels in itemsets]
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -105,36 +108,68 @@ class _Strata:
         return np.bincount(at, minlength=len(self.names) << size).reshape(len(self.names), -1)
 
 
-def _row(reports: Reports, strata: _Strata, itemset: tuple[int, ...], level: float) -> dict[str, object]:
-    size, groups = len(itemset), reports.domain.groups
-    if not 1 <= size <= LARGEST:
-        raise DataError(f"Contradictions are looked for in itemsets of 1 to {LARGEST} items, got {size}.")
-    if groups is not None and len({int(groups[item]) for item in itemset}) < size:
-        raise DataError("Contradictions are looked for in itemsets of items of different attributes.")
-    counts = strata.counts(shown_patterns(reports, itemset), size)
-    weights = np.stack([cell_weights(reports.channel, itemset, stratum) for stratum in strata.names], axis=1)
-    parts = [slice(None)]
-    if len(strata.names) > 1 and isinstance(reports.channel, RecordChannel):  # then the record settles its stratum
-        parts += [slice(at, at + 1) for at in range(len(strata.names))]
-    tests = LARGEST * math.comb(len(reports.domain), size) * len(parts)
-    cells = [
-        _worst(counts[part].ravel(), weights[:, part].reshape(1 << size, -1), reports.plan.unit.reports, level / tests)
-        for part in parts
-    ]
-    cell, share, stderr, chance = min(
-        cells, key=lambda one: (one[3], one[1] / one[2] if one[2] else math.copysign(math.inf, one[1]))
-    )
-    labels = [reports.domain.labels[item] for item in itemset]
-    found = min(1.0, max(level, chance * tests))  # frequencies are bounded but for a chance of half the level
-    return {
-        "itemset": tuple(labels),
-        "present": tuple(label for at, label in enumerate(labels) if cell >> at & 1),
-        "absent": tuple(label for at, label in enumerate(labels) if not cell >> at & 1),
-        "share": share,
-        "stderr": stderr,
-        "chance": found,
-        "is_flagged": found <= level,
-    }
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A look at reports: weights of cells are worked out once for all itemsets that have the same."""
+
+    reports: Reports
+    strata: _Strata
+    level: float
+    _known: dict[tuple[int, ...] | int, Floats] = field(default_factory=dict)
+
+    def row(self, itemset: tuple[int, ...]) -> dict[str, object]:
+        size, reports, level = len(itemset), self.reports, self.level
+        self._check(itemset)
+        counts = self.strata.counts(shown_patterns(reports, itemset), size)
+        weights = self._weights(itemset)
+        parts = [slice(None), *self._apart(counts)]
+        tests = LARGEST * math.comb(len(reports.domain), size) * len(parts)
+        means = [_Means.of(counts[part].ravel(), weights[:, part].reshape(1 << size, -1)) for part in parts]
+        cells = _worst(means, reports.plan.unit.reports, level / tests)
+        cell, share, stderr, chance = min(
+            cells, key=lambda one: (one[3], one[1] / one[2] if one[2] else math.copysign(math.inf, one[1]))
+        )
+        labels = [reports.domain.labels[item] for item in itemset]
+        found = min(1.0, max(level, chance * tests))  # frequencies are bounded but for a chance of half the level
+        return {
+            "itemset": tuple(labels),
+            "present": tuple(label for at, label in enumerate(labels) if cell >> at & 1),
+            "absent": tuple(label for at, label in enumerate(labels) if not cell >> at & 1),
+            "share": share,
+            "stderr": stderr,
+            "chance": found,
+            "is_flagged": found <= level,
+        }
+
+    def _check(self, itemset: tuple[int, ...]) -> None:
+        size, groups = len(itemset), self.reports.domain.groups
+        if not 1 <= size <= LARGEST:
+            raise DataError(f"Contradictions are looked for in itemsets of 1 to {LARGEST} items, got {size}.")
+        if groups is not None and len({int(groups[item]) for item in itemset}) < size:
+            raise DataError("Contradictions are looked for in itemsets of items of different attributes.")
+        if len(self.strata.names) << 2 * size > _MOST_WEIGHTS:
+            raise DataError(
+                f"Contradictions in itemsets of {size} items are looked for among fewer strata than "
+                f"{len(self.strata.names):,}."
+            )
+
+    def _apart(self, counts: npt.NDArray[np.int64]) -> list[slice]:
+        """Single strata, where the record settles its stratum."""
+        if len(counts) < 2 or not isinstance(self.reports.channel, RecordChannel):
+            return []
+        largest = np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_STRATA]
+        return [slice(at, at + 1) for at in sorted(largest.tolist())]
+
+    def _weights(self, itemset: tuple[int, ...]) -> Floats:
+        """By cell, stratum and pattern."""
+        channel = self.reports.channel
+        kind = len(itemset) if channel.items_alike else itemset
+        if kind not in self._known:
+            found = [cell_weights(channel, itemset, stratum) for stratum in self.strata.names]
+            if not channel.items_alike:
+                self._known.clear()  # of the one before
+            self._known[kind] = np.stack(found, axis=1)
+        return self._known[kind]
 
 
 def cell_weights(channel: Channel, itemset: tuple[int, ...], stratum: int | None) -> Floats:
@@ -154,30 +189,58 @@ def cell_weights(channel: Channel, itemset: tuple[int, ...], stratum: int | None
     return found
 
 
-def _worst(
-    counts: npt.NDArray[np.int64] | Floats, weights: Floats, repeats: int, beta: float
-) -> tuple[int, float, float, float]:
-    """The cell that is least plausible: its number, share, standard error, and a bound on its chance."""
-    n = int(counts.sum())
-    if not n:
-        return 0, 0.0, 0.0, 1.0
-    often = counts / n
-    shares = weights @ often
-    errors = np.sqrt(np.maximum(np.square(weights) @ often - np.square(shares), 0.0) / n)
-    alike = np.where(shares < 0, -np.inf, 0.0)  # where all reports weigh the same
-    scores = np.divide(shares, errors, out=alike, where=errors > 0)
-    at = int(np.argmin(scores))
-    worst = (at, float(shares[at]), float(errors[at]), 1.0)
-    alone = n / repeats
-    most = upper_bounds(often, alone, math.log(2 * len(counts) / beta))
-    for cell in np.flatnonzero(scores < -_WORTH).tolist():
-        chance = 2 * len(weights) * math.exp(min(0.0, log_tail(weights[cell], most, float(shares[cell]), alone)))
-        if chance < worst[3]:
-            worst = (cell, float(shares[cell]), float(errors[cell]), chance)
-    return worst
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """What reports that are put together say of all cells of an itemset."""
+
+    n: int
+    often: Floats
+    weights: Floats
+    shares: Floats
+    errors: Floats
+    scores: Floats
+
+    @classmethod
+    def of(cls, counts: npt.NDArray[np.int64], weights: Floats) -> _Means:
+        n = int(counts.sum())
+        often = counts / max(n, 1)
+        shares = weights @ often
+        errors = np.sqrt(np.maximum(np.square(weights) @ often - np.square(shares), 0.0) / max(n, 1))
+        alike = np.where(shares < 0, -np.inf, 0.0)  # where all reports weigh the same
+        return cls(n, often, weights, shares, errors, np.divide(shares, errors, out=alike, where=errors > 0))
+
+    def cell(self, at: int, chance: float) -> tuple[int, float, float, float]:
+        return at, float(self.shares[at]), float(self.errors[at]), chance
 
 
-def upper_bounds(often: Floats, n: float, needed: float) -> Floats:
+def _worst(parts: Sequence[_Means], repeats: int, beta: float) -> list[tuple[int, float, float, float]]:
+    """By part, the cell that is least plausible: its number, share, standard error, and a bound on its chance.
+
+    Bounds of frequencies are worked out for all parts together.  Where a part has fewer than ln(2 P / beta) people, a
+    bound is 1 - 1 / e or more, whatever was seen, and no chance below beta^0.46 follows from such: it is 1 then.
+    """
+    found = [part.cell(int(np.argmin(part.scores)), 1.0) for part in parts]
+    needed = [math.log(2 * len(part.often) / beta) for part in parts]
+    worth = [at for at, part in enumerate(parts) if part.n / repeats >= needed[at] and (part.scores < -_WORTH).any()]
+    if not worth:
+        return found
+    widths = [len(parts[at].often) for at in worth]
+    most = upper_bounds(
+        np.concatenate([parts[at].often for at in worth]),
+        np.repeat([parts[at].n / repeats for at in worth], widths),
+        np.repeat([needed[at] for at in worth], widths),
+    )
+    for at, bounds in zip(worth, np.split(most, np.cumsum(widths)[:-1]), strict=True):
+        part = parts[at]
+        for cell in np.flatnonzero(part.scores < -_WORTH).tolist():
+            log_chance = log_tail(part.weights[cell], bounds, float(part.shares[cell]), part.n / repeats)
+            chance = 2 * len(part.weights) * math.exp(min(0.0, log_chance))
+            if chance < found[at][3]:
+                found[at] = part.cell(cell, chance)
+    return found
+
+
+def upper_bounds(often: Floats, n: Floats | float, needed: Floats | float) -> Floats:
     """The largest q with n KL(often, q) <= needed, for each frequency, rounded up: by halving."""
     low, high = often.astype(float), np.ones(len(often))
     for _ in range(60):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -102,6 +103,7 @@ class Client:
         data = records_of(self.plan, records)
         if self._memo is None or rng is not None:
             return self.plan.randomize(data, rng=rng, people=1)
+        self._check_period()
         if data.domain != self.plan.domain:
             data = data.with_domain(self.plan.domain)  # type: ignore[arg-type]  # of the same kind, or refused there
         packed = np.ascontiguousarray(data.to_bits()).view(np.uint8)[:, : -(-len(self.plan.domain) // 8)]
@@ -118,6 +120,17 @@ class Client:
             for at, row in enumerate(packed)
         ]
         return Reports.concat(parts, allow_duplicates=True) if parts else self.plan.randomize(data, people=1)
+
+    def _check_period(self) -> None:
+        """Refuse the coins of a period that is over: equal reports would tie it to the one before."""
+        if self._url is None or not self.task.has_ended(datetime.now(UTC).date()):
+            return
+        present = Task.from_document(self._transport.get(self._url), key=self.task.key)
+        if present.period != self.task.period:
+            raise DataError(
+                "The period of the task that the client was made for is over.",
+                hint="Make a new Client: coins are drawn afresh in each period.",
+            )
 
     def submit(
         self,

@@ -11,6 +11,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
@@ -57,6 +58,21 @@ class Task:
             )
         _verify(text, _bytes(known["signature"], "signature"), _bytes(given, "key"))
         return cls._from_signed(text, given)
+
+    def has_ended(self, today: date) -> bool:
+        """Whether the period that the task was signed in seems to be over; False where it has none."""
+        periods = self.said.get("periods")
+        if not isinstance(periods, dict):
+            return False
+        try:
+            began = date.fromisoformat(str(periods.get("name")))
+        except ValueError:
+            return False
+        days = {"day": 1, "week": 7}.get(str(periods.get("every")))
+        if days is None:  # a month: no period begins on a day that some months lack
+            months = 12 * (today.year - began.year) + today.month - began.month
+            return months - (today.day < began.day) > 0
+        return (today - began).days >= days
 
     @classmethod
     def _from_signed(cls, text: str, key: str) -> Task:

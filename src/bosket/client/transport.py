@@ -21,6 +21,7 @@ from bosket.errors import BosketError, DataError, ParameterError
 
 MOST_DOCUMENT = 1 << 26
 _MOST_ANSWER = 1 << 20
+_AT_ONCE = 1 << 16
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
 _LONGEST_WAIT = 60.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -64,7 +65,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 class Transport:
     """How to reach a collector.
 
-    timeout  seconds for one attempt
+    timeout  seconds that a collector may say nothing in one attempt, and that its answer may take to come once it began
     tries    attempts in all
     wait     seconds before the second attempt, doubled before each further one; longer where the collector says so
              (``Retry-After``), up to a minute
@@ -93,12 +94,12 @@ class Transport:
             told = 0.0
             try:
                 with opener.open(request, timeout=self.timeout) as answer:
-                    data: bytes = answer.read(most + 1)
+                    data = _whole(answer, most + 1, self.timeout)
                 if len(data) > most:
                     raise DataError(f"The answer of the collector must have at most {most} bytes.")
             except urllib.error.HTTPError as problem:
                 with problem:
-                    refusal, told = _refusal(problem), _told(problem)
+                    refusal, told = _refusal(problem, self.timeout), _told(problem)
                 if problem.code not in _AGAIN or attempt == self.tries:
                     raise refusal from None
             except (urllib.error.URLError, http.client.HTTPException, OSError) as problem:
@@ -166,11 +167,23 @@ def _told(problem: urllib.error.HTTPError) -> float:
     return min(float(text), _LONGEST_WAIT) if text.isascii() and text.isdecimal() and len(text) < 10 else 0.0
 
 
-def _refusal(problem: urllib.error.HTTPError) -> ServiceError:
+def _whole(answer: Any, most: int, seconds: float) -> bytes:
+    """Up to so many bytes of an answer, if they come in time: one that drips would be waited for without end."""
+    until = time.monotonic() + seconds
+    parts: list[bytes] = []
+    while most > 0 and (part := answer.read1(min(most, _AT_ONCE))):
+        parts.append(part)
+        most -= len(part)
+        if time.monotonic() > until:
+            raise TimeoutError
+    return b"".join(parts)
+
+
+def _refusal(problem: urllib.error.HTTPError, seconds: float) -> ServiceError:
     """What a problem document (RFC 9457) says, in a line."""
     said: Any = None
     try:
-        said = strict_json.parse(problem.read(_MOST_ANSWER), what="the refusal")
+        said = strict_json.parse(_whole(problem, _MOST_ANSWER, seconds), what="the refusal")
     except (DataError, OSError, http.client.HTTPException):
         said = None
     words = [said[name] for name in ("title", "detail") if isinstance(said, dict) and isinstance(said.get(name), str)]

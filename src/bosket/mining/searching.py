@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from functools import partial
 from typing import Any
@@ -143,6 +144,12 @@ def mine_evidence(evidence: Evidence, search: Search) -> FrequentItemsets:
     if kept.n_not_covered:
         left = "1 itemset" if kept.n_not_covered == 1 else f"{kept.n_not_covered} itemsets"
         notes["left_out"] = f"{left} of frequent items left out: no report tells of all the items together"
+    unit = evidence.provenance.unit
+    if unit is not None and unit.reports > 1:
+        notes["repeats"] = (
+            f"one person may send {unit.reports} reports: where these are alike, as by a memo, errors are up to "
+            f"{math.sqrt(unit.reports):.1f} times those stated"
+        )
     return FrequentItemsets(evidence.without_reports(), kept, search, notes=notes)
 
 

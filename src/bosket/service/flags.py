@@ -16,10 +16,12 @@ import pandas as pd
 
 from bosket.audit import collected, contradictions, implausible, poisoning, robust
 from bosket.audit.cells import LARGEST
+from bosket.audit.medians import MOST_DISHONEST
 from bosket.audit.received import CHANCE
 from bosket.collection import Collection
 from bosket.errors import BosketError
 from bosket.mechanisms.payload import PackedBits
+from bosket.plan import Plan
 from bosket.randomness import Secure
 from bosket.reports import Reports
 from bosket.service.numbers import labels_of, numbers_of
@@ -33,6 +35,12 @@ _PAIRED = 20  # items whose pairs are looked at, found frequent or not
 
 Shifts = dict[int, float]
 """By size of an itemset, the most that a hundredth of the people can move its support by."""
+
+
+def share_of_reports(plan: Plan) -> float:
+    """Of all reports, the most that a hundredth of the people send: each as many as the plan counts, others one."""
+    sent = FRACTION * plan.unit.reports
+    return sent / (1 - FRACTION + sent)
 
 
 def reports_in(collection: Collection) -> Reports:
@@ -66,7 +74,7 @@ def _contradictions(reports: Reports, found: Iterable[Iterable[Hashable]]) -> di
     groups = reports.domain.groups
     if groups is not None:
         wanted = dict.fromkeys(one for one in wanted if _is_of_a_record(reports, one))
-    frame = _looked_at(reports, list(wanted))
+    frame = _looked_at(reports, sorted(wanted, key=len))
     if frame is None:
         return None
     flagged = frame[frame["is_flagged"].astype(bool)]
@@ -82,14 +90,16 @@ def _contradictions(reports: Reports, found: Iterable[Iterable[Hashable]]) -> di
 
 
 def _looked_at(reports: Reports, wanted: list[frozenset[Hashable]]) -> pd.DataFrame | None:
-    """Without itemsets that hold an erased item; None where reports cannot be looked at so."""
+    """Without itemsets that reports do not tell of, as those of an erased item; None where there are no others.
+
+    By halves, so that others are still looked at together, which takes less.
+    """
     with contextlib.suppress(BosketError):
         return contradictions(reports, wanted, level=FLAG_LEVEL)
-    parts = []
-    for itemset in wanted:
-        with contextlib.suppress(BosketError):
-            parts.append(contradictions(reports, [itemset], level=FLAG_LEVEL))
-    return pd.concat(parts, ignore_index=True) if parts else None
+    half = len(wanted) // 2
+    parts = [_looked_at(reports, part) for part in (wanted[:half], wanted[half:])] if half else []
+    found = [part for part in parts if part is not None]
+    return pd.concat(found, ignore_index=True) if found else None
 
 
 def _is_of_a_record(reports: Reports, itemset: Iterable[Hashable]) -> bool:
@@ -113,14 +123,15 @@ def _audit(reports: Reports) -> list[dict[str, str]]:
 def influence(collection: Collection) -> list[dict[str, Any]]:
     """By size, how far a hundredth of the people, and one of them, can move a support if they pick their reports."""
     try:
-        frame = poisoning(collection.plan, fraction=FRACTION)
+        share = share_of_reports(collection.plan)
+        frame = poisoning(collection.plan, fraction=share)
     except BosketError:
         return []
-    n = max(1, collection.n_records)
+    of_one = collection.plan.unit.reports / max(1, collection.n_records)
     return [
         {"size": int(row["size"]), "fraction": FRACTION}
         | numbers_of(row, ("shift", "up", "down"))
-        | {"shift_by_one": float(row["shift"]) / FRACTION / n}
+        | {"shift_by_one": float(row["shift"]) / share * of_one}
         for _, row in frame.iterrows()
     ]
 
@@ -131,7 +142,8 @@ def shifts(collection: Collection, sizes: Iterable[int]) -> Shifts:
     if not isinstance(plan.channel.payload, PackedBits):
         return {}
     known = {size: plan.channel.influence(size, plan.unit.max_size) for size in sizes}
-    return {size: one.shift(FRACTION) for size, one in known.items() if one is not None}
+    share = share_of_reports(plan)
+    return {size: one.shift(share) for size, one in known.items() if one is not None}
 
 
 def add_shifts(picture: dict[str, Any], rules: pd.DataFrame, by_size: Shifts) -> None:
@@ -164,10 +176,17 @@ def ratio_shift(values: Sequence[float], moved: Sequence[float | None]) -> float
 
 def add_robust(picture: dict[str, Any], collection: Collection, frame: pd.DataFrame, level: float) -> None:
     """Beside the first supports those that a hundredth of dishonest people cannot move out of their interval."""
-    shown = picture["itemsets"][:MOST_ROBUST]
+    shown, share = picture["itemsets"][:MOST_ROBUST], share_of_reports(collection.plan)
     if not shown or not isinstance(collection.plan.channel.payload, PackedBits):
         return
-    medians = robust(reports_in(collection), frame["itemsets"].head(MOST_ROBUST), dishonest=FRACTION, level=level)
+    if share > MOST_DISHONEST:
+        of_one = collection.plan.unit.reports
+        picture["notes"].append(
+            f"One person may send {of_one} reports, so that a hundredth of the people may send {share:.0%} of all: no "
+            "robust supports are told."
+        )
+        return
+    medians = robust(reports_in(collection), frame["itemsets"].head(MOST_ROBUST), dishonest=share, level=level)
     picture["robust"] = {"dishonest": FRACTION, "level": level, "groups": int(medians["groups"][0])}
     for row, (_, found) in zip(shown, medians.iterrows(), strict=True):
         numbers = numbers_of(found, ("robust", "low", "high"))

@@ -39,6 +39,10 @@ class RateLimit:
             raise Refusal(429, "rate", "Too many submissions at present.", headers={"Retry-After": str(max(1, wait))})
         self._left -= 1
 
+    def give_back(self) -> None:
+        """Who was let through had no right to it."""
+        self._left = min(self._most, self._left + 1)
+
 
 SLOWEST = 60.0
 """Seconds that a body may take to come."""
@@ -61,14 +65,26 @@ SMALL = 1 << 16
 """Bytes of a body that counts as small."""
 
 
+GRACE = 5.0
+"""Seconds that a body has before it may count as slow."""
+SLOW = 1 << 16
+"""Bytes a second, on the average: a body that comes slower than that after the grace gives way where room is wanted."""
+
+
 class BodyRoom:
-    """Bytes of bodies that are held for all who send at once: of many who send slowly each holds what came so far."""
+    """Bytes of bodies that are held for all who send at once: of many who send slowly each holds what came so far.
+
+    Where it is full, the slow ones that hold most are ended, so that nobody keeps others out who sends little.
+    """
 
     def __init__(self, most: int) -> None:
         self._left = most
+        self._senders: set[BodySender] = set()
 
-    def take(self, n_bytes: int) -> None:
+    def take(self, n_bytes: int, sender: BodySender | None = None) -> None:
         """Make room, or refuse; asked in the thread of the event loop alone."""
+        if n_bytes > self._left:
+            self._end_slow(n_bytes, sender)
         if n_bytes > self._left:
             again = {"Retry-After": "1", "Connection": "close"}
             raise Refusal(429, "busy", "Too much is being sent at present.", headers=again)
@@ -76,6 +92,51 @@ class BodyRoom:
 
     def give(self, n_bytes: int) -> None:
         self._left += n_bytes
+
+    def enter(self) -> BodySender:
+        sender = BodySender(self)
+        self._senders.add(sender)
+        return sender
+
+    def leave(self, sender: BodySender) -> None:
+        self._senders.discard(sender)
+        sender.give_back()
+
+    def _end_slow(self, n_bytes: int, but: BodySender | None) -> None:
+        now = time.monotonic()
+        slow = [one for one in self._senders if one is not but and one.is_slow(now)]
+        for one in sorted(slow, key=lambda one: -one.held):
+            if n_bytes <= self._left:
+                return
+            one.end()
+
+
+class BodySender:
+    """Somebody whose body is coming: what is held of it, and since when."""
+
+    def __init__(self, room: BodyRoom) -> None:
+        self._room, self._since = room, time.monotonic()
+        self.held = 0
+        self.coming: asyncio.Timeout | None = None
+        """The time that the body has, while it comes."""
+
+    def is_slow(self, now: float) -> bool:
+        return self.coming is not None and self.held > 0 and self.held < SLOW * (now - self._since - GRACE)
+
+    def take(self, n_bytes: int) -> None:
+        self._room.take(n_bytes, self)
+        self.held += n_bytes
+
+    def give_back(self) -> None:
+        self._room.give(self.held)
+        self.held = 0
+
+    def end(self) -> None:
+        """Wait no longer for the rest of it."""
+        if self.coming is not None and not self.coming.expired():
+            self.coming.reschedule(0.0)
+        self.coming = None
+        self.give_back()
 
 
 @dataclass(frozen=True)
@@ -96,26 +157,21 @@ def _told_length(request: Request) -> int | None:
 @asynccontextmanager
 async def held_body(request: Request, most: int) -> AsyncIterator[bytes]:
     """The body of a request, which counts towards what the application holds until it is done with."""
-    told, taken = _told_length(request), 0
+    told = _told_length(request)
     rooms: BodyRooms = request.app.state.rooms
     is_small = told is not None and told <= min(SMALL, most)
     room, most = (rooms.small, min(SMALL, most)) if is_small else (rooms.large, most)
-
-    def take(n_bytes: int) -> None:
-        nonlocal taken
-        room.take(n_bytes)
-        taken += n_bytes
-
+    sender = room.enter()
     try:
-        yield await body_of(request, most, take=take)
+        yield await body_of(request, most, sender=sender)
     finally:
-        room.give(taken)
+        room.leave(sender)
 
 
-async def body_of(request: Request, most: int, *, take: Callable[[int], None] = lambda _: None) -> bytes:
+async def body_of(request: Request, most: int, *, sender: BodySender | None = None) -> bytes:
     """The body of a request, up to a number of bytes and seconds: no more than that is ever held, or for longer.
 
-    ``take`` hears of each part before it is kept.
+    ``sender`` hears of each part before it is kept.
     """
     told = _told_length(request)
     if told is not None and told > most:
@@ -124,15 +180,21 @@ async def body_of(request: Request, most: int, *, take: Callable[[int], None] = 
         raise _too_large(most)
     parts, total = [], 0
     try:
-        async with asyncio.timeout(SLOWEST):
+        async with asyncio.timeout(SLOWEST) as coming:
+            if sender is not None:
+                sender.coming = coming
             async for part in request.stream():
                 total += len(part)
                 if total > most:
                     raise _too_large(most)
-                take(len(part))
+                if sender is not None:
+                    sender.take(len(part))
                 parts.append(part)
     except TimeoutError:
         raise Refusal(408, "slow", "The body took too long to come.", headers={"Connection": "close"}) from None
+    finally:
+        if sender is not None:
+            sender.coming = None
     return b"".join(parts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,7 @@ from bosket._version import __version__
 from bosket.collection import Collection
 from bosket.errors import BosketError
 from bosket.evidence import pool
-from bosket.mining import FrequentItemsets, mine
+from bosket.mining import FrequentItemsets, RuleTemplate, mine
 from bosket.progress import Progress
 from bosket.service.flags import add_robust, add_shifts, flag, influence, shifts
 from bosket.service.numbers import labels_of, numbers_of
@@ -21,6 +22,9 @@ from bosket.service.settings import TaskSettings
 SCHEMA = "bosket.results/1"
 MOST_ROWS = 500
 MOST_CANDIDATES = 500_000
+MOST_SPLITS = 1 << 22
+"""Ways of dividing itemsets into two sides that are looked at.  Of k items that some who agree send together there are
+3^k: of 14 these took all memory, at every start again."""
 LEVEL = 0.95
 _DEEPEST = 8
 _USABLE = 1 / 3  # of the minimum support, the largest standard error with which itemsets are told from noise
@@ -67,8 +71,9 @@ def picture_of(
         )
         times = most_alike(settings, those)
         exact = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
-        frame, rules = widened(exact, times), widened(_rules(found, exact, settings), times)
-        picture |= _found(found, frame, rules, words_of(times))
+        rules, n_rules, words = _rules(found, settings, on_progress)
+        frame, rules = widened(exact, times), widened(rules, times)
+        picture |= _found(found, frame, rules, words_of(times) + words) | {"n_rules": n_rules}
         if len(those) == 1:
             add_shifts(picture, rules, shifts(those[0], found.sizes))
             add_robust(picture, those[0], frame, LEVEL)
@@ -80,10 +85,28 @@ def picture_of(
     return picture
 
 
-def _rules(found: FrequentItemsets, frame: pd.DataFrame, settings: TaskSettings) -> pd.DataFrame:
-    """The surest first; none where there are no itemsets."""
-    rules = found.rules(metric="confidence", min_threshold=settings.min_confidence) if len(frame) else frame
-    return rules.sort_values("confidence", ascending=False, kind="stable") if "confidence" in rules else rules.head(0)
+def _rules(
+    found: FrequentItemsets, settings: TaskSettings, on_progress: Progress | None
+) -> tuple[pd.DataFrame, int, list[str]]:
+    """Those of the largest confidence, how many there are, and in words what was not looked at."""
+    if not len(found):
+        return pd.DataFrame(), 0, []
+    template, words = None, []
+    whole = _largest_divided(found.sizes)
+    if whole < max(found.sizes):
+        template = RuleTemplate(antecedent_size=(1, whole - 1), consequent_size=1)
+        words = [f"Itemsets are too many: rules are those of up to {whole} items, with one consequent."]
+    rules = found.rules(
+        metric="confidence", min_threshold=settings.min_confidence, template=template, top=MOST_ROWS,
+        sort_by="estimate", on_progress=on_progress,
+    )  # fmt: skip
+    return rules, int(rules.attrs["about"]["passed"]), words
+
+
+def _largest_divided(sizes: dict[int, int]) -> int:
+    """The largest size up to which all itemsets are divided, for what that may cost; pairs are never too many."""
+    splits = accumulate(2**size * sizes[size] for size in sorted(sizes))
+    return max([2, *(size for size, total in zip(sorted(sizes), splits, strict=True) if total <= MOST_SPLITS)])
 
 
 def _found(found: FrequentItemsets, frame: pd.DataFrame, rules: pd.DataFrame, words: list[str]) -> dict[str, Any]:
@@ -91,7 +114,6 @@ def _found(found: FrequentItemsets, frame: pd.DataFrame, rules: pd.DataFrame, wo
     sides = ("antecedents", "consequents")
     return {
         "n_itemsets": len(frame),
-        "n_rules": len(rules),
         "sizes": {str(size): number for size, number in found.sizes.items()},
         "notes": words
         + [str(found.notes[name]) for name in ("stopped", "left_out", "hopeless") if name in found.notes],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import resource
 import signal
 import socket
 from collections.abc import Callable
@@ -9,11 +12,57 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bosket.errors import DataError
 
 GRACE = 20
 """Seconds that requests have to end before the server does."""
+IDLE = 30
+"""Seconds that a connection has for the head of a request, from its beginning or from the answer before."""
+_MOST_FILES = 1 << 16
+
+
+class PunctualProtocol(H11Protocol):
+    """Ends connections on which no request comes: uvicorn waits for a head that has begun for ever, and some thousand
+    connections with half a head leave no file for anybody else.
+    """
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._wait()
+
+    def _wait(self) -> None:
+        """Give the next head its time, unless it runs already, or a request is being answered."""
+        is_idle = not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
+        if is_idle and self._waiting is None:
+            self._waiting = self.loop.call_later(IDLE, self.transport.close)
+        elif not is_idle and self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
+def allow_files() -> None:
+    """As many connections at once as the system allows, where that is more than it begins with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -42,13 +91,15 @@ def server_of(app: FastAPI) -> uvicorn.Server:
         ws="none",
         lifespan="on",
         timeout_graceful_shutdown=GRACE,
-        timeout_keep_alive=30,
+        timeout_keep_alive=IDLE,
+        http=PunctualProtocol,
     )
     return uvicorn.Server(config)
 
 
 def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = lambda: None) -> None:
     """Serve until SIGTERM or Ctrl-C; what waits is written first."""
+    allow_files()
     server = server_of(app)
     before = _ended_by_signals(server)
     try:

@@ -27,6 +27,8 @@ _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _LARGE = 1 << 16  # bytes from which on a body is read in another thread
 PATH = "/v1/tasks/{task_id}/reports"
+_NO_TURN = (SubmissionVerdict.UNKNOWN_TOKEN, SubmissionVerdict.OTHER_PERIOD, SubmissionVerdict.SPENT)
+"""Of those who may send: tokens that are made up would take the turns of everybody else."""
 
 
 class Accepted(BaseModel):
@@ -87,11 +89,15 @@ async def submit(request: Request) -> Response:
         check_token(request, "submit", task_id)
     token = _token_of(headers.get("bosket-token"), task)  # who has none takes neither room nor the turn of others
     limit = request.app.state.rates.get(task_id)
-    if limit is not None:
+    if limit is not None and token is None:
         limit.take()
     async with held_body(request, task.settings.max_body) as body:
+        if limit is not None and token is not None:  # no sooner, since only the store knows whether it is one
+            limit.take()
         submission, refusal = await _read(task, bytes.fromhex(key), body, token)
         outcome = await _written(collector, submission)
+    if limit is not None and outcome.verdict in _NO_TURN:
+        limit.give_back()
     if outcome.verdict is SubmissionVerdict.REFUSED and refusal is not None:
         raise refusal
     return _answer(outcome)

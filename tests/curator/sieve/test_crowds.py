@@ -67,6 +67,13 @@ def test_sums_of_noise_say_nothing_of_crowds() -> None:
     assert (crowded_shares(np.array([1.0, 2.0, 3.0]), values, 1.0, average) == average).all()
 
 
+def test_one_noisy_sum_in_a_crowd_moves_no_share_of_others() -> None:
+    """Of one itemset in a thousand times as crowded records, a sum of noise alone decided for all: 0.86 for 0.6."""
+    values, average = np.append(np.full(99, 20.0), 12.0), np.full(100, 0.6)
+    shares = crowded_shares(np.append(np.ones(99), 1000.0), values, 5.0, average)
+    assert (shares == average).all()
+
+
 @pytest.mark.parametrize("is_crowded", [True, False])
 def test_pairs_in_crowded_records_are_put_back_more(is_crowded: bool) -> None:
     """Twelve pairs with one sum each, six of which lie in one clique: those had more records."""

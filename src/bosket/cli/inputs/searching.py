@@ -144,7 +144,7 @@ def _source(data: ReportsOfPhases | Records, model: Model) -> tuple[EvidenceSour
 def _say_found(found: FrequentItemsets) -> None:
     sizes = ", ".join(f"{count:,} of size {size}" for size, count in found.sizes.items())
     say(f"{count_text(len(found), 'frequent itemset')}{f': {sizes}' if sizes else ''}")
-    for name in ("stopped", "left_out", "hopeless"):
+    for name in ("stopped", "left_out", "hopeless", "repeats"):
         if name in found.notes:
             say(f"note: {found.notes[name]}")
     if found.provenance.model is not None:

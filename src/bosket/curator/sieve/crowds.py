@@ -12,7 +12,8 @@ never measured.  The average share a of a round and size is told by the histogra
     1 / share(X) = 1 + c k(X)        with c such that  sum over X of y(X) / share(X) = sum over X of y(X) / a
 
 where y are the noisy sums of that round and size: what all of them hold together stays what the histogram says, but for
-shares that are cut to a fourth and four times.
+shares that are cut to a fourth and four times.  Where the sum of y, or of y k, is not clear of its noise, shares are
+the average.
 All of it is post-processing of noisy numbers.
 """
 
@@ -84,7 +85,8 @@ def company_of(
 def crowded_shares(crowds: Floats, values: Floats, scale: float, average: Floats) -> Floats:
     """The share that each itemset keeps, of itemsets that keep this much on average."""
     total, weighed = float(values.sum()), float(values @ crowds)
-    if total <= _CLEAR * scale * np.sqrt(len(values)) or weighed <= 0:
+    noise = _CLEAR * scale
+    if total <= noise * np.sqrt(len(values)) or weighed <= noise * np.linalg.norm(crowds):  # else one sum might decide
         return average
     relative = np.clip(crowds * (total / weighed), 1 / _FAR, _FAR)
     return np.asarray(1 / (1 + (1 / average - 1) * relative))

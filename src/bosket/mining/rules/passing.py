@@ -54,8 +54,8 @@ class Passed(NamedTuple):
 
 def generate(source: Families, query: Query, shape: Shape, on_progress: Progress | None = None) -> Passed:
     """All rules that pass, in the order of the itemsets; with ``top``, the best and no others."""
-    families = source.families()
-    meter = Meter(on_progress, 0, "making rules", source.n_families)
+    families = source.families(shape)
+    meter = Meter(on_progress, 0, "making rules", source.n_families(shape))
     done = 0
     kept: list[Passed] = []
     number = 0  # of rules that passed

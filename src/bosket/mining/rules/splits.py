@@ -19,6 +19,7 @@ from bosket.evidence import Family
 from bosket.evidence.kept import Places
 from bosket.measures import Contingency
 from bosket.measures.inference import Covariance
+from bosket.mining.rules.template import Shape
 from bosket.statistics.estimates import Floats
 from bosket.threads import slices
 
@@ -84,18 +85,19 @@ class Families:
         for level in found.levels:
             level.index  # noqa: B018  # built here: the pieces are made by several threads
 
-    def families(self) -> Iterator[Family]:
-        """The frequent itemsets in pieces, each of one size."""
+    def families(self, shape: Shape) -> Iterator[Family]:
+        """The frequent itemsets in pieces, each of one size; of sizes that have no allowed split none."""
         for level in self.found.levels[1:]:
+            if not shape.splits(level.size):
+                continue
             rows = level.items[self.found.reported(level)]
             for start, stop in slices(len(rows), _rows_of_a_family(rows.shape[1])):
                 yield self.found.evidence.family(np.ascontiguousarray(rows[start:stop]), self.found.kept)
 
-    @property
-    def n_families(self) -> int:
+    def n_families(self, shape: Shape) -> int:
         """How many pieces there are."""
         sizes = self.found.sizes.items()
-        return sum(-(-number // _rows_of_a_family(size)) for size, number in sizes if size > 1)
+        return sum(-(-number // _rows_of_a_family(size)) for size, number in sizes if shape.splits(size))
 
     def rules(self, family: Family, rows: Places, antecedents: Places) -> Rules:
         """The rules that split these rows so: patterns of the antecedents."""

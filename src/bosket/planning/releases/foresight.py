@@ -169,6 +169,8 @@ class ReleaseForesight:
             lowest = self.lowest_support(k)
             seen = "none is released" if math.isinf(lowest) else f"supports from {lowest:.2%} on are released"
             lines.append(f"  {k} item{'s' if k > 1 else ''}: {seen}")
+        if not self.is_simulated:
+            lines.append("  what is said of a pilot is not protected: its records must be public")
         return "\n".join(lines)
 
     def _nearest(self, itemset_size: int, support: float) -> ItemsetPlaces:

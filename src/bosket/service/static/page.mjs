@@ -59,7 +59,25 @@ async function load() {
 	const found = await verify(signed, signed.key, task);
 	remember("key", signed.key);
 	if (text !== null) remember("document", text);
-	return { ...found, key: signed.key };
+	return { ...found, key: signed.key, isFresh: text !== null };
+}
+
+// Coins are those of a period: a page that stayed open, or that opened without a line, may have the last one's.
+async function checkPeriod(said) {
+	if (said.periods == null || periodAt(said.periods, Date.now()) === periodAt(said.periods, Date.parse(said.periods.name))) return;
+	const { task: now, isFresh } = await load();
+	if (!isFresh) throw new Error("The period that this page is of seems to be over. Please try again when you are online.");
+	if (now.periods?.name === said.periods.name) return; // the clock of this device is off
+	location.reload();
+	throw new Error("A new period has begun: the page is loaded again.");
+}
+
+// The number of the period of a time, from 0 on.
+function periodAt({ first, every }, time) {
+	const [from, at] = [new Date(first), new Date(time)];
+	if (every !== "month") return Math.floor((at - from) / 86_400_000 / (every === "week" ? 7 : 1));
+	const months = 12 * (at.getUTCFullYear() - from.getUTCFullYear()) + at.getUTCMonth() - from.getUTCMonth();
+	return months - (at.getUTCDate() < from.getUTCDate() ? 1 : 0);
 }
 
 function element(kind, attributes = {}, ...children) {
@@ -197,6 +215,13 @@ const isFull = (said, plan) =>
 	arrived() >= plan.reports || (said.periods != null && arrivedIn(said.periods.name) >= said.periods.reports);
 const left = () => JSON.parse(remembered("left") ?? "[]");
 
+// Who has the secret of a device and a digest of a report can try all answers.  So digests of what arrived become words
+// of chance, which only count, and the secret goes once nothing more may leave.
+function forget(plan) {
+	remember("left", JSON.stringify(left().map(newId)));
+	if (arrived() >= plan.reports) remember("secret", null);
+}
+
 async function spend(said, plan, bytes) {
 	const digest = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 	// From here on nothing is waited for: another tab of the study may have sent a report meanwhile.
@@ -215,7 +240,7 @@ function tokens() {
 	return { once: given.get("token") ?? undefined, token: given.get("submit") ?? undefined };
 }
 
-async function post(waiting) {
+async function post(plan, waiting) {
 	const { report, period, ...options } = waiting;
 	try {
 		await send(`${address}/reports`, fromHex(report), { ...options, tries: 3 });
@@ -234,6 +259,7 @@ async function post(waiting) {
 	remember("waiting", null);
 	remember("sent", String(arrived() + 1));
 	if (period != null) remember(`sent.${period}`, String(arrivedIn(period) + 1));
+	forget(plan);
 	thank("Your report has arrived. You can close this page.");
 }
 
@@ -300,6 +326,7 @@ async function start() {
 		$("send").disabled = true;
 		let bytes;
 		try {
+			await checkPeriod(said);
 			bytes = await report();
 			await spend(said, plan, bytes);
 		} catch (problem) {
@@ -310,11 +337,11 @@ async function start() {
 		const waiting = { id: newId(), report: toHex(bytes), period: said.periods?.name, ...tokens() };
 		remember("waiting", JSON.stringify(waiting));
 		display(plan, bytes);
-		await post(waiting);
+		await post(plan, waiting);
 	}));
 	const flush = async () => {
 		const waiting = remembered("waiting");
-		if (waiting !== null) await post(JSON.parse(waiting));
+		if (waiting !== null) await post(plan, JSON.parse(waiting));
 	};
 	addEventListener("online", flush);
 	if (remembered("waiting") !== null) {
@@ -324,6 +351,7 @@ async function start() {
 	} else if (said.periods != null && said.periods.name === null) {
 		thank("No period of this study is open at present. Please come back later.", "Not now");
 	} else if (isFull(said, plan)) {
+		forget(plan);
 		const times = (number) => (number === 1 ? "once" : `at most ${number} times`);
 		const often = said.periods == null ? times(plan.reports) : `${times(said.periods.reports)} in each ${said.periods.every}`;
 		thank(`You have taken part already from this device. Each person counts ${often}.`);
