@@ -359,10 +359,10 @@ def test_a_page_that_stays_open_takes_the_coins_of_the_new_period(visit: Visit) 
     page.clock.set_fixed_time("2027-03-01T00:10:00Z")
     visit.open()
     answer(page)
-    visit.context.set_offline(True)
+    visit.lose_the_line()
     page.click("#send")
     page.wait_for_selector("#state:has-text('seems to be over')")
-    visit.context.set_offline(False)
+    visit.find_the_line()
     assert len(visit.collector.posted) == 2
 
 

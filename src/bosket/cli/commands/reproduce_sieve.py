@@ -31,7 +31,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         say(sentence)
     if not result["rows"] and not result["top_k"]:
         raise DataError("There is nothing to reproduce without the data.", hint="Name their folder with --data.")
-    title = f"Itemsets above a limit, epsilon {result['epsilon']:g}, {count_text(times, 'run')}; ± is the spread of runs"
+    runs = f"{count_text(times, 'run')}; ± is their spread"
+    title = f"Itemsets above a limit, epsilon {result['epsilon']:g}, {runs}"
     rows = [
         [_named(row, result), row["method"], f"{100 * row['limit']:g}%", str(row["true"]), *_figures(row)]
         for row in result["rows"]
