@@ -56,8 +56,6 @@ class DrawnLevel:
     """By draw: the itemsets that are kept."""
     values: list[Floats] = field(default_factory=list)
     """Their estimates."""
-    led: Floats = field(default_factory=lambda: np.empty(0))
-    """Draws in which an itemset is listed with a larger one alone."""
 
 
 def subsets_of(k: int) -> list[int]:
@@ -122,7 +120,7 @@ class DrawnSearches:
     def _add(self, itemsets: ItemsetRows, looked_at: list[Places]) -> None:
         """Draw the estimates of a level, given those of the levels before."""
         errors = self._errors_of(itemsets)
-        level = DrawnLevel(itemsets, errors, np.zeros(len(itemsets)), led=np.zeros(len(itemsets)))
+        level = DrawnLevel(itemsets, errors, np.zeros(len(itemsets)))
         off = _Off(self.levels, itemsets)
         for draw, at in enumerate(looked_at):
             mean = errors.mean[at] + np.einsum("na,na->n", errors.follows[at], off.of(draw, at))
@@ -138,24 +136,28 @@ class DrawnSearches:
         return np.asarray(ndtri((self._rng.integers(1 << 53, n) + 0.5) / 2.0**53))
 
     def listed(self) -> list[Floats]:
-        """By level: how often each itemset is listed, for itself or with a larger one that it led to."""
+        """By level: how often each itemset is listed, for itself or with a larger one that it led to.
+
+        Of the last level, whose itemsets lead to none, the mean chance given subsets; of the others what was drawn.
+        """
+        found = [np.zeros(len(level.itemsets)) for level in self.levels]
+        found[-1] = self.levels[-1].chance / self.draws
+        indices = [ItemsetIndex(level.itemsets) for level in self.levels[:-1]]
         for draw in range(self.draws):
             inside: Places = np.empty(0, np.int64)  # itemsets of this level that a listed one of the next contains
             for at in range(len(self.levels) - 1, -1, -1):
                 level = self.levels[at]
-                places, reaches = level.places[draw], level.values[draw] >= self.limit
-                led = np.zeros(len(level.itemsets), bool)
-                led[inside] = True
-                level.led[places[led[places] & ~reaches]] += 1
+                is_listed = np.zeros(len(level.itemsets), bool)
+                is_listed[inside] = True
+                is_listed[level.places[draw][level.values[draw] >= self.limit]] = True
+                if at < len(self.levels) - 1:
+                    found[at] += is_listed / self.draws
                 if at:
-                    rows = level.itemsets[places[reaches | led[places]]]
-                    index, k = self._index(at - 1), rows.shape[1]
-                    inside = np.concatenate([index.find(rows, members((1 << k) - 1 - (1 << out))) for out in range(k)])
-        # draws of the first levels are more than those that went on to the last
-        return [level.chance / len(level.places) + level.led / self.draws for level in self.levels]
-
-    def _index(self, at: int) -> ItemsetIndex:
-        return ItemsetIndex(self.levels[at].itemsets)
+                    rows = level.itemsets[is_listed]
+                    k = rows.shape[1]
+                    without = [members((1 << k) - 1 - (1 << out)) for out in range(k)]
+                    inside = np.concatenate([indices[at - 1].find(rows, one) for one in without])
+        return found
 
 
 class _Off:
