@@ -218,6 +218,13 @@ def test_msweb_comes_out(setting: str, studies: int) -> None:
 
 
 @pytest.mark.slow
+def test_quest_comes_out() -> None:
+    """Xia et al., Table 2: a million records of T10.I4, 0.25%, factors S3."""
+    baskets = bk.quest(records=1_000_000, mean_size=10, mean_pattern=4, items=1000, seed=7)
+    close(baskets, factors("S3", baskets), xia.MIN_SUPPORT["quest"], 3)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [census, health])
 def test_the_tables_of_frapp_come_out(read: Callable[[], bk.Table]) -> None:
     """Agrawal et al., section 9: four mechanisms of amplification 19 at 2%; and questions of the same."""

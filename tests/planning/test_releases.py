@@ -10,9 +10,11 @@ from scipy.stats import norm
 
 import bosket as bk
 from bosket import planning
+from bosket.curator import SieveSettings
 from bosket.planning.releases import foreseeing
 from bosket.planning.releases.foresight import ReleaseForesight
 from bosket.planning.releases.populations import population
+from bosket.planning.releases.ranking import requests_for, why
 from bosket.planning.releases.rehearsals import Rehearsed
 
 Names = list[frozenset[object]]
@@ -205,6 +207,16 @@ class TestReleases:
         assert found["epsilon"].tolist() == [20.0, 0.1]
         assert found["f"][0] > 0.95 > 0.8 > found["f"][1]
         assert found["lowest_1"][0] < 0.1
+
+    def test_every_way_to_keep_a_promise_is_ranked(self) -> None:
+        """With a delta there are three, without it two; settings are of one method alone."""
+        both = requests_for(planning.Curator(1.0, 0.1, delta=1e-6))
+        assert [(one.method, one.delta) for one in both] == [("sieve", 1e-6), ("sieve", 0.0), ("truncation", 0.0)]
+        assert {one.epsilon for one in both} == {1.0}
+        assert len(requests_for(planning.Curator(1.0, 0.1))) == 2
+        assert len({why(one) for one in both}) == 3
+        own = planning.Curator(1.0, 0.1, settings=SieveSettings())
+        assert requests_for(own) == [own]
 
     @pytest.mark.parametrize("needed", [0.001, 0.3, 7.0, 100.0])
     def test_the_least_epsilon_is_found_where_it_lies(self, needed: float, monkeypatch: pytest.MonkeyPatch) -> None:
