@@ -26,8 +26,8 @@ def test_the_question_of_a_new_user_has_an_answer(run: Run, tmp_path: Path) -> N
     """5% below 30%, 21,000 people, sixteen yes/no questions, pairs: one command, a sentence, and a plan that works."""
     path = tmp_path / "plan.json"
     result = run(
-        "plan", "--questions", 16, "--people", 21000, "--prior", "5%", "--posterior", "30%", "--pairs",
-        "--min-support", 0.2, "-o", path,
+        "plan", "--questions", 16, "--people", "21,000", "--prior", "5%", "--posterior", "30%", "--pairs",
+        "--min-support", "20%", "-o", path,
     )  # fmt: skip
     assert result.code == 0
     assert "You can ask all 16 questions if each person answers one" in result.out

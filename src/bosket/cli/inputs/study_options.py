@@ -76,7 +76,7 @@ def add_study(command: argparse.ArgumentParser) -> None:
         type=fraction("min_support"),
         default=0.1,
         metavar="S",
-        help="the share of people who have what is looked for (default 0.1)",
+        help="the share of people who have what is looked for, as in 0.02 or 2%% (default 0.1)",
     )
 
 

@@ -51,7 +51,7 @@ def wanted_text(study: Study) -> str:
 def show_ranking(found: Ranking) -> None:
     """The sentence, and a row for each mechanism."""
     print_lines(found.sentence)
-    print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()))
+    print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()), has_remark=True)
 
 
 def show_mistakes(found: Ranking, pilot: Baskets | Table, min_support: float) -> None:

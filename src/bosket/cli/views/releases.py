@@ -23,7 +23,7 @@ def show_release(found: ReleaseRanking) -> None:
     """A sentence, a row for each way to make the release, and of the best one for each size of itemsets."""
     print_lines(release_sentence(found.best))
     if found.best.rehearsed.refused < found.best.rehearsed.n_releases:
-        print_table(_rehearsed(found.best), _WAYS, _ways(found))
+        print_table(_rehearsed(found.best), _WAYS, _ways(found), has_remark=True)
         print_table(f"{found.best.curator}, by size", _HEADINGS, _sizes(found.best), text_columns=0)
 
 
