@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -134,6 +135,36 @@ def test_errors_of_an_itemset_and_its_subsets_are_the_enumeration(mechanism: bk.
     )
     assert found is not None
     np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_errors_of_answers_are_the_enumeration() -> None:
+    """Over all answers to each question about three of four attributes, for all records; weights by their number."""
+    gamma, domain = 6.0, bk.TableDomain([bk.Attribute(name, ["no", "yes"]) for name in "abcd"])
+    law = np.random.default_rng(3).dirichlet(np.ones(16))
+    high, low = gamma / (gamma + 7), 1 / (gamma + 7)
+
+    def has(value: int, mask: int) -> bool:
+        return value & mask == mask
+
+    expected = np.zeros((7, 7))
+    support = [sum(law[t] for t in range(16) if has(t, mask)) for mask in range(16)]
+    asked = [0b0111, 0b1011, 0b1101, 0b1110]
+    for i, a in enumerate(MASKS):
+        for j, b in enumerate(MASKS):
+            weight = [1 / sum(has(q, mask) for q in asked) for mask in (a, b)]
+            for q in (q for q in asked if has(q, a | b)):
+                moments = np.zeros(3)
+                for t, answer in product(range(16), range(16)):
+                    if answer & ~q == 0:
+                        chance = law[t] * (high if answer == t & q else low)
+                        moments += chance * np.array([has(answer, a), has(answer, b), has(answer, a | b)])
+                expected[i, j] += 4 * math.prod(weight) * (moments[2] - moments[0] * moments[1]) / (high - low) ** 2
+            expected[i, j] -= support[a | b] - support[a] * support[b]
+    channel = bk.Ask(bk.Design.triples(domain), gamma=gamma).channel(domain)
+    shares = np.array([law[t] + law[t | 8] for t in range(8)])
+    found = covariances(channel, np.array([(1, 3, 5)], np.int32), shares[None, None], [0], MASKS)
+    assert found is not None
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9)
 
 
 def test_itemsets_are_drawn_given_their_subsets() -> None:

@@ -2,7 +2,7 @@
 
 Estimates are taken for normal around the supports of the pilot, with the errors that people like those would have, and
 searches are drawn (:mod:`bosket.planning.drawn_searches`).  Errors of an itemset follow those of its subsets, but for
-answers to questions and mechanisms from outside, where they are taken for independent.
+questions whose answers are merged and mechanisms from outside, where they are taken for independent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bosket.statistics.estimates import Floats
 
 _DRAWS = 200
 _AT_ONCE = 5_000_000  # looks at itemsets in all draws of one size, about
-_NUMBERS = 1 << 21  # of covariances, at once
+_NUMBERS = 1 << 20  # of covariances, or of weights of questions, at once
 
 
 def expected_errors(
@@ -96,8 +96,9 @@ class _ErrorsOfPilot:
         masks = [*subsets_of(k), (1 << k) - 1]
         support, error, rest = (np.empty(len(itemsets)) for _ in range(3))
         follows = np.zeros((len(itemsets), len(masks) - 1))
-        piece = max(1, _NUMBERS // max(len(masks) ** 2, 1 << k))
         channel, people = self.foresight.channel, self.foresight.people
+        questions = len(channel.shares) if isinstance(channel, AskChannel) else 1
+        piece = max(1, _NUMBERS // max(len(masks) ** 2, 1 << k, questions))
         for start in range(0, len(itemsets), piece):
             part = slice(start, start + piece)
             rows = np.ascontiguousarray(itemsets[part])

@@ -98,6 +98,8 @@ def _plan_study(options: argparse.Namespace, study: Study, goal: Goal | None, pi
         say(f"wrote the plan of {ranking.best.mechanism} to {options.output}")
         table = " --table ..." if study.is_table else ""
         say(f"next: bosket randomize RAW{table} --plan {options.output} -o REPORTS")
+    elif options.format != "json":
+        say("next: the same with -o plan.json writes the plan of the best, for bosket randomize --plan")
 
 
 def _ranked(study: Study, goal: Goal | None, pilot: Baskets | Table | None, options: argparse.Namespace) -> Ranking:
