@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex, members
 from bosket.errors import ParameterError, TooManyCandidatesError
+from bosket.evidence.kept import Places
 from bosket.mining.candidates import ItemGroups, next_candidates
 from bosket.randomness import Randomness
 from bosket.statistics.estimates import Floats
@@ -28,8 +28,6 @@ MOST = 2_000_000
 _ENOUGH = 250_000  # in all draws together: where each looks at many, few of them tell enough
 _TOGETHER = 4  # items of itemsets up to which errors are taken together with those of all subsets
 _JITTER = 1e-10
-
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
