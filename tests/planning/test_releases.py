@@ -66,12 +66,15 @@ class TestWhatIsMadeOfReleases:
         assert SEEN.f == pytest.approx(np.mean(each))
 
     def test_errors_are_those_of_itemsets_that_were_released_often(self) -> None:
-        """The item d was released once, which makes no spread."""
+        """The item d was released once, which makes no spread; weights are normal in the logarithm of the ratio."""
         values = SEEN.rehearsed.said[:3]
-        spread = np.mean([np.var(row[~np.isnan(row)], ddof=1) for row in values])
-        assert SEEN.stderr(1, 0.2) == pytest.approx(math.sqrt(spread))
+        away = np.log(np.array([0.4, 0.2, 0.12]) / 0.3) / (math.log(1.25) / 2)
+        weights = np.exp(-(away**2) / 2) / np.exp(-(away**2) / 2).sum()
+        spread = [np.var(row[~np.isnan(row)], ddof=1) for row in values]
+        assert SEEN.stderr(1, 0.3) == pytest.approx(math.sqrt(weights @ spread))
         off = [np.mean(row[~np.isnan(row)]) - truth for row, truth in zip(values, (0.4, 0.2, 0.12), strict=True)]
-        assert SEEN.bias(1, 0.2) == pytest.approx(np.mean(off))
+        assert SEEN.bias(1, 0.3) == pytest.approx(weights @ off)
+        assert SEEN.stderr(1, 1.0) == pytest.approx(math.sqrt(spread[0]), rel=1e-3)  # the nearest, far as it is
         assert SEEN.error(2, 0.15) == pytest.approx(math.sqrt((0 + 0.02**2 + 0.02**2) / 3))
         assert SEEN.stderr(3, 0.2) == math.inf
         assert math.isnan(SEEN.bias(3, 0.2))

@@ -23,7 +23,7 @@ from bosket.mechanisms.questions.basket_channel import BasketChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.foreseen import variances_of
 from bosket.mining import mine
-from bosket.planning.drawn_searches import DrawnSearches, Errors, following, subsets_of
+from bosket.planning.drawn_searches import DrawnSearches, LevelErrors, following, subsets_of
 from bosket.planning.foresight import Foresight
 from bosket.planning.joint_errors import covariances
 from bosket.randomness import Seeded
@@ -91,7 +91,7 @@ class _ErrorsOfPilot:
         self.supports: list[Floats] = []
         """Of the itemsets of each size, in the order in which they were asked for."""
 
-    def __call__(self, itemsets: ItemsetRows) -> Errors:
+    def __call__(self, itemsets: ItemsetRows) -> LevelErrors:
         k = itemsets.shape[1]
         masks = [*subsets_of(k), (1 << k) - 1]
         support, error, rest = (np.empty(len(itemsets)) for _ in range(3))
@@ -113,7 +113,7 @@ class _ErrorsOfPilot:
             error[part], rest[part] = (np.sqrt(np.maximum(one, 0.0) / people) for one in (variance, left))
         self.supports.append(support)
         kept_share = getattr(self.foresight.spread(k), "kept", 1.0)
-        return Errors(support * kept_share, error, follows, rest)
+        return LevelErrors(support * kept_share, error, follows, rest)
 
 
 def _variances(foresight: Foresight, rows: ItemsetRows, shares: npt.NDArray[np.float64]) -> Floats:

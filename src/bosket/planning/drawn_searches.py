@@ -31,7 +31,7 @@ _JITTER = 1e-10
 
 
 @dataclass(frozen=True)
-class Errors:
+class LevelErrors:
     """Of itemsets of one size: the mean and standard error of each estimate, and how it follows those of subsets."""
 
     mean: Floats
@@ -47,7 +47,7 @@ class DrawnLevel:
     """Itemsets of one size that some draw looks at, and what became of them in each."""
 
     itemsets: ItemsetRows
-    errors: Errors
+    errors: LevelErrors
     chance: Floats
     """Of each itemset to be listed for itself: the sum over draws in which it is looked at."""
     places: list[Places] = field(default_factory=list)
@@ -75,7 +75,7 @@ class DrawnSearches:
     """So many searches side by side; fewer where they look at very many itemsets, which then tell enough."""
 
     def __init__(
-        self, limit: float, slack: float, errors_of: Callable[[ItemsetRows], Errors], rng: Randomness, draws: int
+        self, limit: float, slack: float, errors_of: Callable[[ItemsetRows], LevelErrors], rng: Randomness, draws: int
     ) -> None:
         self.limit, self.slack, self.draws = limit, slack, draws
         self.levels: list[DrawnLevel] = []
