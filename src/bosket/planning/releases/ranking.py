@@ -21,7 +21,7 @@ MOST_RELEASES = 10_000
 
 _WHY = {
     ("sieve", False): "counts what is undecided, in rounds, with Laplace noise",
-    ("sieve", True): "the same rounds with Gaussian noise, which hides many counts at once",
+    ("sieve", True): "counts what is undecided, in rounds, with Gaussian noise: less for many counts at once",
     ("truncation", False): "cuts long records, and counts one size of itemsets after another",
 }
 
