@@ -26,8 +26,8 @@ def test_the_question_of_a_new_user_has_an_answer(run: Run, tmp_path: Path) -> N
     """5% below 30%, 21,000 people, sixteen yes/no questions, pairs: one command, a sentence, and a plan that works."""
     path = tmp_path / "plan.json"
     result = run(
-        "plan", "--questions", 16, "--people", 21000, "--prior", "5%", "--posterior", "30%", "--pairs",
-        "--min-support", 0.2, "-o", path,
+        "plan", "--questions", 16, "--people", "21,000", "--prior", "5%", "--posterior", "30%", "--pairs",
+        "--min-support", "20%", "-o", path,
     )  # fmt: skip
     assert result.code == 0
     assert "You can ask all 16 questions if each person answers one" in result.out
@@ -125,6 +125,7 @@ def test_five_questions_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch,
         ((*SHOP, "--curator", "--gamma", "19"), "not come with --curator"),
         ((*SHOP, "--curator", "--epsilon", "1", "--unit", "item"), "record"),
         ((*SHOP, "--curator", "--min-f", "0.9", "--format", "json"), "not come with --min-f"),
+        ((*SHOP, "--curator", "--min-f", "0.9", "--report", "page.html"), "not come with --min-f"),
         (("plan", "--pilot", "x.csv", "--people", "9", "--gamma", "19", "--columns", "a"), "come with --table"),
         (("plan", "--pilot", "x.csv", "--people", "9", "--gamma", "19", "--table", "--classes", "x"), "alike"),
     ],
@@ -261,6 +262,11 @@ class TestReleases:
         assert [row["frequent"] for row in found["sizes"]] == [20, 10]
         assert found["guarantee_of_the_release"]["delta"] == 1e-6
         assert found["is_protected"] is False
+        ways = [(row["method"], row["delta"]) for row in found["options"]]
+        assert sorted(ways) == [("sieve", 0.0), ("sieve", 1e-6), ("truncation", 0.0)]
+        scores = [row["f"] for row in found["options"]]
+        assert scores == sorted(scores, reverse=True)
+        assert found["command"] == "bosket curate RAW --epsilon 50 --delta 1e-06 --min-support 0.06"
 
     def test_baskets_are_simulated_where_there_is_no_pilot(self, run: Run) -> None:
         result = run(*SHOP, "--curator", "--epsilon", 1, "--min-support", 0.05, "--releases", 2)
@@ -271,6 +277,19 @@ class TestReleases:
     def test_where_only_noise_would_be_said_it_says_so(self, run: Run, pilot: Path) -> None:
         options = ("plan", "--curator", "--pilot", pilot, "--people", 1000, "--releases", 2, "--min-support", 0.06)
         assert "would be refused" in run(*options, "--epsilon", 0.001).out
+
+    @pytest.mark.slow
+    def test_a_page_has_every_way_by_epsilon(self, run: Run, pilot: Path, tmp_path: Path) -> None:
+        page = tmp_path / "release.html"
+        options = ("plan", "--curator", "--pilot", pilot, "--people", 1000, "--releases", 2, "--min-support", 0.06)
+        result = run(*options, "--epsilon", 5, "--delta", 1e-6, "--report", page)
+        assert result.code == 0
+        assert "next: bosket curate RAW --epsilon 5" in result.err
+        text = page.read_text()
+        assert "<svg" in text
+        for said in ("A plan for a release", "sieve, delta 1e-06", "truncation", "What more privacy would cost"):
+            assert said in text
+        assert "No record that is to be protected was looked at" in text
 
     @pytest.mark.slow
     def test_the_least_epsilon_for_an_f(self, run: Run, pilot: Path) -> None:

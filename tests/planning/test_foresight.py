@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -151,6 +151,7 @@ STUDIES = [
     (bk.Ask(bk.Design.triples(TABLE), 30, "hashing"), TABLE, (1, 2)),
     (bk.AskBaskets(epsilon=3.0, length=4, by="response"), ITEMS, (1,)),
     (bk.AskBaskets(epsilon=3.0, length=4, size=16), ITEMS, (1,)),
+    (bk.AskBaskets(epsilon=3.0, length=4, candidates=((0,), (1,), (0, 1), (0, 1, 2))), ITEMS, (1, 2, 3)),
 ]
 N_STUDIES, N_PEOPLE = 300, 4000
 
@@ -179,6 +180,23 @@ def test_foreseen_errors_come_out(mechanism: bk.Mechanism, domain: bk.Domain, si
 
         assert_plausible(p_value(squares))
         assert_rejected(p_value(2 * squares))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_foreseen_errors_of_a_factor_for_each_item_come_out(k: int) -> None:
+    """300 studies: squared errors of all itemsets of a size, over the mean that is foreseen; within 6.1 standard errors
+    of it (1e-9), by the spread of the studies; twice the variance is seen."""
+    patterns = [[at for at in range(3) if pattern >> at & 1] for pattern in range(8)]
+    data = bk.Baskets(patterns * (N_PEOPLE // 8), items=range(3))
+    mechanism = bk.Flip(keep={0: 0.7, 1: 0.8, 2: 0.95})
+    seen = planning.foresee(mechanism, data.domain, people=N_PEOPLE)
+    itemsets, rng = list(combinations(range(3), k)), bk.Seeded(15)
+    values = [bk.estimate(mechanism.randomize(data, rng=rng), itemsets).value for _ in range(N_STUDIES)]
+    squares = ((np.array(values) - 0.5**k) ** 2).mean(axis=1) / seen.stderr(k, 0.5**k) ** 2
+    error = float(squares.std(ddof=1)) / math.sqrt(N_STUDIES)
+    assert abs(float(squares.mean()) - 1) < 6.1 * error
+    assert abs(float(squares.mean()) - 2) > 6.1 * error
 
 
 @pytest.mark.parametrize(

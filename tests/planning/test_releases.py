@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from scipy.stats import norm
 
 import bosket as bk
 from bosket import planning
+from bosket.curator import SieveSettings
 from bosket.planning.releases import foreseeing
 from bosket.planning.releases.foresight import ReleaseForesight
 from bosket.planning.releases.populations import population
+from bosket.planning.releases.ranking import requests_for, why
 from bosket.planning.releases.rehearsals import Rehearsed
 
 Names = list[frozenset[object]]
@@ -63,12 +66,15 @@ class TestWhatIsMadeOfReleases:
         assert SEEN.f == pytest.approx(np.mean(each))
 
     def test_errors_are_those_of_itemsets_that_were_released_often(self) -> None:
-        """The item d was released once, which makes no spread."""
+        """The item d was released once, which makes no spread; weights are normal in the logarithm of the ratio."""
         values = SEEN.rehearsed.said[:3]
-        spread = np.mean([np.var(row[~np.isnan(row)], ddof=1) for row in values])
-        assert SEEN.stderr(1, 0.2) == pytest.approx(math.sqrt(spread))
+        away = np.log(np.array([0.4, 0.2, 0.12]) / 0.3) / (math.log(1.25) / 2)
+        weights = np.exp(-(away**2) / 2) / np.exp(-(away**2) / 2).sum()
+        spread = [np.var(row[~np.isnan(row)], ddof=1) for row in values]
+        assert SEEN.stderr(1, 0.3) == pytest.approx(math.sqrt(weights @ spread))
         off = [np.mean(row[~np.isnan(row)]) - truth for row, truth in zip(values, (0.4, 0.2, 0.12), strict=True)]
-        assert SEEN.bias(1, 0.2) == pytest.approx(np.mean(off))
+        assert SEEN.bias(1, 0.3) == pytest.approx(weights @ off)
+        assert SEEN.stderr(1, 1.0) == pytest.approx(math.sqrt(spread[0]), rel=1e-3)  # the nearest, far as it is
         assert SEEN.error(2, 0.15) == pytest.approx(math.sqrt((0 + 0.02**2 + 0.02**2) / 3))
         assert SEEN.stderr(3, 0.2) == math.inf
         assert math.isnan(SEEN.bias(3, 0.2))
@@ -206,6 +212,16 @@ class TestReleases:
         assert found["f"][0] > 0.95 > 0.8 > found["f"][1]
         assert found["lowest_1"][0] < 0.1
 
+    def test_every_way_to_keep_a_promise_is_ranked(self) -> None:
+        """With a delta there are three, without it two; settings are of one method alone."""
+        both = requests_for(planning.Curator(1.0, 0.1, delta=1e-6))
+        assert [(one.method, one.delta) for one in both] == [("sieve", 1e-6), ("sieve", 0.0), ("truncation", 0.0)]
+        assert {one.epsilon for one in both} == {1.0}
+        assert len(requests_for(planning.Curator(1.0, 0.1))) == 2
+        assert len({why(one) for one in both}) == 3
+        own = planning.Curator(1.0, 0.1, settings=SieveSettings())
+        assert requests_for(own) == [own]
+
     @pytest.mark.parametrize("needed", [0.001, 0.3, 7.0, 100.0])
     def test_the_least_epsilon_is_found_where_it_lies(self, needed: float, monkeypatch: pytest.MonkeyPatch) -> None:
         """By rehearsals that are perfect from an epsilon on."""
@@ -236,16 +252,38 @@ class TestReleases:
         assert seen.deepest(0.39) == 3
 
 
-N_REHEARSED, N_DONE, N_PEOPLE = 180, 240, 40_000
+def halves_of_quest(records: int, half: int) -> bk.Baskets:
+    """Records of Quest's patterns, those of a pilot and others."""
+    baskets = bk.quest(records=2 * records, items=100, mean_size=5, patterns=50, seed=7)
+    return baskets[np.arange(half * records, (half + 1) * records)]
+
+
+def apart(records: int, seed: int) -> bk.Baskets:
+    """Records of sixty items that are independent of each other, in shares that fall slowly."""
+    held = np.random.default_rng(seed).random((records, 60)) < 0.6 / np.arange(1, 61) ** 0.6
+    sizes, (_, items) = held.sum(axis=1), np.nonzero(held)
+    return bk.Baskets.from_csr(np.concatenate([[0], np.cumsum(sizes)]), items, range(60))
+
+
+N_REHEARSED, N_DONE, N_PEOPLE = 60, 200, 10_000
 Both = tuple[ReleaseForesight, ReleaseForesight]
+Law = Callable[[int, int], bk.Baskets]
 
 
-@pytest.fixture(scope="module", params=[0.0, 1e-6], ids=["pure", "delta"])
+@pytest.fixture(
+    scope="module",
+    params=[(groves, 0.0), (halves_of_quest, 1e-6), (apart, 0.0)],
+    ids=["groves", "quest with delta", "apart"],
+)
 def both(request: pytest.FixtureRequest) -> Both:
-    """What is foreseen by records of a law, and 240 releases of other records of that law."""
-    asked = planning.Curator(0.2, 0.06, delta=request.param, max_size=3)
-    seen = planning.foresee(asked, people=N_PEOPLE, pilot=groves(N_PEOPLE, 1), releases=N_REHEARSED)
-    done = planning.foresee(asked, people=N_PEOPLE, pilot=groves(N_PEOPLE, 2), releases=N_DONE)
+    """What is foreseen by records of a law, and 200 releases of other records of that law.
+
+    Laws, numbers and limit were written down before any release of them was made, and none was left out.
+    """
+    law, delta = request.param
+    asked = planning.Curator(1.0, 0.04, delta=delta, max_size=3)
+    seen = planning.foresee(asked, people=N_PEOPLE, pilot=law(N_PEOPLE, 0), releases=N_REHEARSED)
+    done = planning.foresee(asked, people=N_PEOPLE, pilot=law(N_PEOPLE, 1), releases=N_DONE)
     return seen, done
 
 
@@ -260,8 +298,8 @@ def squares(seen: ReleaseForesight, k: int) -> np.ndarray[tuple[int], np.dtype[n
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_foreseen_errors_of_releases_come_out(both: Both, k: int) -> None:
-    """Variances over 240 releases, summed over itemsets, against the foreseen: within 6.1 of their sampling errors, by
-    the releases themselves (1e-9 of a normal law); twice the standard error is seen."""
+    """Variances over 200 releases, summed over itemsets, against the foreseen: within 6.1 of their sampling errors, by
+    the releases themselves (1e-9 of a normal law); three times the standard error is seen: tails are heavy."""
     seen, done = both
     supports = done.rehearsed.support[done.rehearsed.places(k)]
     supports = supports[supports >= 1.2 * done.curator.min_support]
@@ -273,7 +311,7 @@ def test_foreseen_errors_of_releases_come_out(both: Both, k: int) -> None:
     )
     away = math.log(came / foreseen)
     assert abs(away) < 6.1 * error
-    assert math.log(4.0) - abs(away) > 6.1 * error
+    assert math.log(9.0) - abs(away) > 6.1 * error
 
 
 @pytest.mark.slow
@@ -286,18 +324,19 @@ def test_foreseen_chances_of_itemsets_and_rules_come_out(both: Both) -> None:
         foreseen = np.mean([seen.chance(k, support) for support in rehearsed.support[places].tolist()])
         assert rehearsed.released[places].mean() == pytest.approx(foreseen, abs=0.05)
     known = {name: place for place, name in enumerate(rehearsed.names)}
+    rules = [(whole, known[frozenset([left])]) for whole in rehearsed.places(2) for left in rehearsed.names[whole]]
+    confidences = [float(rehearsed.support[whole] / rehearsed.support[left]) for whole, left in rules]
+    least = float(np.median(confidences))  # where neither end would do
     came, expected = [], []
-    for whole in rehearsed.places(2).tolist():
-        for left in rehearsed.names[whole]:
-            at = known[frozenset([left])]
-            support, confidence = rehearsed.support[at], rehearsed.support[whole] / rehearsed.support[at]
-            ratio = rehearsed.said[whole] / rehearsed.said[at]
-            came.append(float((ratio >= 0.8).mean()))  # not a number where it is not released: not listed
-            expected.append(seen.power(1, 1, support=support, confidence=confidence, min_confidence=0.8))
+    for (whole, left), confidence in zip(rules, confidences, strict=True):
+        ratio = rehearsed.said[whole] / rehearsed.said[left]
+        came.append(float((ratio >= least).mean()))  # not a number where it is not released: not listed
+        support = float(rehearsed.support[left])
+        expected.append(seen.power(1, 1, support=support, confidence=confidence, min_confidence=least))
     assert len(came) >= 20
     assert np.mean(came) == pytest.approx(np.mean(expected), abs=0.05)
     assert np.mean(np.abs(np.array(came) - expected)) < 0.12
-    assert 0.2 < np.mean(came) < 0.9  # where neither end would do
+    assert 0.1 < np.mean(came) < 0.9
 
 
 @pytest.mark.slow

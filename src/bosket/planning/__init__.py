@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bosket.planning.releases.asked import Curator
     from bosket.planning.releases.foreseeing import compare_releases, epsilon_for
     from bosket.planning.releases.foresight import ReleaseForesight
+    from bosket.planning.releases.ranking import ReleaseRanking, rank_releases
     from bosket.planning.special_goals import compare_breaches, compare_classes
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Prospect",
     "Ranking",
     "ReleaseForesight",
+    "ReleaseRanking",
     "Study",
     "allowed_maximal_supports",
     "breach_levels",
@@ -79,6 +81,7 @@ __all__ = [
     "people_needed",
     "preview",
     "privacy_for",
+    "rank_releases",
     "records_for",
     "refined_design",
     "simulated_errors",

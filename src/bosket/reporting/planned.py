@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bosket.privacy import LocalGuarantee
+from bosket.privacy import CentralGuarantee, LocalGuarantee
 from bosket.reporting.page import Card, Page, PageTable, Paragraph, Picture, Section, Tiles
 from bosket.reporting.pictures import curves
 
@@ -58,6 +58,75 @@ def plan_page(
                 ],
             ),
             Section("What to tell people", [Paragraph(line) for line in guarantee.for_participants().split("\n")]),
-            Section("What is promised to each person", [Card(guarantee.card())]),
+            _promise(guarantee),
         ],
     )
+
+
+def release_plan_page(
+    table: PageTable,
+    by_size: PageTable,
+    *,
+    sentence: str,
+    figures: Sequence[tuple[str, str]],
+    epsilons: Sequence[float],
+    scores: Mapping[str, Sequence[float | None]],
+    rehearsed: str,
+    releases: int,
+    guarantee: CentralGuarantee | None,
+) -> Page:
+    """What a curator was asked for, what will come out, every way to make it in a row, and its F by epsilon."""
+    picture = curves(
+        list(epsilons),
+        dict(scores),
+        name="privacy-accuracy",
+        title="F of a release",
+        x_label="epsilon of the release",
+        y_label="mean F",
+        x_is_share=False,
+        y_is_log=False,
+        y_is_share=False,
+    )
+    return Page(
+        title="A plan for a release",
+        lede=sentence,
+        opening=[Tiles(figures)],
+        sections=[
+            Section(
+                "Ways to make it at the same promise",
+                [
+                    Paragraph(
+                        f"By {rehearsed}. F is the harmonic mean of two shares: of what is frequent, how much is "
+                        "released, and of what is released, how much is frequent."
+                    ),
+                    table,
+                    by_size,
+                ],
+            ),
+            Section(
+                "What more privacy would cost",
+                [
+                    Picture(picture, "F by epsilon; further up is better, further left is more private."),
+                    Paragraph(
+                        f"Points beside the epsilon that was asked for are means of {releases} rehearsals, each with "
+                        "noise of its own: small steps mean nothing."
+                    ),
+                ],
+            ),
+            Section(
+                "What this page is not",
+                [
+                    Paragraph(
+                        "No record that is to be protected was looked at, and nothing was paid: what stands here is of "
+                        "public or simulated records. A release of other records will differ where many itemsets are "
+                        "close to the limit."
+                    )
+                ],
+            ),
+            *([] if guarantee is None else [_promise(guarantee)]),
+        ],
+    )
+
+
+def _promise(guarantee: LocalGuarantee | CentralGuarantee) -> Section:
+    return Section("What is promised to each person", [Card(guarantee.card())])

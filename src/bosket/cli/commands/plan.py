@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosket.cli.inputs.attributes import add_table
 from bosket.cli.inputs.files import write_text
@@ -13,11 +14,20 @@ from bosket.cli.inputs.plans import read_classes
 from bosket.cli.inputs.studies import domain_of, goal_of, pilot_of, sizes_of_study, study_of
 from bosket.cli.inputs.study_options import add_goal, add_release, add_study, ask_if_bare, check_study
 from bosket.cli.views.console import Work, say
-from bosket.cli.views.plans import print_json, ranking_page, show_mistakes, show_other_way, show_ranking, wanted_text
+from bosket.cli.views.plans import (
+    TIMES,
+    print_json,
+    ranking_page,
+    show_mistakes,
+    show_other_way,
+    show_ranking,
+    wanted_text,
+)
 
 if TYPE_CHECKING:
+    from bosket.cli.views.releases import Scores
     from bosket.data import Baskets, Table
-    from bosket.planning import Goal, Ranking, Study
+    from bosket.planning import Goal, Ranking, ReleaseRanking, Study
 
 _EXAMPLES = """examples:
   bosket plan --questions 16 --people 21000 --prior 5% --posterior 30% --pairs -o plan.json
@@ -88,6 +98,8 @@ def _plan_study(options: argparse.Namespace, study: Study, goal: Goal | None, pi
         say(f"wrote the plan of {ranking.best.mechanism} to {options.output}")
         table = " --table ..." if study.is_table else ""
         say(f"next: bosket randomize RAW{table} --plan {options.output} -o REPORTS")
+    elif options.format != "json":
+        say("next: the same with -o plan.json writes the plan of the best, for bosket randomize --plan")
 
 
 def _ranked(study: Study, goal: Goal | None, pilot: Baskets | Table | None, options: argparse.Namespace) -> Ranking:
@@ -120,28 +132,64 @@ def _other_way(options: argparse.Namespace, study: Study, goal: Goal | None) -> 
 
 def _plan_release(options: argparse.Namespace, pilot: Baskets | Table | None) -> None:
     """What a curator's release will say, by rehearsals on the pilot or on simulated baskets."""
-    from bosket.cli.views.releases import print_release_json, show_least_epsilon, show_release
-    from bosket.planning import Curator, epsilon_for, foresee
+    from bosket.cli.views.releases import (
+        curate_command,
+        print_release_json,
+        release_ranking_page,
+        show_least_epsilon,
+        show_release,
+    )
+    from bosket.planning import Curator, epsilon_for, rank_releases
+    from bosket.planning.releases.ranking import requests_for
 
     asked = Curator(options.epsilon or 1.0, options.min_support, delta=options.delta or 0.0)
-    domain = domain_of(options) if pilot is None else None
-    sizes = None if pilot is not None else sizes_of_study(options, pilot)
     number = _RELEASES if options.releases is None else options.releases
+    among = {
+        "domain": domain_of(options) if pilot is None else None,
+        "people": options.people,
+        "sizes": None if pilot is not None else sizes_of_study(options, pilot),
+        "pilot": pilot,
+    }
     if pilot is None:
         say("note: baskets are simulated, from the number of items and sizes alone; a public --pilot tells more")
-    with Work(options).levels("rehearsing") as tell:
-        if options.min_f is None:
-            seen = foresee(
-                asked, domain, people=options.people, sizes=sizes, pilot=pilot, releases=number, on_progress=tell
-            )
-        else:
-            least = epsilon_for(
-                asked, domain, f=options.min_f, people=options.people, sizes=sizes, pilot=pilot, releases=number,
-                on_progress=tell,
-            )  # fmt: skip
+    work = Work(options)
     if options.min_f is not None:
+        with work.levels("rehearsing") as tell:
+            least = epsilon_for(asked, f=options.min_f, releases=number, on_progress=tell, **among)
         show_least_epsilon(asked, least, options.min_f, options.people)
-    elif options.format == "json":
-        print_release_json(seen)
+        return
+    with work.levels("rehearsing") as tell:
+        found = rank_releases(requests_for(asked), releases=number, on_progress=tell, **among)
+    if options.format == "json":
+        print_release_json(found)
     else:
-        show_release(seen)
+        show_release(found)
+    if options.report is not None:
+        scores = _scores(found, work, number, among)
+        with work.step("drawing"):
+            release_ranking_page(found, scores).write(options.report)
+        say(f"wrote a page to {options.report}")
+    if found.best.guarantee is not None:
+        say(f"next: {curate_command(found.best.curator)}")
+
+
+def _scores(found: ReleaseRanking, work: Work, number: int, among: dict[str, Any]) -> Scores:
+    """F of every way at other epsilons too, by fewer rehearsals."""
+    from bosket.cli.views.releases import Scores, way_text
+    from bosket.planning import rank_releases
+    from bosket.planning.releases.asked import most_epsilon
+
+    asked, few = found.best.curator.epsilon, max(2, number // 3)
+    ways = [seen.curator for seen in found.options]
+    most = min(most_epsilon(way.delta) for way in ways)
+    epsilons = [asked * times for times in TIMES if asked * times <= most]
+    by_way: dict[str, list[float | None]] = {way_text(way): [] for way in ways}
+    for epsilon in epsilons:
+        done = found
+        if epsilon != asked:
+            with work.levels(f"rehearsing at epsilon {epsilon:g}") as tell:
+                requests = [replace(way, epsilon=epsilon) for way in ways]
+                done = rank_releases(requests, releases=few, on_progress=tell, **among)
+        for seen in done.options:
+            by_way[way_text(seen.curator)].append(seen.f)
+    return Scores(epsilons, by_way, few)

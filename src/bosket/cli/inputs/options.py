@@ -23,6 +23,7 @@ from bosket.cli.names import COMMANDS
 from bosket.data.formats.sources import MAX_BYTES
 from bosket.errors import ParameterError
 
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+", re.ASCII)
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([A-Za-z]*)", re.ASCII)
 _UNITS = {"": 1, "B": 1} | {
     f"{letter}{rest}": base**power
@@ -60,7 +61,7 @@ def _checked(name: str, convert: Callable[[str], Any], check: Callable[[str, Any
         except ParameterError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
         except ValueError:
-            kind = "whole number" if convert is int else "number"
+            kind = "whole number" if convert is _whole else "number"
             raise argparse.ArgumentTypeError(f"must be a {kind}, got {text!r}") from None
 
     return parse
@@ -70,8 +71,19 @@ def probability(name: str) -> Callable[[str], Any]:
     return _checked(name, float, check_probability)
 
 
+def _share(text: str) -> float:
+    """A number, or in percent, as in 5%."""
+    return float(text.strip()[:-1]) / 100 if text.strip().endswith("%") else float(text)
+
+
+def _whole(text: str) -> int:
+    """A whole number, with commas between thousands or not."""
+    return int(text.replace(",", "") if _THOUSANDS.fullmatch(text.strip()) else text)
+
+
 def fraction(name: str) -> Callable[[str], Any]:
-    return _checked(name, float, check_fraction)
+    """An argparse type: a number in (0, 1], or in percent, as in 2%."""
+    return _checked(name, _share, check_fraction)
 
 
 def inside(name: str, low: float, high: float) -> Callable[[str], Any]:
@@ -95,14 +107,11 @@ def real(name: str) -> Callable[[str], Any]:
 
 
 def whole(name: str, least: int) -> Callable[[str], Any]:
-    return _checked(name, int, lambda name, value: check_integer(name, value, least=least))
+    return _checked(name, _whole, lambda name, value: check_integer(name, value, least=least))
 
 
 def share(name: str) -> Callable[[str], Any]:
     """An argparse type: a number between 0 and 1, or in percent, as in 5%."""
-
-    def convert(text: str) -> float:
-        return float(text.strip()[:-1]) / 100 if text.strip().endswith("%") else float(text)
 
     def check(name: str, value: float) -> float:
         try:
@@ -110,7 +119,7 @@ def share(name: str) -> Callable[[str], Any]:
         except ParameterError as error:
             raise argparse.ArgumentTypeError(f"{error} A number in percent is written 5%.") from None
 
-    return _checked(name, convert, check)
+    return _checked(name, _share, check)
 
 
 def n_bytes(name: str) -> Callable[[str], int | None]:

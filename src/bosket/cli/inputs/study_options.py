@@ -76,7 +76,7 @@ def add_study(command: argparse.ArgumentParser) -> None:
         type=fraction("min_support"),
         default=0.1,
         metavar="S",
-        help="the share of people who have what is looked for (default 0.1)",
+        help="the share of people who have what is looked for, as in 0.02 or 2%% (default 0.1)",
     )
 
 
@@ -185,7 +185,7 @@ def _check_goal(options: argparse.Namespace) -> None:
 
 def _check_release(options: argparse.Namespace) -> None:
     """An epsilon or an F, and records to rehearse on; nothing that is for reports."""
-    for name in ("gamma", "prior", "posterior", "breach", "classes", "stderr", "output", "report", "itemset_size"):
+    for name in ("gamma", "prior", "posterior", "breach", "classes", "stderr", "output", "itemset_size"):
         if getattr(options, name) is not None:
             raise clash(name, "not come with --curator", options)
     if options.unit != "record":
@@ -194,7 +194,8 @@ def _check_release(options: argparse.Namespace) -> None:
         raise clash(
             "epsilon" if options.min_f is not None else "curator", "come with one of --epsilon and --min-f", options
         )
-    if options.min_f is not None and options.format is not None:
-        raise clash("format", "not come with --min-f", options)
+    for name in ("format", "report"):
+        if options.min_f is not None and getattr(options, name) is not None:
+            raise clash(name, "not come with --min-f", options)
     if options.items is None and options.pilot is None:
         raise clash("curator", "come with --items and --mean-size, or with a public --pilot to rehearse on", options)

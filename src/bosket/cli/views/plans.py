@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _HEADINGS = ("mechanism", "error", "lowest support", "epsilon of a record", "of an item", "why")
-_TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon that is promised
+TIMES = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Of the epsilon that is promised: where a page looks at errors."""
 
 
 def _rows(frame: pd.DataFrame) -> list[list[str]]:
@@ -50,7 +51,7 @@ def wanted_text(study: Study) -> str:
 def show_ranking(found: Ranking) -> None:
     """The sentence, and a row for each mechanism."""
     print_lines(found.sentence)
-    print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()))
+    print_table(f"{found.goal}; {wanted_text(found.study)}", _HEADINGS, _rows(found.to_frame()), has_remark=True)
 
 
 def show_mistakes(found: Ranking, pilot: Baskets | Table, min_support: float) -> None:
@@ -124,7 +125,7 @@ def ranking_page(found: Ranking) -> Page:
     from bosket.reporting.page import PageTable
     from bosket.reporting.planned import plan_page
 
-    goals: list[Goal] = [replace(found.goal, epsilon=found.goal.epsilon * times) for times in _TIMES]
+    goals: list[Goal] = [replace(found.goal, epsilon=found.goal.epsilon * times) for times in TIMES]
     errors: dict[str, list[float | None]] = {}
     for option in found.options:
         line = [best_of(option.family, found.study, goal) for goal in goals]

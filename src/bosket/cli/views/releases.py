@@ -1,10 +1,10 @@
-"""What a curator's release will say: as a table and as JSON."""
+"""What a curator's release will say, and which way to make it is best: as a table, as JSON, and as a page."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bosket._version import __version__
@@ -12,26 +12,100 @@ from bosket.cli.views.plans import VERSION
 from bosket.cli.views.tables import print_lines, print_table, standard_output
 
 if TYPE_CHECKING:
-    from bosket.planning import Curator, ReleaseForesight
+    from bosket.planning import Curator, ReleaseForesight, ReleaseRanking
+    from bosket.reporting.page import Page
 
+_WAYS = ("way", "F", "missed", "listed by mistake", "why")
 _HEADINGS = ("items", "frequent", "missed", "listed by mistake", "error at the limit", "released 9 in 10 from")
 
 
-def show_release(seen: ReleaseForesight) -> None:
-    """A sentence, and a row for each size of itemsets."""
-    print_lines(release_sentence(seen))
-    rows = [
+def show_release(found: ReleaseRanking) -> None:
+    """A sentence, a row for each way to make the release, and of the best one for each size of itemsets."""
+    print_lines(release_sentence(found.best))
+    if found.best.rehearsed.refused < found.best.rehearsed.n_releases:
+        print_table(_rehearsed(found.best), _WAYS, _ways(found), has_remark=True)
+        print_table(f"{found.best.curator}, by size", _HEADINGS, _sizes(found.best), text_columns=0)
+
+
+def _ways(found: ReleaseRanking) -> list[list[str]]:
+    """Texts of a ranking."""
+    from bosket.planning.releases.ranking import why
+
+    return [
+        [
+            way_text(row["curator"]),
+            f"{row['f']:.2f}",
+            f"{row['false_negatives']:,.1f}",
+            f"{row['false_positives']:,.1f}",
+            why(row["curator"]),
+        ]
+        for row in found.to_frame().to_dict("records")
+    ]
+
+
+def way_text(asked: Curator) -> str:
+    """How a release is made, in a word or two."""
+    return f"{asked.method}, delta {asked.delta:g}" if asked.delta else asked.method
+
+
+def curate_command(asked: Curator) -> str:
+    """What makes this release."""
+    delta = f" --delta {asked.delta:g}" if asked.delta else ""
+    method = "" if asked.method == "sieve" else f" --method {asked.method}"
+    return f"bosket curate RAW --epsilon {asked.epsilon:g}{delta} --min-support {asked.min_support:g}{method}"
+
+
+def _sizes(seen: ReleaseForesight) -> list[list[str]]:
+    return [
         [
             f"{row['size']:,.0f}",
             f"{row['frequent']:,.0f}",
             f"{row['false_negatives']:,.1f}",
             f"{row['false_positives']:,.1f}",
             "none" if math.isinf(row["stderr"]) else f"{row['stderr']:.2g}",
-            "none" if math.isinf(row["lowest_support"]) else f"{100 * row['lowest_support']:.3g}%",
+            percent(row["lowest_support"]),
         ]
         for row in _by_size(seen)
     ]
-    print_table(f"{seen.curator}; {_rehearsed(seen)}", _HEADINGS, rows, text_columns=0)
+
+
+def percent(support: float) -> str:
+    return "none" if math.isinf(support) else f"{100 * support:.3g}%"
+
+
+def release_ranking_page(found: ReleaseRanking, scores: Scores) -> Page:
+    """A page with the F of every way by epsilon."""
+    from bosket.reporting.page import PageTable
+    from bosket.reporting.planned import release_plan_page
+
+    best = found.best
+    return release_plan_page(
+        PageTable("Ways to make the release, the largest F first", _WAYS, _ways(found), has_remark=True),
+        PageTable(f"The best of them by size: {best.curator}", _HEADINGS, _sizes(best), text_columns=0),
+        sentence=release_sentence(best),
+        figures=[
+            ("records", f"{best.people:,}"),
+            ("epsilon", f"{best.curator.epsilon:g}"),
+            *([("delta", f"{best.curator.delta:g}")] if best.curator.delta else []),
+            ("the best", way_text(best.curator)),
+            ("its F", f"{best.f:.2f}"),
+        ],
+        epsilons=scores.epsilons,
+        scores=scores.by_way,
+        rehearsed=_rehearsed(best),
+        releases=scores.releases,
+        guarantee=best.guarantee,
+    )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Mean F of every way to make a release, by epsilon."""
+
+    epsilons: list[float]
+    by_way: dict[str, list[float | None]]
+    releases: int
+    """Rehearsals of each, beside the epsilon that was asked for."""
 
 
 def release_sentence(seen: ReleaseForesight) -> str:
@@ -64,13 +138,14 @@ def show_least_epsilon(asked: Curator, epsilon: float, f: float, people: int) ->
     print_lines(f"Releases of {people:,} records have an F of {f:g} from an epsilon of about {epsilon:.2g}{delta} on.")
 
 
-def print_release_json(seen: ReleaseForesight) -> None:
+def print_release_json(found: ReleaseRanking) -> None:
     with standard_output() as stream:
-        stream.write(json.dumps(_json(seen), indent=2, ensure_ascii=False) + "\n")
+        stream.write(json.dumps(_json(found), indent=2, ensure_ascii=False) + "\n")
 
 
-def _json(seen: ReleaseForesight) -> dict[str, Any]:
-    """The whole answer."""
+def _json(found: ReleaseRanking) -> dict[str, Any]:
+    """The whole answer: of the best way, and a row for each."""
+    seen = found.best
     asked = seen.curator
     return {
         "version": VERSION,
@@ -86,6 +161,11 @@ def _json(seen: ReleaseForesight) -> dict[str, Any]:
             {name: (_plain(value) if isinstance(value, float) else value) for name, value in row.items()}
             for row in _by_size(seen)
         ],
+        "options": [
+            {str(name): (_plain(value) if isinstance(value, float) else value) for name, value in row.items()}
+            for row in found.to_frame().drop(columns="curator").to_dict("records")
+        ],
+        "command": curate_command(asked),
         "is_protected": False,  # what is foreseen: exact numbers of the pilot
         "guarantee_of_the_release": None if seen.guarantee is None else seen.guarantee.to_json(),
     }

@@ -53,8 +53,15 @@ def print_lines(text: str) -> None:
         stream.write(visible(text, lines=True) + "\n")
 
 
-def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
-    """A table on standard output, as wide as it must be where that is not a terminal.
+def print_table(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    text_columns: int = 1,
+    has_remark: bool = False,
+) -> None:
+    """A table on standard output, as wide as it must be where that is not a terminal; the last column may be a remark.
 
     On a narrow one the columns that do not fit are left out from the right, and that is said; no number is cut.
     Nothing is hidden in it: see :func:`bosket.reporting.text.visible`.
@@ -78,17 +85,17 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
     rendered = io.StringIO()
     console = Console(file=rendered, force_terminal=is_terminal, highlight=False)
     widths = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
-    least = [min(width, _NARROWEST) if at < text_columns else width for at, width in enumerate(widths)]
+    is_text = [at < text_columns or (has_remark and at == len(headings) - 1) for at in range(len(headings))]
+    least = [min(width, _NARROWEST) if text else width for text, width in zip(is_text, widths, strict=True)]
     shown = len(headings)
     while is_terminal and shown > text_columns + 1 and sum(least[:shown]) + _GAP * shown > console.width:
         shown -= 1
     for at, heading in enumerate(headings[:shown]):
-        is_text = at < text_columns
         table.add_column(
             Text(heading),
-            justify="left" if is_text else "right",
+            justify="left" if is_text[at] else "right",
             overflow="fold",
-            no_wrap=not is_text,
+            no_wrap=not is_text[at],
             min_width=least[at],
         )
     for row in rows:
@@ -102,4 +109,4 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
         stream.writelines(f"{line.rstrip()}\n" for line in rendered.getvalue().splitlines())
     if shown < len(headings):
         left_out = ", ".join(dict.fromkeys(headings[shown:]))
-        say(f"left out for want of width: {left_out}; --format csv or a file has all")
+        say(f"left out for want of width: {left_out}; a wider window, another --format or a file has all")

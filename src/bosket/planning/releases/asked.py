@@ -30,12 +30,10 @@ class Curator:
     settings: Settings | SieveSettings | None = None
 
     def __post_init__(self) -> None:
-        from bosket.curator.declared import MOST_EPSILON, MOST_WITH_DELTA
         from bosket.curator.method import MethodOptions
 
         MethodOptions(self.method, self.delta, self.max_size, self.settings)
-        most = MOST_WITH_DELTA if self.delta else MOST_EPSILON
-        check_limits("epsilon", self.epsilon, above=0.0, most=most, of="Curator")
+        check_limits("epsilon", self.epsilon, above=0.0, most=most_epsilon(self.delta), of="Curator")
         check_fraction("min_support", self.min_support, of="Curator")
         check_choice("neighbours", self.neighbours, NEIGHBOURS, of="Curator")
 
@@ -53,3 +51,10 @@ class Curator:
         delta = f", delta {self.delta:g}" if self.delta else ""
         size = "" if self.max_size is None else f" of up to {self.max_size} items"
         return f"{self.method}, epsilon {self.epsilon:g}{delta}, supports{size} from {self.min_support:g} on"
+
+
+def most_epsilon(delta: float) -> float:
+    """The largest epsilon that a release takes, with this delta beside it."""
+    from bosket.curator.declared import MOST_EPSILON, MOST_WITH_DELTA
+
+    return MOST_WITH_DELTA if delta else MOST_EPSILON

@@ -10,16 +10,15 @@ import pandas as pd
 
 from bosket.checks import check_between, check_integer
 from bosket.data import Baskets, Table
-from bosket.errors import ParameterError
 from bosket.planning.releases.asked import Curator
 from bosket.planning.releases.foresight import ReleaseForesight
 from bosket.planning.releases.populations import AnyDomain, population
+from bosket.planning.releases.ranking import MOST_RELEASES, rank_releases
 from bosket.planning.releases.rehearsals import rehearse
 from bosket.progress import Progress
 
 _EPSILONS = tuple(0.05 * 2.0**step for step in range(11))  # up to 51: an epsilon is looked for between two of them
 _HALVINGS = 4  # of what lies between: to a part in 23
-_MOST_RELEASES = 10_000
 
 
 def foresee_release(
@@ -34,7 +33,7 @@ def foresee_release(
     on_progress: Progress | None = None,
 ) -> ReleaseForesight:
     """A release of so many records, by as many rehearsals as ``releases``: see :func:`bosket.planning.foresee`."""
-    number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
+    number = check_integer("releases", releases, least=2, most=MOST_RELEASES)
     records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
     found = rehearse(curator, records, vocabulary, releases=number, on_progress=on_progress)
     return ReleaseForesight(curator, people, found, is_simulated=pilot is None)
@@ -57,31 +56,10 @@ def compare_releases(
     missed and listed by mistake, and the least support of one, two and three items that is released nine times in ten.
     What is said of a pilot is not protected: its records must be public, or of people who agreed to that.
     """
-    number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
-    asked = list(curators)
-    if not asked or not all(isinstance(one, Curator) for one in asked):
-        raise ParameterError(
-            "The 'curators' parameter must hold one Curator or more.", parameter="curators", value=len(asked)
-        )
-    records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
-    rows = []
-    for curator in asked:
-        done = rehearse(curator, records, vocabulary, releases=number, on_progress=on_progress)
-        seen, mistakes = ReleaseForesight(curator, people, done, is_simulated=pilot is None), done.mistakes()
-        rows.append(
-            {
-                "curator": curator,
-                "method": curator.method,
-                "epsilon": curator.epsilon,
-                "delta": curator.delta,
-                "f": seen.f,
-                "f_stderr": float(done.scores.std(ddof=1)) / math.sqrt(number),
-                "false_negatives": float(mistakes["false_negatives"].sum()),
-                "false_positives": float(mistakes["false_positives"].sum()),
-                **{f"lowest_{k}": seen.lowest_support(k) for k in (1, 2, 3)},
-            }
-        )
-    return pd.DataFrame(rows).sort_values("f", ascending=False, kind="stable", ignore_index=True)
+    found = rank_releases(
+        curators, domain, people=people, sizes=sizes, pilot=pilot, releases=releases, seed=seed, on_progress=on_progress
+    )
+    return found.to_frame()
 
 
 def epsilon_for(
@@ -102,7 +80,7 @@ def epsilon_for(
     said of a pilot is not protected: its records must be public, or of people who agreed to that.
     """
     wanted = check_between("f", f, 0, 1)
-    number = check_integer("releases", releases, least=2, most=_MOST_RELEASES)
+    number = check_integer("releases", releases, least=2, most=MOST_RELEASES)
     records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
 
     def is_enough(epsilon: float) -> bool:

@@ -24,7 +24,7 @@ from bosket.planning.releases.rehearsals import BELOW, Rehearsed
 from bosket.privacy.central import CentralGuarantee
 from bosket.statistics.estimates import Floats
 
-_NEAR, _WITHIN = 5, 1.25  # itemsets whose errors are pooled: the nearest, and all within this factor of a support
+_WITHIN = 1.25  # itemsets whose errors are pooled: within this factor of a support, nearer ones the more
 _OFTEN = 0.25  # of the releases: what is released less often is there by luck, and its errors are those of luck
 _RULES = 60  # rules whose errors are pooled
 _LOOKED_AT = 200  # itemsets that they are made of
@@ -55,29 +55,28 @@ class ReleaseForesight:
 
     def stderr(self, itemset_size: int, support: float) -> float:
         """The standard deviation of the released support over releases; infinite where no such itemset is released."""
-        found = self._nearest(itemset_size, support)
+        found, weights = self._nearest(itemset_size, support)
         if not len(found):
             return math.inf
-        return math.sqrt(float(np.mean(np.nanvar(self.rehearsed.said[found], axis=1, ddof=1))))
+        return math.sqrt(float(weights @ np.nanvar(self.rehearsed.said[found], axis=1, ddof=1)))
 
     def bias(self, itemset_size: int, support: float) -> float:
         """How far released supports are off on average, of itemsets that are alike: with a sign.
 
         Long records tell less of each itemset, and those near the limit are released where noise lifts them.
         """
-        found = self._nearest(itemset_size, support)
+        found, weights = self._nearest(itemset_size, support)
         if not len(found):
             return math.nan
-        off = np.nanmean(self.rehearsed.said[found], axis=1) - self.rehearsed.support[found]
-        return float(off.mean())
+        return float(weights @ (np.nanmean(self.rehearsed.said[found], axis=1) - self.rehearsed.support[found]))
 
     def error(self, itemset_size: int, support: float) -> float:
         """The root mean square error over itemsets that are alike and over releases."""
-        found = self._nearest(itemset_size, support)
+        found, weights = self._nearest(itemset_size, support)
         if not len(found):
             return math.inf
         off = self.rehearsed.said[found] - self.rehearsed.support[found, None]
-        return math.sqrt(float(np.nanmean(off**2, axis=1).mean()))
+        return math.sqrt(float(weights @ np.nanmean(off**2, axis=1)))
 
     def chance(self, itemset_size: int, support: float) -> float:
         """The probability that such an itemset is released: never falling as the support grows.
@@ -173,15 +172,20 @@ class ReleaseForesight:
             lines.append("  what is said of a pilot is not protected: its records must be public")
         return "\n".join(lines)
 
-    def _nearest(self, itemset_size: int, support: float) -> ItemsetPlaces:
-        """Itemsets of the size that were released often enough, those with the nearest supports."""
+    def _nearest(self, itemset_size: int, support: float) -> tuple[ItemsetPlaces, Floats]:
+        """Itemsets of the size that were released often enough, and weights that fall with the ratio of supports.
+
+        A normal weight of ln(ratio), of which two standard deviations are the factor 1.25; never none, since it counts
+        from the nearest.  Errors grow with the support, so that a plain mean of some neighbours would be too small for
+        the most frequent itemset, which has neighbours on one side alone.
+        """
         k, share = check_integer("itemset_size", itemset_size, least=1), check_fraction("support", support)
         places = self.rehearsed.places(k)
         often = self.rehearsed.released[places].sum(axis=1) >= max(2, _OFTEN * self.rehearsed.n_releases)
         places = places[often]
-        away = np.abs(np.log(self.rehearsed.support[places] / share))
-        near = max(_NEAR, int((away <= math.log(_WITHIN)).sum()))
-        return np.asarray(places[np.argsort(away, kind="stable")[:near]])
+        away = np.log(self.rehearsed.support[places] / share) / (math.log(_WITHIN) / 2)
+        weights = np.exp((np.min(away**2, initial=np.inf) - away**2) / 2)
+        return places, weights / weights.sum() if len(weights) else weights
 
     def _curve(self, k: int) -> tuple[Floats, Floats]:
         """Supports of itemsets of the size, rising, and how often those are released: the nearest rising numbers."""
