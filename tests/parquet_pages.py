@@ -74,7 +74,7 @@ def words(*texts: bytes) -> bytes:
 
 
 def _page(header: Structure, contents: bytes, field: int, own: Structure) -> bytes:
-    packed = pa.compress(contents, codec="zstd", asbytes=True)
+    packed: bytes = pa.compress(contents, codec="zstd", asbytes=True)
     return header.number(3, len(packed)).structure(field, own).done + packed
 
 

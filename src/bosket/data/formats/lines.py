@@ -62,11 +62,12 @@ def whole_lines(content: Content, *, is_strict: bool) -> Iterator[Lines]:
         yield Lines(bytes(rest), before)
 
 
-def whole_rows(content: Content, *, together: int = _ROWS) -> Iterator[Lines]:
+def whole_rows(content: Content, *, together: int | None = None) -> Iterator[Lines]:
     """The text of a CSV file in blocks of whole rows, without a byte-order mark before the first.
 
-    ``together`` are the bytes of a block where rows are short.
+    ``together`` are the bytes of a block where rows are short; unless given, 8 MiB.
     """
+    together = _ROWS if together is None else together
     rest, before, wanted, is_first = bytearray(), 0, together, True
     for block in content.blocks():
         rest += block.removeprefix(codecs.BOM_UTF8) if is_first else block
