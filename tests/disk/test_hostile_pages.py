@@ -15,7 +15,7 @@ from bosket.data.formats import parquet_footers, parquet_texts
 from bosket.data.formats.parquet_cells import chunks_of
 from bosket.data.formats.parquet_opening import opened as opened_parquet
 from bosket.data.formats.parquet_pages import ColumnPages, pages_of
-from bosket.data.formats.parquet_texts import Parts, parted_batches
+from bosket.data.formats.parquet_texts import PartLimits, parted_batches
 from bosket.data.formats.sources import Content
 from bosket.disk.records.streams import FileStream
 from tests.disk.test_open_baskets import opened
@@ -64,7 +64,7 @@ def test_batches_are_cut_by_pages_and_not_by_what_the_footer_claims(tmp_path: Pa
     pages = [dictionary(b"a"), coded(200_000, of_lists((100, 2000)))]
     path = write_lists(tmp_path / "x.parquet", 100, pages, n_values=100)
     with opened_parquet(Content(path, None)) as file:
-        batches = parted_batches(file, None, Parts(rows=1 << 17, cells=20_000, longest=5000, n_bytes=1 << 20))
+        batches = parted_batches(file, None, PartLimits(rows=1 << 17, cells=20_000, longest=5000, n_bytes=1 << 20))
         assert {batch.num_rows for batch in batches} == {10}
 
 
@@ -72,7 +72,7 @@ def test_long_lists_that_stand_together_are_no_batch(tmp_path: Path) -> None:
     pages = [dictionary(b"a"), coded(121_000, of_lists((1000, 1), (40, 3000)))]
     path = write_lists(tmp_path / "x.parquet", 1040, pages, n_values=121_000)
     with opened_parquet(Content(path, None)) as file:
-        batches = parted_batches(file, None, Parts(rows=1 << 17, cells=1 << 17, longest=3000, n_bytes=1 << 20))
+        batches = parted_batches(file, None, PartLimits(rows=1 << 17, cells=1 << 17, longest=3000, n_bytes=1 << 20))
         sizes = [len(batch.column(0).flatten()) for batch in batches]
     assert sum(sizes) == 121_000
     assert max(sizes) <= 12_000
@@ -99,7 +99,7 @@ def test_few_words_that_begin_alike_are_read_at_once(tmp_path: Path) -> None:
     """A page of them takes as much as the first, and Arrow some gigabytes for 64 rows."""
     path, sizes = by_prefixes(tmp_path / "x.parquet", 20, 900_000), list[int]()
     with opened_parquet(Content(path, None)) as file:
-        batches = parted_batches(file, None, Parts(rows=1 << 17, cells=1 << 18, longest=1 << 18, n_bytes=1 << 21))
+        batches = parted_batches(file, None, PartLimits(rows=1 << 17, cells=1 << 18, longest=1 << 18, n_bytes=1 << 21))
         sizes = [batch.num_rows for batch in batches]
     assert max(sizes) <= 4
     assert sum(sizes) == 20

@@ -97,7 +97,7 @@ def table_batches(
             yield whole
 
 
-class Parts(NamedTuple):
+class PartLimits(NamedTuple):
     """How large batches may be that a caller does not keep.
 
     rows     of a batch, at most
@@ -112,7 +112,7 @@ class Parts(NamedTuple):
     n_bytes: int
 
 
-def parted_batches(file: Opened, columns: list[str] | None, parts: Parts) -> Iterator[Any]:
+def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -> Iterator[Any]:
     """The rows of :func:`coded_table`, for a caller that does not keep them: a batch of text is no row group either.
 
     What rows there is room for goes by the headers of all pages, which Arrow goes by as well.  Arrow copies the words
@@ -140,7 +140,7 @@ def parted_batches(file: Opened, columns: list[str] | None, parts: Parts) -> Ite
         before += n_rows
 
 
-def _looked_at(file: Opened, chunk: Chunk, depth: int, n_rows: int, before: int, parts: Parts) -> ColumnPages:
+def _looked_at(file: Opened, chunk: Chunk, depth: int, n_rows: int, before: int, parts: PartLimits) -> ColumnPages:
     """The pages of a column of a row group; refused where one, or one of its lists, is too large."""
 
     def check(n_bytes: int) -> None:

@@ -19,7 +19,7 @@ from bosket.data.formats.columns import Columns, is_boolean
 from bosket.data.formats.layouts import Layout, one_hot
 from bosket.data.formats.parquet_opening import Opened, opened, sound
 from bosket.data.formats.parquet_streams import Lists, LongColumns, NumberedLabels, has_lists, layout_of, without_data
-from bosket.data.formats.parquet_texts import Parts, parted_batches, table_schema
+from bosket.data.formats.parquet_texts import PartLimits, parted_batches, table_schema
 from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.streams import MOST_TOGETHER, FileStream, KeyedRows, RecordPart, TellBytes, from_row
 
@@ -78,7 +78,7 @@ class ParquetStream(FileStream):
         metadata, size = file.file.metadata, self.path.stat().st_size
         n_rows = max(1, metadata.num_rows)
         cells = MOST_TOGETHER if self.columns is None else max(MOST_TOGETHER, _TRUTH_VALUES * self.most_cells)
-        parts = Parts(rows=_MOST_ROWS, cells=cells, longest=self.most_cells, n_bytes=self.batch_bytes)
+        parts = PartLimits(rows=_MOST_ROWS, cells=cells, longest=self.most_cells, n_bytes=self.batch_bytes)
         batches, done = parted_batches(file, wanted, parts), 0
         while (batch := sound(file.content, lambda: next(batches, None))) is not None:
             done += batch.num_rows
