@@ -115,9 +115,8 @@ def test_words_are_not_repeated_without_end(tmp_path: Path) -> None:
 
 def looked_at(path: Path) -> ColumnPages:
     with opened_parquet(Content(path, None)) as file:
-        ((chunk, depth),) = chunks_of(file, ["items"])[0]
-        n_rows = file.file.metadata.num_rows
-        return pages_of(file.handle, chunk, n_rows=n_rows, depth=depth, check=lambda _: None)
+        ((chunk,),) = chunks_of(file, ["items"])
+        return pages_of(file.handle, chunk, n_rows=file.file.metadata.num_rows, check=lambda _: None)
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])

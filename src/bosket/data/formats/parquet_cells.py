@@ -60,14 +60,12 @@ def n_claimed(file: Opened, columns: Iterable[str]) -> int:
     return sum(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
 
 
-def chunks_of(file: Opened, columns: list[str]) -> list[list[tuple[Chunk, int]]]:
-    """The columns of the file that these are made of, in each row group, and how many lists their values are within."""
-    depths = [leaf.max_repetition_level for _, own in leaves_of(file, columns) for leaf in own]
+def chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
+    """The columns of the file that these are made of, in each row group."""
+    leaves = [leaf for _, own in leaves_of(file, columns) for leaf in own]
+    kinds = [leaf.max_repetition_level for leaf in leaves], [leaf.physical_type == "BYTE_ARRAY" for leaf in leaves]
     found = (_of_leaves(file, columns, read(file.handle)) for read in (first_pages, numbers_of_values, codecs))
-    return [
-        [(Chunk(*numbers), depth) for *numbers, depth in zip(*group, depths, strict=True)]
-        for group in zip(*found, strict=True)
-    ]
+    return [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
 
 
 def n_values(file: Opened, columns: Iterable[str]) -> list[list[int]]:

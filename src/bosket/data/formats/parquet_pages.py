@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from bosket.data.baskets.rows import frozen
 from bosket.data.formats.page_kernels import LONGEST, LONGEST_ROW, WINDOWS, end_list, follow_lists, longest_word
 from bosket.data.formats.parquet_footers import structure_at
 
@@ -30,6 +31,9 @@ class Chunk(NamedTuple):
     """Where its first page begins."""
     n_values: int
     codec: int
+    depth: int
+    """How many lists its values are within."""
+    is_text: bool
 
 
 class ColumnPages(NamedTuple):
@@ -73,18 +77,18 @@ class _Page(NamedTuple):
     has_runs: bool = True
 
 
-def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, depth: int, check: Callable[[int], None]) -> ColumnPages:
-    """Look at all pages of a column whose values are within ``depth`` lists; ``ValueError`` where that cannot be.
+def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], None]) -> ColumnPages:
+    """Look at all pages of a column of so many rows; ``ValueError`` where that cannot be.
 
     ``check`` hears the bytes of each page before it is unpacked.
     """
     n_values = n_bytes = begun = longest = 0
-    lists, are_read = _Lists(), depth == 1
+    lists, are_read = _Lists(), chunk.depth == 1
     for page in _pages(handle, chunk):
-        check(page.n_bytes)
+        check(max(page.n_bytes, page.n_packed))
         n_values, n_bytes = n_values + page.n_values, n_bytes + page.n_bytes
         begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
-        if page.kind == _WORDS_PAGE:
+        if page.kind == _WORDS_PAGE and chunk.is_text:
             words = _unpacked(handle, page, chunk.codec)
             longest = max(longest, page.n_bytes if words is None else longest_word(words))
         elif are_read:
@@ -92,7 +96,7 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, depth: int, check: Calla
             are_read = levels is not None
             if are_read:
                 lists.follow(levels, page.n_values)
-    of_lists: tuple[int, int | None, list[int]] = (1 if depth == 0 else max(1, n_values - n_rows + 1), None, [])
+    of_lists: tuple[int, int | None, list[int]] = (1 if chunk.depth == 0 else max(1, n_values - n_rows + 1), None, [])
     return ColumnPages(n_values, n_bytes, *(lists.found() if are_read else of_lists), max(begun, longest))
 
 
@@ -117,8 +121,8 @@ def _pages(handle: Any, chunk: Chunk) -> Iterator[_Page]:
     while seen < chunk.n_values:
         header, size = structure_at(handle, at)
         page = _page(header, at + size)
-        if min(page.n_bytes, page.n_packed, page.n_values, page.level_bytes or 0) < 0:
-            raise ValueError("a page has a size below nothing")
+        if min(page.n_bytes, page.n_packed, page.n_values) < 0 or not 0 <= (page.level_bytes or 0) <= page.n_packed:
+            raise ValueError("a page has a size that none can have")
         yield page
         seen += page.n_values
         at = page.at + page.n_packed
@@ -145,9 +149,9 @@ def _numbers(header: Any, *fields: int) -> list[int]:
 def _levels(handle: Any, page: _Page, codec: int) -> Any:
     """The repetition levels of a page; None where they cannot be read here."""
     if page.level_bytes is not None:
-        return np.frombuffer(handle.read_at(page.level_bytes, page.at), np.uint8)
+        return _as_numbers(handle.read_at(page.level_bytes, page.at))
     if page.kind != _VALUES_PAGE:
-        return np.empty(0, np.uint8)
+        return _as_numbers(b"")
     contents = _unpacked(handle, page, codec) if page.has_runs else None
     if contents is None:
         return None
@@ -161,4 +165,9 @@ def _unpacked(handle: Any, page: _Page, codec: int) -> Any:
         return None
     if codec:
         packed = pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=page.n_bytes)
-    return np.frombuffer(packed, np.uint8)
+    return _as_numbers(packed)
+
+
+def _as_numbers(content: Any) -> Any:
+    """Bytes for a kernel, all of one type: a buffer of Arrow may be written to."""
+    return frozen(np.frombuffer(content, np.uint8))

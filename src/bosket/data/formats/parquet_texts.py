@@ -125,7 +125,7 @@ def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -
         n_rows = metadata.row_group(group).num_rows
         if n_rows <= 0:
             continue
-        found = [_looked_at(file, chunk, depth, n_rows, before, parts) for chunk, depth in chunks[group]]
+        found = [_looked_at(file, chunk, n_rows, before, parts) for chunk in chunks[group]]
         number = max(
             1,
             -(-sum(pages.n_values for pages in found) // parts.cells),
@@ -140,7 +140,7 @@ def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -
         before += n_rows
 
 
-def _looked_at(file: Opened, chunk: Chunk, depth: int, n_rows: int, before: int, parts: PartLimits) -> ColumnPages:
+def _looked_at(file: Opened, chunk: Chunk, n_rows: int, before: int, parts: PartLimits) -> ColumnPages:
     """The pages of a column of a row group; refused where one, or one of its lists, is too large."""
 
     def check(n_bytes: int) -> None:
@@ -151,7 +151,7 @@ def _looked_at(file: Opened, chunk: Chunk, depth: int, n_rows: int, before: int,
                 hint=MORE_MEMORY,
             )
 
-    found = pages_of(file.handle, chunk, n_rows=n_rows, depth=depth, check=check)
+    found = pages_of(file.handle, chunk, n_rows=n_rows, check=check)
     if found.longest > parts.longest:
         where = "one" if found.row is None else f"the one in row {before + found.row}"
         raise file.content.source.error(
