@@ -440,7 +440,7 @@ def test_a_file_is_not_held_beside_its_reports(tmp_path: Path, monkeypatch: pyte
     assert 0 < max(held) < path.stat().st_size / 2
 
 
-@pytest.mark.parametrize("read", [bk.Reports.read, lambda path: bk.open(path).n_records])
+@pytest.mark.parametrize("read", [bk.Reports.read, lambda path: bk.mine(bk.open(path), 0.1)])
 def test_a_page_that_no_writer_makes_is_refused_before_it_is_unpacked(
     read: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -263,10 +263,12 @@ def _group(
 
 
 def _n_word_bytes(column: Any) -> int:
-    """Of the words that the cells of a column, or of its lists, are codes of."""
+    """Of the words that cells of a column, or of its lists, are codes of, as Arrow holds them to tell them apart."""
     while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         column = column.values
-    return int(column.dictionary.nbytes) if pa.types.is_dictionary(column.type) else 0
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    return int(column.dictionary.nbytes) + _WORD_BYTES * len(column.dictionary)
 
 
 def _only(batch: Any, columns: list[str] | None) -> Any:
