@@ -49,7 +49,7 @@ def follow_lists(levels: Text, n_values: int, known: Known, sums: Known, most: K
     while done < n_values and at < levels.size:
         head, shift, byte = 0, 0, 128
         while byte >= 128 and shift < 42 and at < levels.size:
-            byte = np.int64(levels[at])
+            byte = int(levels[at])
             head |= (byte & 127) << shift
             shift += 7
             at += 1
@@ -79,7 +79,7 @@ def longest_word(words: Text) -> int:
     while at + 4 <= words.size:
         size = 0
         for k in range(4):
-            size |= np.int64(words[at + k]) << (8 * k)
+            size |= int(words[at + k]) << (8 * k)
         longest = max(longest, min(size, words.size - at - 4))
         at += 4 + size
     return longest

@@ -129,21 +129,24 @@ def _pages(handle: Any, chunk: Chunk) -> Iterator[_Page]:
 
 
 def _page(header: dict[int, Any], at: int) -> _Page:
-    kind, *sizes = _numbers(header, _KIND, _SIZE, _PACKED)
+    kind, n_bytes, n_packed = _numbers(header, _KIND, _SIZE, _PACKED)
+    page = _Page(kind, at, n_bytes, n_packed)
     if kind == _VALUES_PAGE:
         n_values, encoding, levels = _numbers(header.get(_DATA), _NUMBER, _ENCODING, _LEVELS)
-        return _Page(kind, at, *sizes, n_values, encoding, has_runs=levels == _RUNS)
+        return page._replace(n_values=n_values, encoding=encoding, has_runs=levels == _RUNS)
     if kind == _VALUES_PAGE_2:
-        return _Page(kind, at, *sizes, *_numbers(header.get(_DATA_2), _NUMBER_2, _ENCODING_2, _LEVEL_BYTES_2))
-    return _Page(kind, at, *sizes)
+        n_values, encoding, levels = _numbers(header.get(_DATA_2), _NUMBER_2, _ENCODING_2, _LEVEL_BYTES_2)
+        return page._replace(n_values=n_values, encoding=encoding, level_bytes=levels)
+    return page
 
 
 def _numbers(header: Any, *fields: int) -> list[int]:
     """Numbers of 32 bits in these fields of a structure."""
     found = [header.get(field) if isinstance(header, dict) else None for field in fields]
-    if not all(isinstance(number, int) and -(1 << 31) <= number < 1 << 31 for number in found):
+    numbers = [number for number in found if isinstance(number, int) and -(1 << 31) <= number < 1 << 31]
+    if len(numbers) < len(fields):
         raise ValueError("a page does not say what it is")
-    return found
+    return numbers
 
 
 def _levels(handle: Any, page: _Page, codec: int) -> Any:
