@@ -438,3 +438,17 @@ def test_a_file_is_not_held_beside_its_reports(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(report_files._Store, "add", add)
     assert len(bk.Reports.read(path)) == n
     assert 0 < max(held) < path.stat().st_size / 2
+
+
+@pytest.mark.parametrize("read", [bk.Reports.read, lambda path: bk.mine(bk.open(path), 0.1)])
+def test_a_page_that_no_writer_makes_is_refused_before_it_is_unpacked(
+    read: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """17 kB took 727 MiB of 383 that were stated for ``bosket.open``: Arrow unpacks a page whole."""
+    flipped().write(tmp_path / "x.parquet")
+    monkeypatch.setattr(report_files, "_PAGE_ROWS", 0)
+    monkeypatch.setattr(report_files, "_PAGE_BYTES", 1 << 10)
+    read(tmp_path / "x.parquet")
+    monkeypatch.setattr(report_files, "_PAGE_BYTES", 3)
+    with pytest.raises(bk.DataError, match="at most 3 bytes, unpacked, and one has"):
+        read(tmp_path / "x.parquet")

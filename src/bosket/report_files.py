@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ import pyarrow.parquet as pq
 
 from bosket.checks import shown
 from bosket.data.formats.atomic import atomic_path
+from bosket.data.formats.parquet_footers import codecs, first_pages, numbers_of_values
+from bosket.data.formats.parquet_pages import Chunk, pages_of
 from bosket.errors import BosketError, DataError
 from bosket.mechanisms.columns import Bits, ColumnValues, PayloadColumn
 from bosket.mechanisms.payload import Batch, Payload
@@ -34,6 +37,7 @@ MOST_ROW_GROUPS = 1 << 16
 
 _BATCH_BYTES = 1 << 24
 _BATCH_ROWS = 1 << 15
+_PAGE_BYTES, _PAGE_ROWS = 1 << 24, 1 << 11  # writers end a page at a megabyte, and look once in a thousand rows
 _FOREIGN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError)
 """What opening and reading a broken file may raise."""
 
@@ -175,9 +179,27 @@ class ReportFile:
         names = [column.name for column in columns]
         size = max(1, min(_BATCH_ROWS, _BATCH_BYTES // sum(column.width for column in columns)))
         groups = range(first_group, self.parquet.metadata.num_row_groups)
+        self._check_pages(first_group, _PAGE_BYTES + _PAGE_ROWS * max(column.width for column in columns))
         for batch in self.parquet.iter_batches(batch_size=size, row_groups=groups, columns=names, use_threads=False):
             batch.validate()
             yield batch
+
+    def _check_pages(self, first_group: int, most: int) -> None:
+        """Refuse pages that no writer of reports makes: Arrow unpacks them whole, whatever the footer claims."""
+
+        def check(n_bytes: int) -> None:
+            if n_bytes > most:
+                raise DataError(
+                    f"The pages of {self.path} must have at most {most} bytes, unpacked, and one has {n_bytes}.",
+                    path=self.path,
+                    hint="Write it again with smaller ones.",
+                )
+
+        with pa.OSFile(str(self.path)) as handle:
+            numbers = (read(handle)[first_group:] for read in (first_pages, numbers_of_values, codecs))
+            for group in zip(*numbers, strict=True):
+                for chunk in map(partial(Chunk, depth=0, is_text=False), *group):
+                    pages_of(handle, chunk, n_rows=0, check=check)
 
     def parts(self, start: int = 0) -> Iterator[dict[str, ColumnValues]]:
         """The reports from a row on, some thousands at a time, sound column by column."""

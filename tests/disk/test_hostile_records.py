@@ -242,7 +242,7 @@ def test_a_dictionary_that_does_not_fit_is_refused_before_it_is_read(tmp_path: P
     table = pa.table({"items": pa.array([["x" * 5_000_000], ["a"]])})
     parquet.write_table(table, tmp_path / "x.parquet", compression="zstd")
     found = opened(tmp_path / "x.parquet", 1 << 16)
-    with pytest.raises(bk.DataError, match=r"pages of text of at most 4,194,304 bytes, .* one of 5,000,004"):
+    with pytest.raises(bk.DataError, match=r"pages of at most 4,194,304 bytes, .* one of 5,000,004"):
         _ = found.n_records
 
 

@@ -82,7 +82,7 @@ def test_results_are_those_of_the_records_in_memory(
     name: str, cells: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 64)  # a few records at a time
-    monkeypatch.setattr("bosket.data.formats.lines._ROWS", 64)
+    monkeypatch.setattr("bosket.disk.records.csv_stream._TOGETHER", 64)
     baskets = some_baskets(120, 5, numbers=".dat" in name)
     path, told = tmp_path / name.split()[-1], UNTOLD
     if " " in name:
@@ -244,7 +244,7 @@ def test_a_cell_of_a_later_batch_is_told_by_its_row(tmp_path: Path, monkeypatch:
 def test_labels_are_found_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All segments from a pass before, and, of files with whole records, the first of them alone."""
     monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 64)
-    monkeypatch.setattr("bosket.data.formats.lines._ROWS", 64)
+    monkeypatch.setattr("bosket.disk.records.csv_stream._TOGETHER", 64)
     layout, file = name.split()
     path, folder = tmp_path / file, tmp_path / "scratch"
     baskets = some_baskets(90, 2)

@@ -35,7 +35,7 @@ from bosket.data.formats.lines import Lines, whole_rows
 from bosket.data.formats.plain_csv import plain_rows
 from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
-from bosket.data.formats.sources import MOST_COLUMNS, Content, Source
+from bosket.data.formats.sources import MORE_MEMORY, MOST_COLUMNS, Content, Source
 from bosket.data.formats.words import NumberedWords, letters_of
 from bosket.errors import DataError
 from bosket.threads import slices
@@ -262,7 +262,7 @@ def _bounded(block: Lines, source: Source, most_cells: int | None) -> Iterator[l
                 raise source.error(
                     f"must have records of at most {most_cells} items, as many as there is memory for, and has more",
                     line=number,
-                    hint="State more memory: Baskets.open(..., memory='8GiB').",
+                    hint=MORE_MEMORY,
                 )
             yield line
 

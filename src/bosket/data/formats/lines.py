@@ -62,9 +62,13 @@ def whole_lines(content: Content, *, is_strict: bool) -> Iterator[Lines]:
         yield Lines(bytes(rest), before)
 
 
-def whole_rows(content: Content) -> Iterator[Lines]:
-    """The text of a CSV file in blocks of whole rows, without a byte-order mark before the first."""
-    rest, before, wanted, is_first = bytearray(), 0, _ROWS, True
+def whole_rows(content: Content, *, together: int | None = None) -> Iterator[Lines]:
+    """The text of a CSV file in blocks of whole rows, without a byte-order mark before the first.
+
+    ``together`` are the bytes of a block where rows are short; unless given, 8 MiB.
+    """
+    together = _ROWS if together is None else together
+    rest, before, wanted, is_first = bytearray(), 0, together, True
     for block in content.blocks():
         rest += block.removeprefix(codecs.BOM_UTF8) if is_first else block
         is_first = False
@@ -75,7 +79,7 @@ def whole_rows(content: Content) -> Iterator[Lines]:
             yield Lines(bytes(rest[:end]), before)
             before += rest.count(b"\n", 0, end)
             del rest[:end]
-            wanted = _ROWS
+            wanted = together
         elif len(rest) > LONGEST:
             raise content.source.error(f"{_TOO_LONG}, or has a quote that is not closed", line=before + 1)
         else:

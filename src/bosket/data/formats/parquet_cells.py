@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bosket.data.formats import lines
-from bosket.data.formats.parquet_footers import first_pages, numbers_of_bytes, numbers_of_values
+from bosket.data.formats.parquet_footers import codecs, first_pages, numbers_of_bytes, numbers_of_values
 from bosket.data.formats.parquet_opening import Opened
+from bosket.data.formats.parquet_pages import Chunk
 from bosket.data.formats.sources import Source
 
 _DEEPEST = 100
@@ -56,21 +57,15 @@ def n_bytes(file: Opened, columns: Iterable[str] | None = None) -> int:
 
 def n_claimed(file: Opened, columns: Iterable[str]) -> int:
     """The size of these columns, uncompressed, by what the footer says."""
-    return sum(n_claimed_by_group(file, columns))
+    return sum(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
 
 
-def n_claimed_by_group(file: Opened, columns: Iterable[str]) -> list[int]:
-    """The same of each row group."""
-    return list(map(sum, _of_leaves(file, columns, numbers_of_bytes(file.handle))))
-
-
-def first_pages_of_text(file: Opened, columns: list[str]) -> list[list[int]]:
-    """Where the columns of text among these begin in each row group."""
+def chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
+    """The columns of the file that these are made of, in each row group."""
     leaves = [leaf for _, own in leaves_of(file, columns) for leaf in own]
-    return [
-        [at for at, leaf in zip(group, leaves, strict=True) if leaf.physical_type == "BYTE_ARRAY"]
-        for group in _of_leaves(file, columns, first_pages(file.handle))
-    ]
+    kinds = [leaf.max_repetition_level for leaf in leaves], [leaf.physical_type == "BYTE_ARRAY" for leaf in leaves]
+    found = (_of_leaves(file, columns, read(file.handle)) for read in (first_pages, numbers_of_values, codecs))
+    return [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
 
 
 def n_values(file: Opened, columns: Iterable[str]) -> list[list[int]]:

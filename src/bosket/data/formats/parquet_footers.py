@@ -8,16 +8,15 @@ footer is walked here: a structure of Thrift's compact protocol, whose fields ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 _DEEPEST = 64
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _GROUPS, _COLUMNS, _META = 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
-_NUM_VALUES, _UNCOMPRESSED, _DATA_PAGE, _WORDS_PAGE = 5, 6, 9, 11  # of ColumnMetaData
-_PAGE_KIND, _PAGE_SIZE, _HEADER = 1, 2, 64  # of PageHeader, and bytes that these two are within
+_CODEC, _NUM_VALUES, _UNCOMPRESSED, _DATA_PAGE, _WORDS_PAGE = 4, 5, 6, 9, 11  # of ColumnMetaData
 _PAIRS, _KEY = 5, 1  # of FileMetaData and KeyValue
-_WORDS = 2  # of PageType
+_HEADER, _LONGEST_HEADER = 1 << 8, 1 << 24  # bytes of a page before its contents: most have few, Arrow reads so many
 _MAGIC, _STORED = b"PAR1", b"ARROW:schema"
 
 
@@ -41,20 +40,26 @@ def first_pages(handle: Any) -> list[list[int]]:
     ]
 
 
-class PageHeader(NamedTuple):
-    """A page of a column, by its header, which Arrow goes by as well."""
-
-    n_bytes: int
-    """Of its contents, unpacked."""
-    has_words: bool
-    """Whether it is a dictionary."""
+def codecs(handle: Any) -> list[list[int]]:
+    """How the pages of each column of each row group are packed, a number of parquet.thrift's."""
+    return _Footer(_footer(handle), _CODEC, kind=_INT).groups()
 
 
-def page_at(handle: Any, at: int) -> PageHeader:
-    """The page that begins there; ``ValueError`` where there is none."""
-    header = bytes(handle.read_at(_HEADER, at))
-    kind, size = (_Footer(header, 0).first(field) for field in (_PAGE_KIND, _PAGE_SIZE))
-    return PageHeader(size, kind == _WORDS)
+def structure_at(handle: Any, at: int) -> tuple[dict[int, Any], int]:
+    """The structure that begins there, and its bytes: numbers of 32 bits, and structures, by their fields.
+
+    ``ValueError`` where there is none, or where a field is given twice: Arrow would take the last.
+    """
+    size = _HEADER
+    while True:
+        content = bytes(handle.read_at(size, at))
+        found = _Footer(content, 0)
+        try:
+            return found.structure(), found.n_read
+        except IndexError:
+            if len(content) < size or size >= _LONGEST_HEADER:
+                raise ValueError("a page has no header") from None
+        size *= 4
 
 
 def without_schema(handle: Any) -> bytes:
@@ -78,9 +83,10 @@ def _footer(handle: Any) -> bytes:
 class _Footer:
     """A footer, the number that is wanted of each column, and the place up to which it was read."""
 
-    def __init__(self, content: bytes, wanted: int, *, default: int | None = None) -> None:
+    def __init__(self, content: bytes, wanted: int, *, kind: int = _LONG, default: int | None = None) -> None:
         self._content = content
         self._wanted = wanted
+        self._kind = kind
         self._default = default
         self._at = 0
 
@@ -97,14 +103,25 @@ class _Footer:
         except IndexError:
             raise ValueError("the footer ends early") from None
 
-    def first(self, field: int) -> int:
-        """The number in a field of the structure that is the content."""
-        try:
-            for _ in self._field(field, _INT):
-                return self._number()
-        except IndexError:
-            pass
-        raise ValueError("a page has no header")
+    def structure(self, depth: int = 0) -> dict[int, Any]:
+        """The structure that is the content: numbers of 32 bits and structures by field, None for what else it has."""
+        found: dict[int, Any] = {}
+        for field, kind in self._fields():
+            if field in found or depth > _DEEPEST:
+                raise ValueError("a structure has a field twice, or is nested too deeply")
+            found[field] = None
+            if kind == _INT:
+                found[field] = self._number()
+            elif kind == _STRUCT:
+                found[field] = self.structure(depth + 1)
+            else:
+                self._skip(kind, depth)
+        return found
+
+    @property
+    def n_read(self) -> int:
+        """Bytes that were read so far."""
+        return self._at
 
     def _keys(self, wanted: bytes) -> Iterator[int]:
         for _ in self._field(_KEY, _BINARY):
@@ -117,22 +134,28 @@ class _Footer:
         return [self._column() for _ in self._elements_of(_COLUMNS)]
 
     def _column(self) -> int:
-        found = [self._number() for _ in self._field(_META, _STRUCT) for _ in self._field(self._wanted, _LONG)]
+        found = [self._number() for _ in self._field(_META, _STRUCT) for _ in self._field(self._wanted, self._kind)]
         if not found and self._default is not None:
             return self._default
         if len(found) != 1 or found[0] < 0:
             raise ValueError("a column does not say how many values or bytes it has, or where")
         return found[0]
 
-    def _field(self, wanted: int, kind: int) -> Iterator[int]:
-        """Read a structure; stop at the field that is wanted, for the caller to read."""
+    def _fields(self) -> Iterator[tuple[int, int]]:
+        """The fields of a structure and their kinds, each for the caller to read; numbers of fields have 16 bits."""
         field = 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self._number()
-            if (field, head & 15) == (wanted, kind):
-                yield field
+            field = (field + (1 << 15)) % (1 << 16) - (1 << 15)
+            yield field, head & 15
+
+    def _field(self, wanted: int, kind: int) -> Iterator[int]:
+        """Read a structure; stop at the field that is wanted, for the caller to read."""
+        for found in self._fields():
+            if found == (wanted, kind):
+                yield wanted
             else:
-                self._skip(head & 15, 0)
+                self._skip(found[1], 0)
 
     def _elements_of(self, wanted: int) -> Iterator[int]:
         """The same for each structure of a list in that field."""
@@ -194,7 +217,7 @@ class _Footer:
             shift += 7
             if shift > 63:
                 raise ValueError("the footer has a number that is too long")
-        return value | byte << shift
+        return (value | byte << shift) % (1 << 64)
 
     def _number(self) -> int:
         """A signed number: 0, -1, 1, -2 and so on are written as 0, 1, 2, 3."""

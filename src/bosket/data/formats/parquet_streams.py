@@ -22,7 +22,7 @@ from bosket.data.domain import Domain, ItemIds, check_hashes
 from bosket.data.formats.column_names import position
 from bosket.data.formats.columns import Columns, check_different, encoded, guarded, is_boolean, is_list, whole
 from bosket.data.formats.layouts import LONG_NAMES, NAME_LISTS, NAME_RECORDS, Layout, long_columns
-from bosket.data.formats.sources import Source
+from bosket.data.formats.sources import MORE_MEMORY, Source
 from bosket.data.formats.words import NumberedWords, letters_of
 from bosket.threads import slices
 
@@ -168,7 +168,7 @@ class Lists:
             raise self._columns.source.error(
                 f"must have records of at most {most_cells} items, as many as there is memory for, and the one in row "
                 f"{self.n_rows + at + 1} has {lengths[at]}",
-                hint="State more memory: Baskets.open(..., memory='8GiB').",
+                hint=MORE_MEMORY,
             )
         ends, start = np.cumsum(lengths, dtype=np.int64), 0
         while start < len(ends):

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
 from bosket.data.formats.list_cells import CELL_BYTES
-from bosket.data.formats.parquet_footers import page_at
 from bosket.data.formats.parquet_opening import Opened
-from bosket.data.formats.sources import MAX_BYTES
+from bosket.data.formats.parquet_pages import Chunk, ColumnPages, pages_of
+from bosket.data.formats.sources import MAX_BYTES, MORE_MEMORY
 from bosket.threads import n_threads
 
 _ROWS_A_BATCH = 1 << 16
@@ -35,6 +35,8 @@ _BYTES_A_BATCH = 1 << 26
 _BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
 _BYTES_TOGETHER = 1 << 24
 _ROWS_OF_A_TABLE = 1 << 24
+_LONG_ROWS = 4  # as many as the longest that may be, at most, of a batch
+_REPEATED = 64  # times that text which is read as it is may be larger than pages that repeat it
 
 
 def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
@@ -95,52 +97,87 @@ def table_batches(
             yield whole
 
 
-def parted_batches(
-    file: Opened, columns: list[str] | None = None, *, most_rows: int, most_cells: int, most_bytes: int
-) -> Iterator[Any]:
+class PartLimits(NamedTuple):
+    """How large batches may be that a caller does not keep.
+
+    rows     of a batch, at most
+    cells    of a batch, on the average
+    longest  cells of a row: one that has more is refused, and no batch has a few times as many
+    n_bytes  of the words of a batch; a page of more than twice as many is refused
+    """
+
+    rows: int
+    cells: int
+    longest: int
+    n_bytes: int
+
+
+def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -> Iterator[Any]:
     """The rows of :func:`coded_table`, for a caller that does not keep them: a batch of text is no row group either.
 
-    Each batch has at most so many rows, and about so many cells and bytes of words that no batch before it had, by
-    what the footer says of its row group.  Arrow copies the words so far for every batch: once they are more than
-    ``most_bytes``, text is read as it is.  A dictionary, or first page, of more than twice as many is refused.
+    What rows there is room for goes by the headers of all pages, which Arrow goes by as well.  Arrow copies the words
+    so far for every batch: once they are more than there is room for, text is read as it is.
     """
     metadata, names = file.file.metadata, file.schema.names if columns is None else columns
-    reader, schema = _with_codes(file, names), table_schema(file, columns)
-    cells, claimed = list(map(sum, parquet_cells.n_values(file, names))), parquet_cells.n_claimed_by_group(file, names)
-    pages = parquet_cells.first_pages_of_text(file, names)
+    reader, schema, chunks = _with_codes(file, names), table_schema(file, columns), parquet_cells.chunks_of(file, names)
+    before = 0
     for group in range(metadata.num_row_groups):
         n_rows = metadata.row_group(group).num_rows
-        if not n_rows:
+        if n_rows <= 0:
             continue
-        room = _Room(most_bytes, _largest_dictionary(file, pages[group], 2 * most_bytes))
-        parts = max(1, -(-cells[group] // most_cells), -(-claimed[group] // most_bytes))
-        for batch in _group(file, reader, group, columns, max(1, min(most_rows, n_rows // parts)), room):
+        found = [_looked_at(file, chunk, n_rows, before, parts) for chunk in chunks[group]]
+        number = max(
+            1,
+            -(-sum(pages.n_values for pages in found) // parts.cells),
+            -(-sum(pages.n_bytes for pages in found) // parts.n_bytes),
+        )
+        size = max(1, min(parts.rows, n_rows // number))
+        size = min((pages.rows_within(size, _LONG_ROWS * parts.longest) for pages in found), default=size)
+        repeated = sum(pages.longest * pages.repeated for pages in found)
+        room = _Room(parts.n_bytes, repeated, sum(pages.n_bytes for pages in found))
+        for batch in _group(file, reader, group, columns, size, room):
             yield _in_types(batch, schema)
+        before += n_rows
+
+
+def _looked_at(file: Opened, chunk: Chunk, n_rows: int, before: int, parts: PartLimits) -> ColumnPages:
+    """The pages of a column of a row group; refused where one, or one of its lists, is too large."""
+
+    def check(n_bytes: int) -> None:
+        if n_bytes > 2 * parts.n_bytes:
+            raise file.content.source.error(
+                f"must have pages of at most {2 * parts.n_bytes:,} bytes, unpacked, as there is memory for, and has "
+                f"one of {n_bytes:,}",
+                hint=MORE_MEMORY,
+            )
+
+    found = pages_of(file.handle, chunk, n_rows=n_rows, check=check)
+    if found.longest > parts.longest:
+        where = "one" if found.row is None else f"the one in row {before + found.row}"
+        raise file.content.source.error(
+            f"must have records of at most {parts.longest} items, as many as there is memory for, and {where} has "
+            f"{found.longest}" + (" perhaps" if found.row is None else ""),
+            hint=MORE_MEMORY,
+        )
+    return found
 
 
 class _Room(NamedTuple):
-    """What the words of a batch may take, and the largest dictionary of the row group, which no word is longer than."""
+    """What the words of a batch may take.
+
+    repeated  what those of one row may take that stand once in the file, and come once for each cell where they are
+              read as they are
+    n_pages   bytes of all pages
+    """
 
     n_bytes: int
-    dictionary: int
+    repeated: int
+    n_pages: int
 
     @property
     def few_rows(self) -> int:
-        """So many that all of them may have the longest word."""
-        return max(1, min(_FEW_ROWS, self.n_bytes // max(1, self.dictionary)))
-
-
-def _largest_dictionary(file: Opened, places: list[int], most: int) -> int:
-    """Bytes of the largest dictionary among the pages at these places; a page of more than ``most`` is refused."""
-    pages = [page_at(file.handle, place) for place in places]
-    largest = max((page.n_bytes for page in pages), default=0)
-    if largest > most:
-        raise file.content.source.error(
-            f"must have pages of text of at most {most:,} bytes, unpacked, as there is memory for, and has one of "
-            f"{largest:,}",
-            hint="State more memory: Baskets.open(..., memory='8GiB').",
-        )
-    return max((page.n_bytes for page in pages if page.has_words), default=0)
+        """So many that all of them may have the longest word, in all their cells."""
+        return max(1, min(_FEW_ROWS, self.n_bytes // max(1, self.repeated)))
 
 
 def _in_types(batch: Any, schema: Any) -> Any:
@@ -226,10 +263,12 @@ def _group(
 
 
 def _n_word_bytes(column: Any) -> int:
-    """Of the words that the cells of a column, or of its lists, are codes of."""
+    """Of the words that cells of a column, or of its lists, are codes of, as Arrow holds them to tell them apart."""
     while pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         column = column.values
-    return int(column.dictionary.nbytes) if pa.types.is_dictionary(column.type) else 0
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    return int(column.dictionary.nbytes) + _WORD_BYTES * len(column.dictionary)
 
 
 def _only(batch: Any, columns: list[str] | None) -> Any:
@@ -259,13 +298,24 @@ def _as_it_is(
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
     together = _BYTES_TOGETHER
     if room is not None:
+        if room.repeated > _LONG_ROWS * room.n_bytes:
+            raise file.content.source.error(
+                f"must have records whose words take at most {_LONG_ROWS * room.n_bytes:,} bytes, as there is memory "
+                "for, and one may take more",
+                hint=MORE_MEMORY,
+            )
         size, together = min(size, room.few_rows), min(together, room.n_bytes)
-    held, n_bytes = [], 0
+    held, n_bytes, total = [], 0, 0
     for batch in file.decoded.iter_batches(size, row_groups=[group], columns=columns):
         before = min(done, batch.num_rows)
         done -= before
         held.append(_typed(_only(batch, columns).slice(before), file.schema))
-        n_bytes += held[-1].nbytes
+        n_bytes, total = n_bytes + held[-1].nbytes, total + held[-1].nbytes
+        if room is not None and total > _REPEATED * room.n_pages + _BYTES_A_BATCH:
+            raise file.content.source.error(
+                f"must not repeat words so often that they take more than {_REPEATED} times as much as its pages",
+                hint=MORE_MEMORY,
+            )
         if n_bytes > together or len(held) >= _BATCHES_TOGETHER:
             yield from _together(held)
             held, n_bytes = [], 0

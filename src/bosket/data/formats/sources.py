@@ -36,6 +36,9 @@ BLOCK = 1 << 20
 MOST_COLUMNS = 1 << 17
 """Most columns of a file."""
 
+MORE_MEMORY = "State more memory: Baskets.open(..., memory='8GiB')."
+"""What helps where files are opened in a memory that is stated."""
+
 _GZIP = b"\x1f\x8b"
 
 

@@ -28,6 +28,8 @@ from bosket.data.formats.sources import Content
 from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.streams import FileStream, KeyedRows, RecordPart, TellBytes, from_row
 
+_TOGETHER = 1 << 21  # bytes of rows, of which many arrays are made
+
 
 class CsvStream(FileStream):
     """A row for each record and item, or a column for each item, with a header; or a record a line, without one.
@@ -50,7 +52,9 @@ class CsvStream(FileStream):
         return self._header(self.content)[0] if self._layout == "one-hot" else None
 
     def _header(self, content: Content) -> tuple[tuple[str, ...], Iterator[Rows]]:
-        return header_and_rows(whole_rows(content), content.source, are_all_read=not self.told.columns)
+        return header_and_rows(
+            whole_rows(content, together=_TOGETHER), content.source, are_all_read=not self.told.columns
+        )
 
     def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         content = replace(self.content, on_read=tell)
@@ -59,7 +63,7 @@ class CsvStream(FileStream):
                 self.labels = NumberedLabels(self.check_labels)
             assert isinstance(self.labels, NumberedLabels)
             found = list_parts(
-                whole_rows(content),
+                whole_rows(content, together=_TOGETHER),
                 content.source,
                 self.labels.index,
                 lambda _: self.check_labels(),

@@ -43,6 +43,12 @@ _LABELS = 2  # one part of as many is for the labels of items, which are held al
 _BATCH = 16  # one part of as many is for words that are read together, of which there are several copies
 
 
+def _owned(codes: ItemCodes) -> ItemCodes:
+    """The same codes, not as the small part of a large array that would be held as long as they are."""
+    whole = codes.base
+    return codes.copy() if isinstance(whole, np.ndarray) and whole.nbytes > 2 * codes.nbytes else codes
+
+
 class _Known(NamedTuple):
     """What a first pass leaves: what segments hold, and what codes stand for."""
 
@@ -260,13 +266,15 @@ class OpenBaskets(RawRecords):
             sizes.clear()
             codes.clear()
 
+        if self._streams[0].columns is not None:
+            self._streams[0].check_labels(taken(n_labels=len(self._streams[0].columns)))
         for number, stream in enumerate(self._streams[first:], first):
             stream.labels = self._streams[0].labels
             for part in stream.parts((at, line), lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
                 self._streams[0].labels = stream.labels
                 stream.check_labels()
                 sizes.append(part.sizes.astype(np.int32))
-                codes.append(part.codes)
+                codes.append(_owned(part.codes))
                 cells += part.codes.size + 2 * part.sizes.size
                 end = (number, *part.place)
                 if cells >= self._scratch.rows:

@@ -19,11 +19,12 @@ from bosket.data.formats.columns import Columns, is_boolean
 from bosket.data.formats.layouts import Layout, one_hot
 from bosket.data.formats.parquet_opening import Opened, opened, sound
 from bosket.data.formats.parquet_streams import Lists, LongColumns, NumberedLabels, has_lists, layout_of, without_data
-from bosket.data.formats.parquet_texts import parted_batches, table_schema
+from bosket.data.formats.parquet_texts import PartLimits, parted_batches, table_schema
 from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.streams import MOST_TOGETHER, FileStream, KeyedRows, RecordPart, TellBytes, from_row
 
 _MOST_ROWS = 1 << 17
+_TRUTH_VALUES = 4  # that take the room of an item: a batch of few rows takes as long as one of many
 
 
 class ParquetStream(FileStream):
@@ -76,8 +77,9 @@ class ParquetStream(FileStream):
     def _batches(self, file: Opened, wanted: list[str] | None, tell: TellBytes) -> Iterator[Any]:
         metadata, size = file.file.metadata, self.path.stat().st_size
         n_rows = max(1, metadata.num_rows)
-        most = {"most_rows": _MOST_ROWS, "most_cells": MOST_TOGETHER, "most_bytes": self.batch_bytes}
-        batches, done = parted_batches(file, wanted, **most), 0
+        cells = MOST_TOGETHER if self.columns is None else max(MOST_TOGETHER, _TRUTH_VALUES * self.most_cells)
+        parts = PartLimits(rows=_MOST_ROWS, cells=cells, longest=self.most_cells, n_bytes=self.batch_bytes)
+        batches, done = parted_batches(file, wanted, parts), 0
         while (batch := sound(file.content, lambda: next(batches, None))) is not None:
             done += batch.num_rows
             tell(size * done // n_rows)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from bosket.data.baskets.grouped import LongRecords
 from bosket.data.baskets.rows import Csr
 from bosket.data.domain import Domain, ItemIds
+from bosket.data.formats.sources import MORE_MEMORY
 from bosket.data.formats.words import NumberedWords
 from bosket.disk.folders import asked
 from bosket.disk.records.kernels import PRIME, hash_words
@@ -128,6 +129,6 @@ class Spill:
             if len(held) > most_rows:
                 raise DataError(
                     f"A few records of the file have more than {most_rows} items, which do not fit in the memory.",
-                    hint="State more memory: Baskets.open(..., memory='8GiB').",
+                    hint=MORE_MEMORY,
                 )
         return held

@@ -21,7 +21,7 @@ from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats import fimi
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.parquet_streams import NumberedLabels
-from bosket.data.formats.sources import Content
+from bosket.data.formats.sources import MORE_MEMORY, Content
 from bosket.data.formats.words import NumberedWords
 from bosket.errors import DataError
 
@@ -34,7 +34,7 @@ def too_many_labels(n_labels: int) -> DataError:
     """Of files whose labels do not fit in the memory, of which so many are known."""
     return DataError(
         f"The files hold more than {n_labels} different items, whose labels do not fit in the memory.",
-        hint="State more memory: Baskets.open(..., memory='8GiB').",
+        hint=MORE_MEMORY,
     )
 
 
@@ -123,6 +123,13 @@ class FimiStream(FileStream):
         at, line = place
         content = replace(self.content, start=at, on_read=tell)
         for block in fimi.blocks(content, before=line):
+            if int(block.sizes.max(initial=0)) > self.most_cells:
+                raise content.source.error(
+                    f"must have records of at most {self.most_cells} items, as many as there is memory for, and has "
+                    f"one of {block.sizes.max()}",
+                    line=line + 1 + int(np.argmax(block.sizes > self.most_cells)),
+                    hint=MORE_MEMORY,
+                )
             at, line = at + block.n_bytes, line + block.n_lines
             yield RecordPart(block.sizes, block.numbers, (at, line))
 

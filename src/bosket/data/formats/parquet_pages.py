@@ -1,0 +1,176 @@
+"""The pages of a column of a Parquet file, by their headers: what Arrow will unpack, before it does.
+
+A footer may say anything of a column, and Arrow does not hold it to that: it goes by the header of each page.  So all
+headers are looked at, from where the column begins until there are as many values as the footer says, as Arrow does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bosket.data.baskets.rows import frozen
+from bosket.data.formats.page_kernels import LONGEST, LONGEST_ROW, WINDOWS, end_list, follow_lists, longest_word
+from bosket.data.formats.parquet_footers import structure_at
+
+_KIND, _SIZE, _PACKED, _DATA, _DATA_2 = 1, 2, 3, 5, 8  # of PageHeader
+_NUMBER, _ENCODING, _LEVELS = 1, 2, 4  # of DataPageHeader
+_NUMBER_2, _ENCODING_2, _LEVEL_BYTES_2 = 1, 4, 6  # of DataPageHeaderV2
+_VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
+_RUNS, _BY_PREFIXES = 3, 7  # of Encoding
+_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+
+
+class Chunk(NamedTuple):
+    """A column of a row group, by the footer."""
+
+    first: int
+    """Where its first page begins."""
+    n_values: int
+    codec: int
+    depth: int
+    """How many lists its values are within."""
+    is_text: bool
+
+
+class ColumnPages(NamedTuple):
+    """What all pages of a column of a row group hold together.
+
+    n_bytes   of all of them, unpacked
+    longest   the most values of a row, and ``row`` the first that has them, from 1; where their levels cannot be read
+              here, all values but one for each other row, and None
+    windows   by k, values that 2^k rows which follow a multiple of 2^k rows do not exceed
+    repeated  bytes that no word is longer than, of those that stand once and are read many times: in a dictionary, or
+              before words that begin as they do
+    """
+
+    n_values: int
+    n_bytes: int
+    longest: int
+    row: int | None
+    windows: list[int]
+    repeated: int
+
+    def rows_within(self, n_rows: int, most: int) -> int:
+        """A number of rows, ``n_rows`` at most, so that batches of so many have up to ``most`` values, or one row."""
+        if n_rows * self.longest <= most:
+            return n_rows
+        for k in range(min(len(self.windows), n_rows.bit_length()) - 1, 0, -1):
+            if self.windows[k] <= most:
+                return 1 << k
+        return max(1, most // self.longest)
+
+
+class _Page(NamedTuple):
+    kind: int
+    at: int
+    """Where its contents begin."""
+    n_bytes: int
+    n_packed: int
+    n_values: int = 0
+    encoding: int = 0
+    level_bytes: int | None = None
+    """Of repetition levels that are not packed; None where these are in the contents, their number before them."""
+    has_runs: bool = True
+
+
+def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], None]) -> ColumnPages:
+    """Look at all pages of a column of so many rows; ``ValueError`` where that cannot be.
+
+    ``check`` hears the bytes of each page before it is unpacked.
+    """
+    n_values = n_bytes = begun = longest = 0
+    lists, are_read = _Lists(), chunk.depth == 1
+    for page in _pages(handle, chunk):
+        check(max(page.n_bytes, page.n_packed))
+        n_values, n_bytes = n_values + page.n_values, n_bytes + page.n_bytes
+        begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
+        if page.kind == _WORDS_PAGE and chunk.is_text:
+            words = _unpacked(handle, page, chunk.codec)
+            longest = max(longest, page.n_bytes if words is None else longest_word(words))
+        elif are_read:
+            levels = _levels(handle, page, chunk.codec)
+            are_read = levels is not None
+            if are_read:
+                lists.follow(levels, page.n_values)
+    of_lists: tuple[int, int | None, list[int]] = (1 if chunk.depth == 0 else max(1, n_values - n_rows + 1), None, [])
+    return ColumnPages(n_values, n_bytes, *(lists.found() if are_read else of_lists), max(begun, longest))
+
+
+class _Lists:
+    """The lengths of lists, page by page."""
+
+    def __init__(self) -> None:
+        self._known, self._sums, self._most = (np.zeros(size, np.int64) for size in (4, WINDOWS, WINDOWS))
+
+    def follow(self, levels: Any, n_values: int) -> None:
+        follow_lists(levels, n_values, self._known, self._sums, self._most)
+
+    def found(self) -> tuple[int, int | None, list[int]]:
+        """The cells of the longest, its number, and the most of windows, those that are not full among them."""
+        end_list(self._known, self._sums, self._most)
+        left = np.cumsum(self._sums)
+        return int(self._known[LONGEST]), int(self._known[LONGEST_ROW]), np.maximum(self._most, left).tolist()
+
+
+def _pages(handle: Any, chunk: Chunk) -> Iterator[_Page]:
+    at, seen = chunk.first, 0
+    while seen < chunk.n_values:
+        header, size = structure_at(handle, at)
+        page = _page(header, at + size)
+        if min(page.n_bytes, page.n_packed, page.n_values) < 0 or not 0 <= (page.level_bytes or 0) <= page.n_packed:
+            raise ValueError("a page has a size that none can have")
+        yield page
+        seen += page.n_values
+        at = page.at + page.n_packed
+
+
+def _page(header: dict[int, Any], at: int) -> _Page:
+    kind, n_bytes, n_packed = _numbers(header, _KIND, _SIZE, _PACKED)
+    page = _Page(kind, at, n_bytes, n_packed)
+    if kind == _VALUES_PAGE:
+        n_values, encoding, levels = _numbers(header.get(_DATA), _NUMBER, _ENCODING, _LEVELS)
+        return page._replace(n_values=n_values, encoding=encoding, has_runs=levels == _RUNS)
+    if kind == _VALUES_PAGE_2:
+        n_values, encoding, levels = _numbers(header.get(_DATA_2), _NUMBER_2, _ENCODING_2, _LEVEL_BYTES_2)
+        return page._replace(n_values=n_values, encoding=encoding, level_bytes=levels)
+    return page
+
+
+def _numbers(header: Any, *fields: int) -> list[int]:
+    """Numbers of 32 bits in these fields of a structure."""
+    found = [header.get(field) if isinstance(header, dict) else None for field in fields]
+    numbers = [number for number in found if isinstance(number, int) and -(1 << 31) <= number < 1 << 31]
+    if len(numbers) < len(fields):
+        raise ValueError("a page does not say what it is")
+    return numbers
+
+
+def _levels(handle: Any, page: _Page, codec: int) -> Any:
+    """The repetition levels of a page; None where they cannot be read here."""
+    if page.level_bytes is not None:
+        return _as_numbers(handle.read_at(page.level_bytes, page.at))
+    if page.kind != _VALUES_PAGE:
+        return _as_numbers(b"")
+    contents = _unpacked(handle, page, codec) if page.has_runs else None
+    if contents is None:
+        return None
+    return contents[4 : 4 + int.from_bytes(contents[:4].tobytes(), "little")]
+
+
+def _unpacked(handle: Any, page: _Page, codec: int) -> Any:
+    """The contents of a page; None where it is packed in a way that is not known here."""
+    packed = handle.read_at(page.n_packed, page.at)
+    if codec and codec not in _CODECS:
+        return None
+    if codec:
+        packed = pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=page.n_bytes)
+    return _as_numbers(packed)
+
+
+def _as_numbers(content: Any) -> Any:
+    """Bytes for a kernel, all of one type: a buffer of Arrow may be written to."""
+    return frozen(np.frombuffer(content, np.uint8))
