@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import bosket as bk
 from bosket.counting import duplicates
 from bosket.counting.base import Strata, Words
+from bosket.counting.duplicate_kernels import MIX, STEP
 from bosket.counting.duplicates import BY_CHANCE, digest, fingerprint, first_given_twice, log_chance
 
 PEOPLE = bk.Baskets([["a"], ["b", "c"], []], items=list("abcdefgh")).repeat(40)
@@ -97,7 +98,7 @@ def test_sorted_batches_that_are_alike_by_chance_are_taken() -> None:
 
 def unmixed(value: int) -> int:
     """The word that ``_mixed`` makes this one of."""
-    for shift, factor in ((31, int(duplicates._MIX[1])), (27, int(duplicates._MIX[0])), (30, None)):
+    for shift, factor in ((31, int(MIX[1])), (27, int(MIX[0])), (30, None)):
         found = value
         for _ in range(64 // shift + 1):
             found = value ^ found >> shift
@@ -112,7 +113,7 @@ def test_a_batch_forged_to_look_like_another_does_not_hide_it() -> None:
     forged = bits.copy()
     forged[0] ^= np.uint64(5)
     wanted = (duplicates.fingerprint(bits, None)[1] - duplicates.fingerprint(forged[:-1], None)[1]) % (1 << 64)
-    step = int(duplicates._STEP)
+    step = int(STEP)
     forged[-1] = np.uint64(unmixed((unmixed(wanted) - step) % (1 << 64)) ^ step)
     assert duplicates.fingerprint(forged, None) == duplicates.fingerprint(bits, None)
     parts = [bk.Reports(plan, part.copy(), randomness="secure") for part in (forged, bits, bits)]

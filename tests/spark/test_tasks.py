@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, merged, searching_job
-from bosket.spark.segments import Job, RecordRows, _first_rows, encoded
+from bosket.spark.segments import Job, RecordRows, _met, chosen, encoded
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -95,8 +96,21 @@ def test_labels_are_met_first_where_they_are(records: list[list[int]], copies: i
     items = np.array([item for record in every for item in record], np.int32)
     rows = RecordRows(np.cumsum([0, *map(len, every)]), items, list(range(10)))
     first = {item: number for number, record in reversed(list(enumerate(every, 5))) for item in record}
-    found = _first_rows(rows, 5, len(set(items.tolist())))
+    counts, found = _met(rows, 5)
     assert found.tolist() == [first.get(item, -1) for item in range(10)]
+    assert counts.tolist() == [sum(record.count(item) for record in every) for item in range(10)]
+
+
+@given(
+    records=st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4), max_size=30), keep=st.sets(st.integers(0, 9))
+)
+def test_items_are_chosen(records: list[list[int]], keep: set[int]) -> None:
+    """By definition; records of which nothing is kept stay, empty."""
+    items = np.array([item for record in records for item in record], np.int32)
+    starts, kept = chosen(np.cumsum([0, *map(len, records)]), items, np.isin(np.arange(10), list(keep)))
+    found = [kept[start:stop].tolist() for start, stop in pairwise(starts.tolist())]
+    assert found == [[item for item in record if item in keep] for record in records]
+    assert starts[-1] == len(kept)
 
 
 @given(shares=st.lists(st.integers(1, 50), min_size=1, max_size=6), data=st.data())

@@ -29,7 +29,7 @@ _PAIR_SPAN = 512  # items on a side of one call of the pair kernel
 _CHUNK = 1 << 17  # itemsets in one call of the group kernel, at most
 _WORK = 1 << 26  # words met in one call of a kernel, some 50 ms: keeps Ctrl-C and progress lively
 _TRANSPOSE_WORDS = 1 << 10
-_SMALL = 1 << 14  # words that are counted sooner than a thread is started
+_SMALL = 1 << 20  # words that are counted sooner than two threads are started, some 100 us
 
 
 class Bitmaps:
@@ -84,7 +84,8 @@ class Bitmaps:
             start, stop = part
             kernels.transpose_rows(rows, placed.records(start, stop), start, words, columns)
 
-        parallel_map(transpose, list(slices(placed.n_words, _TRANSPOSE_WORDS)))
+        share = 8 * -(-placed.n_words // (8 * n_threads()))  # a few words are shared out evenly
+        parallel_map(transpose, list(slices(placed.n_words, max(1, min(_TRANSPOSE_WORDS, share)))))
         return cls(columns, strata=placed.names, stratum_records=placed.sizes, items=ids)
 
     def column(self, items: npt.NDArray[np.integer[Any]]) -> Words:
@@ -224,6 +225,10 @@ class _Placed:
 
     def records(self, start: int, stop: int) -> npt.NDArray[np.int64]:
         """The numbers of the records of these words, 64 each; -1 where a word is padded out."""
+        if len(self.sizes) == 1 and self.order is None:
+            number = np.arange(64 * start, 64 * stop)
+            number[max(0, self.sizes[0] - 64 * start) :] = -1
+            return number
         words = np.arange(start, stop)
         stratum = np.searchsorted(self._words, words, side="right") - 1
         within = (64 * (words - self._words[stratum]))[:, None] + np.arange(64)

@@ -20,12 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.counting.base import Strata, Words
+from bosket.counting.duplicate_kernels import mark_rows
 
 BY_CHANCE = 1e-9
 """A batch that comes twice with less than this probability did not come twice by chance."""
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def fingerprint(bits: Words, strata: Strata | None) -> tuple[int, int]:
@@ -35,18 +33,9 @@ def fingerprint(bits: Words, strata: Strata | None) -> tuple[int, int]:
 
 def marks(bits: Words, strata: Strata | None) -> Words:
     """A number for each report, alike where reports are; others can be made that have the same."""
-    state = np.full(len(bits), _STEP)
-    columns = list(bits.T) if strata is None else [*bits.T, strata.astype(np.uint64)]
-    for column in columns:
-        state = _mixed(state ^ column) + _STEP  # wraps round, as it should
-    return _mixed(state)
-
-
-def _mixed(state: Words) -> Words:
-    """SplitMix64's finish: every bit of a word depends on all of them."""
-    state = (state ^ (state >> np.uint64(30))) * _MIX[0]
-    state = (state ^ (state >> np.uint64(27))) * _MIX[1]
-    return np.asarray(state ^ (state >> np.uint64(31)), np.uint64)
+    result = np.empty(len(bits), np.uint64)
+    mark_rows(bits, np.empty(0, np.int32) if strata is None else strata, result)
+    return result
 
 
 def digest(bits: Words, strata: Strata | None) -> bytes | None:

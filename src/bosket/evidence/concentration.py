@@ -104,14 +104,14 @@ def _or_three(
     n_records: int,
 ) -> Few:
     """Those of some strata, where there are such, or else up to three reports that count for most."""
-    half, shift = HALF * second, LARGE_SHIFT * n_records
-    part, reach = np.cumsum(top**2, axis=1), np.cumsum(top, axis=1)
-    enough = (part > half[:, None]) & (reach >= shift) & (top[:, :1] >= LARGE_WEIGHT)
-    rows = np.flatnonzero(enough.any(axis=1) & (numbers[:, 0] == 0))
-    last = enough[rows].argmax(axis=1)
-    numbers[rows, 0], sums[rows, 0], sums[rows, 1] = last + 1, part[rows, last], top[rows, 0]
+    rows = np.flatnonzero((top[:, 0] >= LARGE_WEIGHT) & (numbers[:, 0] == 0))  # seldom any
+    part, reach = np.cumsum(top[rows] ** 2, axis=1), np.cumsum(top[rows], axis=1)
+    enough = (part > HALF * second[rows, None]) & (reach >= LARGE_SHIFT * n_records)
+    there = enough.any(axis=1)
+    rows, part, last = rows[there], part[there], enough[there].argmax(axis=1)
+    numbers[rows, 0], sums[rows, 0], sums[rows, 1] = last + 1, part[np.arange(len(rows)), last], top[rows, 0]
     strata = top_strata[rows]
     is_one = ((strata == strata[:, :1]) | (np.arange(strata.shape[1]) > last[:, None])).all(axis=1)
     numbers[rows, 1] = np.where(is_one, strata[:, 0], -1)
-    share = np.divide(sums[:, 0], second, out=np.zeros(len(half)), where=second > 0)
+    share = np.divide(sums[:, 0], second, out=np.zeros(len(second)), where=second > 0)
     return Few(numbers[:, 0], share, sums[:, 1], numbers[:, 1])

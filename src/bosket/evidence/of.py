@@ -35,6 +35,7 @@ Model = str | LogLinear | None
 _HOW_TO_MAKE = "Baskets(records), Baskets.from_frame(frame) and Baskets.read(path) make baskets."
 
 
+_SOURCES = (Collected, Baskets, RawRecords, Evidence)
 _DONE = {"mine": "mined", "estimate from": "estimated from", "test": "tested"}
 
 
@@ -45,9 +46,9 @@ def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | 
         data = engine.source(data)
     elif isinstance(data, Table):
         data = data.to_baskets()
-    elif is_frame(data):
+    elif not isinstance(data, _SOURCES) and is_frame(data):
         data = Baskets.from_frame(data)
-    if not isinstance(data, Collected | Baskets | RawRecords | Evidence):
+    if not isinstance(data, _SOURCES):
         raise DataError(
             f"Reports, a Tally, Baskets, a Table or Evidence can be {_DONE[to]}, a {type(data).__name__} cannot.",
             hint=_HOW_TO_MAKE,

@@ -66,7 +66,7 @@ def alike(
     tell: Callable[[], None] | None = None,
 ) -> Alike | None:
     """The weights of all itemsets of a size; None where itemsets differ.  ``tell`` is called now and then."""
-    if not channel.items_alike or size > len(channel.domain):
+    if not channel.weights_alike or size > len(channel.domain):
         return None
     any_one: ItemsetRows = np.arange(size, dtype=np.int32)[None, :]
     weights, least = np.empty((len(strata), 1, 1 << size)), 0.0

@@ -50,6 +50,11 @@ class Channel(ABC):
     items_alike: bool = False
     """Whether all itemsets of a size have the same weights and variances, which do not depend on the reports."""
 
+    @property
+    def weights_alike(self) -> bool:
+        """Whether one itemset's weights, and its least variance, are those of all of its size."""
+        return self.items_alike
+
     read_together: bool = False
     """Whether reports are best read through a law that is fitted to all of them."""
 

@@ -184,6 +184,13 @@ class FlipChannel(RecordChannel):
         self.present: Floats = 1.0 - self._lose.probability
         self.absent: Floats = self._insert.probability
         self.present.flags.writeable = False
+        self._accuracy: dict[int, Accuracy | None] = {}  # by size of itemsets
+
+    @property
+    def weights_alike(self) -> bool:
+        """Where all items are kept, and put in, with the same probabilities, which tell of them."""
+        p, r = self.present, self.absent
+        return bool(len(p) and (p == p[0]).all() and (r == r[0]).all() and abs(p[0] - r[0]) >= SINGULAR)
 
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         rng.xor_bernoulli(bits, when_set=self._lose, when_clear=self._insert)
@@ -226,9 +233,11 @@ class FlipChannel(RecordChannel):
 
     def accuracy(self, k: int, max_size: int | None = None) -> Accuracy | None:
         """Products of E[w^2]; erased items are left out."""
-        kept = np.abs(self.present - self.absent) >= SINGULAR
-        groups = self.domain.groups
-        return product_accuracy(*self.squares(kept), k, None if groups is None else groups[kept])
+        if k not in self._accuracy:  # a search asks at every size, a collection at every search
+            kept = np.abs(self.present - self.absent) >= SINGULAR
+            groups = self.domain.groups
+            self._accuracy[k] = product_accuracy(*self.squares(kept), k, None if groups is None else groups[kept])
+        return self._accuracy[k]
 
     def squares(self, items: Any) -> tuple[Floats, Floats]:
         """E[w^2] of these items, where they are present and where they are absent."""

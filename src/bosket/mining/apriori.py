@@ -30,6 +30,7 @@ from bosket.evidence.kept import Truths
 from bosket.limits import reaches
 from bosket.mining.candidates import next_candidates, too_many
 from bosket.progress import Meter, Progress
+from bosket.statistics.estimates import Floats
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
     kept = evidence.nothing_kept()
     while len(candidates := _covered(evidence, candidates, kept)):
         size = candidates.shape[1]
-        level, typical = _extended(evidence, candidates, kept, search)
+        level, errors = _extended(evidence, candidates, kept, search)
         kept.carried = Carried.together([kept.carried, level.carried])
         if not len(level):
             break
@@ -84,6 +85,7 @@ def levelwise(evidence: Evidence, search: Search) -> Kept:
             if limit < search.max_candidates:
                 what, most = f"itemsets of {size + 1} items", search.max_counts
                 problem = too_many_counts(what, problem.number, evidence.n_strata, most, level=size + 1)
+            typical = float(np.median(errors)) / evidence.n_records
             problem.hint = f"{problem.hint} Supports at size {size} have a standard error of about {typical:.2g} here."
             raise problem from None
         joining.finish()
@@ -105,8 +107,8 @@ def _covered(evidence: Evidence, candidates: ItemsetRows, kept: Kept) -> Itemset
     return np.ascontiguousarray(candidates[covered])
 
 
-def _extended(evidence: Evidence, candidates: ItemsetRows, kept: Kept, search: Search) -> tuple[Level, float]:
-    """The candidates to extend; and the standard error that is typical of all candidates, a fraction."""
+def _extended(evidence: Evidence, candidates: ItemsetRows, kept: Kept, search: Search) -> tuple[Level, Floats]:
+    """The candidates to extend; and the standard errors of the support counts of all candidates."""
     n, size = candidates.shape
     log.info("size %d: %d candidates, about %.2g s ahead", size, n, evidence.seconds(n, size))
     started = time.perf_counter()
@@ -119,4 +121,4 @@ def _extended(evidence: Evidence, candidates: ItemsetRows, kept: Kept, search: S
         keep &= ~off
     result = level.take(keep)
     log.info("size %d: %d candidates, %d kept, %.2f s", size, n, len(result), time.perf_counter() - started)
-    return result, float(np.median(error)) / evidence.n_records
+    return result, error

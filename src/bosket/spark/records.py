@@ -3,9 +3,9 @@
 1. One pass over the frame makes segments, which the workers keep, and tells which items occur, and how often.
 2. Every task mines its own records (Savasere, Omiecinski and Navathe, "An efficient algorithm for mining association
    rules in large databases", VLDB 1995).  An itemset in c of all N records is in at least c n / N of the n records of
-   some task, so that nothing frequent is missed where a task looks for ceil(c n / N).
+   some task, so that nothing frequent is missed where a task looks for ceil(c n / N), or for a little less, as it does.
 3. What some tasks have not found is counted in all of them, unless what they may have hidden, less than their own
-   limit each, cannot make it frequent.
+   limit each, cannot make it frequent.  Seldom anything is, where records stand in no order.
 
 Where a task would find too many, sizes are counted one by one instead, in a job each.
 """

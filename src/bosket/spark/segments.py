@@ -23,6 +23,7 @@ from bosket.data.formats.columns import Columns, factorize
 from bosket.data.formats.frames import FRAME
 from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
+from bosket.spark.kernels import choose_items, count_labels
 from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
@@ -86,35 +87,36 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
     made, fault = segment_of(rows, shape)
     if fault is not None:
         fault |= {"row": row + fault["row"]}
-    counts = np.bincount(made.items, minlength=len(made.labels)).astype(np.int64)
-    firsts = _first_rows(made, row, int((counts > 0).sum()))
+    counts, firsts = _met(made, row)
     sizes = np.diff(made.indptr).astype(np.uint32)
     values = {
         "part": pa.array([part], pa.int32()),
         "first_row": pa.array([row], pa.int64()),
         "n_records": pa.array([made.n_records], pa.int64()),
         "longest": pa.array([int(sizes.max(initial=0))], pa.int64()),
-        "sizes": pa.array([sizes.tobytes()], pa.binary()),
-        "items": pa.array([made.items.astype(np.int32, copy=False).tobytes()], pa.binary()),
+        "sizes": _binary(sizes),
+        "items": _binary(made.items.astype(np.int32, copy=False)),
         "labels": pa.array([json.dumps(made.labels)], pa.string()),
-        "counts": pa.array([counts.tobytes()], pa.binary()),
-        "firsts": pa.array([firsts.tobytes()], pa.binary()),
+        "counts": _binary(counts),
+        "firsts": _binary(firsts),
         "fault": pa.array([None if fault is None else json.dumps(fault)], pa.string()),
     }
     return pa.record_batch(values)
 
 
-def _first_rows(records: RecordRows, first_row: int, n_met: int) -> npt.NDArray[np.int64]:
-    """The row of the first record of each label, -1 for none; so many of them occur, most in the first few records."""
-    firsts = np.full(len(records.labels), -1, np.int64)
-    start, size = 0, 1 << 10
-    while start < len(records.items) and (firsts >= 0).sum() < n_met:
-        some = records.items[start : start + size]
-        found, at = np.unique(some, return_index=True)
-        new = firsts[found] < 0
-        firsts[found[new]] = first_row + np.searchsorted(records.indptr, start + at[new], side="right") - 1
-        start, size = start + size, 2 * size
-    return firsts
+def _met(records: RecordRows, first_row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """How often each label occurs, and the row of the first record that has it, -1 for none."""
+    counts, first_at = np.zeros(len(records.labels), np.int64), np.full(len(records.labels), -1, np.int64)
+    count_labels(records.items, counts, first_at)
+    rows = first_row + np.searchsorted(records.indptr, first_at, side="right") - 1
+    return counts, np.where(first_at < 0, -1, rows)
+
+
+def _binary(values: npt.NDArray[Any]) -> Any:
+    """The bytes of an array as a column of one cell, without a copy."""
+    values = np.ascontiguousarray(values)
+    ends = np.array([0, values.nbytes], np.int32)
+    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(values)])
 
 
 def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, dict[str, Any] | None]:
@@ -211,8 +213,8 @@ def placed(records: RecordRows, places: PlaceOf) -> ItemIds:
 
 def chosen(indptr: Offsets, items: ItemIds, keep: npt.NDArray[np.bool_]) -> tuple[Offsets, ItemIds]:
     """The same records with some of the items alone."""
-    is_kept = keep[items]
-    return np.concatenate([[0], np.cumsum(is_kept)])[indptr], np.ascontiguousarray(items[is_kept])
+    starts, kept = np.empty_like(indptr), np.empty(len(items) + 1, items.dtype)
+    return starts, kept[: choose_items(indptr, items, keep, starts, kept)]
 
 
 Job = Callable[[Iterable[Any]], Iterator[Any]]
