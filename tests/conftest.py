@@ -7,12 +7,15 @@ import gc
 from hypothesis import settings
 
 from bosket.compiling import announcer
+from bosket.disk import budget
 from tests import chance
 from tests.chance import pytest_fixture_setup, pytest_runtest_protocol
 
 __all__ = ["pytest_fixture_setup", "pytest_runtest_protocol"]
 
 chance.install()
+# a worker of the tests keeps what earlier tests left to it: for what memory is left to data it is a new program, always
+budget.resident = lambda: 160 << 20
 announcer.said = True  # kernels compile on first use: no test should find a line about that in what it captures
 
 

@@ -20,7 +20,6 @@ import bosket as bk
 from bosket.data.formats import parquet_texts
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.words import NumberedWords
-from bosket.disk import budget
 from bosket.disk.records.opened import OpenBaskets
 from bosket.disk.records.scratch import SegmentNote
 from bosket.disk.records.spill import Spill
@@ -30,13 +29,6 @@ from tests.memory import traced
 
 PRIME = (1 << 61) - 1  # hash values of numbers are what is left by it
 RECORDS = [["a", "b"], ["b", "c"], ["a"], ["c"]] * 50
-
-
-@pytest.fixture(autouse=True)
-def _a_program_of_its_own() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "resident", lambda: 160 << 20)
-        yield
 
 
 def lists(path: Path, records: list[list[str]] = RECORDS) -> Path:

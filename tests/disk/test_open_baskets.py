@@ -16,20 +16,12 @@ from pyarrow import parquet
 
 import bosket as bk
 from bosket.data.formats.arrangements import UNTOLD, Arrangement
-from bosket.disk import budget
 from bosket.disk.records.kernels import PRIME, hash_words
 from bosket.disk.records.opened import OpenBaskets
 from bosket.disk.records.streams import FimiStream, RecordPart
 from bosket.progress import LevelProgress
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _a_program_of_its_own() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "resident", lambda: 160 << 20)
-        yield
 
 
 def some_baskets(n: int, seed: int, *, numbers: bool = False) -> bk.Baskets:

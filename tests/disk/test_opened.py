@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.disk import budget, scratch
+from bosket.disk import scratch
 from bosket.disk.budget import memory_bytes, memory_for_data
 from bosket.disk.reading import known_file
 from bosket.progress import LevelProgress
 from tests.collection.test_collection import PAIRS, PLAN, mined, named, some_reports
 from tests.contracts.cases import CASES, Case
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _a_program_of_its_own() -> Iterator[None]:
-    """The process takes what a new program takes: a worker of the tests keeps what earlier tests left to it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "resident", lambda: 160 << 20)
-        yield
 
 
 def open_with(

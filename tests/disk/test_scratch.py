@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +20,6 @@ SIZED = bk.Plan(PLAN.domain, bk.CutAndPaste(2, 0.4), bk.PrivacyUnit(max_size=3))
 TABLE = bk.TableDomain([bk.Attribute(name, ["no", "yes"]) for name in "ab"])
 ASKED = bk.Plan(TABLE, bk.Ask(bk.Design.pairs(TABLE), gamma=9))
 Spoil = Callable[[Path], object]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _a_program_of_its_own() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "resident", lambda: 160 << 20)
-        yield
 
 
 def with_note(**changed: object) -> Spoil:
