@@ -143,14 +143,29 @@ def test_a_rate_is_kept(tmp_path: Path) -> None:
 
 
 def test_tokens_that_are_made_up_or_spent_take_no_turn(tmp_path: Path) -> None:
-    """Who had no token at all shut everybody else out of a task with a rate."""
+    """Who had no token at all shut everybody else out of a task with a rate; by bytes that are no reports too."""
     with study(tmp_path, rate=1e-6, tokens="one-time") as s:
         first, second = s.issue("one-time", 2)
         one = reports(s.plan, 1)
         for _ in range(3):
             assert s.send(one, Bosket_Token="x" * 43).status_code == 403
+        head = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16), "Bosket-Token": "x" * 43}
+        assert s.client.post("/v1/tasks/shop/reports", content=b"none", headers=head).status_code == 422
         assert s.send(one, Bosket_Token=first).status_code == 201
         assert s.send(one, Bosket_Token=second).status_code == 429
+
+
+def test_a_batch_that_is_sent_again_takes_no_turn(tmp_path: Path) -> None:
+    """By one report, sent again and again under its id, one person shut everybody else out."""
+    with study(tmp_path, rate=1e-6, tokens="one-time") as s:
+        first, second = s.issue("one-time", 2)
+        (limit,) = s.client.app.state.rates.values()
+        one, key = reports(s.plan, 1), secrets.token_hex(16)
+        assert s.send(one, key=key, Bosket_Token=first).status_code == 201
+        limit.give_back()  # as time does
+        assert s.send(one, key=key, Bosket_Token=first).status_code == 200
+        assert s.send(reports(s.plan, 1, seed=2), key=key, Bosket_Token=first).status_code == 409
+        assert s.send(one, Bosket_Token=second).status_code == 201
 
 
 def test_one_time_tokens_are_spent_once(tmp_path: Path, store_url: str) -> None:

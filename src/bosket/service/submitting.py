@@ -27,8 +27,6 @@ _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _LARGE = 1 << 16  # bytes from which on a body is read in another thread
 PATH = "/v1/tasks/{task_id}/reports"
-_NO_TURN = (SubmissionVerdict.UNKNOWN_TOKEN, SubmissionVerdict.OTHER_PERIOD, SubmissionVerdict.SPENT)
-"""Of those who may send: tokens that are made up would take the turns of everybody else."""
 
 
 class Accepted(BaseModel):
@@ -96,8 +94,8 @@ async def submit(request: Request) -> Response:
             limit.take()
         submission, refusal = await _read(task, bytes.fromhex(key), body, token)
         outcome = await _written(collector, submission)
-    if limit is not None and outcome.verdict in _NO_TURN:
-        limit.give_back()
+    if limit is not None and token is not None and outcome.verdict is not SubmissionVerdict.ACCEPTED:
+        limit.give_back()  # else made-up tokens, or one that is good for one report, would take the turns of all others
     if outcome.verdict is SubmissionVerdict.REFUSED and refusal is not None:
         raise refusal
     return _answer(outcome)
