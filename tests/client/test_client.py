@@ -440,6 +440,19 @@ def test_a_client_does_not_outlive_its_period(every: str) -> None:
     assert began.has_ended(date(2020, 1, 1) + timedelta(days))
 
 
+@pytest.mark.parametrize("versions", ["linked", "unlinked"])
+def test_a_client_that_was_made_before_the_first_period_draws_no_coins(versions: str) -> None:
+    """Those of no period gave the same report in each that followed, and tied them."""
+    periods = {"name": None, "first": "2027-01-01", "every": "month", "versions": versions}
+    with collecting(document(PLAN, period=None, periods=periods)) as collector:
+        client = bk.Client(collector.task, memo=SECRET, transport=QUICK)
+        if versions == "linked":
+            assert client.randomize(RECORDS[0]) == client.randomize(RECORDS[0])
+        else:
+            with pytest.raises(bk.DataError, match="No period of the task was open"):
+                client.randomize(RECORDS[0])
+
+
 @pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
 def test_an_answer_that_drips_is_not_waited_for(status: str) -> None:
     """Each byte came in time, and the whole answer never."""

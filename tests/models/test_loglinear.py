@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import math
 from itertools import combinations, product
+from threading import Thread
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +14,7 @@ import pytest
 from scipy import optimize
 
 from bosket.models.features import Features, contrasts, summed_over
-from bosket.models.laws import FittedLaw
+from bosket.models.laws import FittedLaw, HeldMargins
 from bosket.models.loglinear import Answered, FeatureBasis, Likelihood, LogLinear, fit
 from bosket.models.projection import Heard
 from bosket.models.room import Room, n_terms
@@ -300,3 +302,23 @@ def test_what_questions_and_subsets_take_one_by_one_is_counted() -> None:
     for room, n_subsets in zip(rooms, (12, 78, 298), strict=True):
         assert room.work > 2**20 * len(asked) * n_subsets
     assert [room.is_enough for room in rooms] == [True, False, False]
+
+
+def test_margins_are_held_for_several_threads() -> None:
+    """One that put some down while another added up what is held ended the other: "mutated during iteration"."""
+    held = HeldMargins(100)
+
+    class Slow:
+        @property
+        def n_bytes(self) -> int:
+            if not others:
+                others.append(Thread(target=held.put, args=((1,), (2,), SimpleNamespace(n_bytes=1))))
+                others[0].start()
+                others[0].join(0.1)  # it waits for its turn
+            return 1
+
+    others: list[Thread] = []
+    held.put((1,), (0,), Slow())  # type: ignore[arg-type]
+    held.put((1,), (1,), SimpleNamespace(n_bytes=1))  # type: ignore[arg-type]
+    others[0].join()
+    assert all(held.get((1,), (at,)) is not None for at in range(3))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import logging
 import secrets
+import select
 import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +20,7 @@ import pytest
 
 from bosket.service.limits import BodyRoom, BodyRooms
 from bosket.service.problems import Refusal
+from bosket.service.server import PunctualProtocol
 from bosket.service.submissions import Submission
 from tests.service.servers import on_a_socket
 from tests.service.studies import MEDIA_TYPE, Study, reports, study
@@ -178,6 +182,37 @@ def test_connections_on_which_no_request_comes_are_ended(tmp_path: Path, monkeyp
             assert slow.recv(12) == b"HTTP/1.1 201"
             while slow.recv(1 << 16):  # which ends once nothing more is asked
                 pass
+
+
+def test_connections_on_which_no_answer_is_read_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that nobody read were waited for without end, and kept as many files as half heads did."""
+    monkeypatch.setattr("bosket.service.server.UNREAD", 0.5)
+    with study(tmp_path) as s, on_a_socket(s.collector) as address, socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        deaf.connect((urlsplit(address).hostname, urlsplit(address).port))
+        deaf.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(4000):
+                deaf.send(b"GET /static/bosket.mjs HTTP/1.1\r\nHost: x\r\n\r\n")
+        ended = select.poll()
+        ended.register(deaf, 0)
+        assert ended.poll(60_000)
+
+
+def test_who_reads_slowly_is_not_cut_off() -> None:
+    left = iter([90, 40, 40, 40])
+    later: list[Any] = []
+    aborted: list[bool] = []
+    one = PunctualProtocol.__new__(PunctualProtocol)
+    one.loop = SimpleNamespace(call_later=lambda seconds, act, *given: later.append((act, given)))  # type: ignore[assignment]
+    one.transport = SimpleNamespace(  # type: ignore[assignment]
+        get_write_buffer_size=lambda: next(left), abort=lambda: aborted.append(True)
+    )
+    one._watch()
+    for is_cut in (False, True):
+        act, given = later.pop()
+        act(*given)
+        assert bool(aborted) is is_cut
 
 
 def test_large_bodies_leave_room_for_small_ones(tmp_path: Path) -> None:

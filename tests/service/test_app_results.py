@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import secrets
 import threading
@@ -18,6 +19,7 @@ import pytest
 import bosket as bk
 from bosket.collection import Collection
 from bosket.errors import hushed, warn
+from bosket.progress import estimating_work
 from bosket.service import pages
 from bosket.service.flags import ratio_shift
 from bosket.service.pictures import picture_of
@@ -53,6 +55,26 @@ def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: p
     sizes = {(len(row["antecedents"]), len(row["consequents"])) for row in looked["rules"]}
     assert sizes == {(1, 1), (2, 1), (3, 1)}
     assert [row["items"] for row in looked["itemsets"]] == [row["items"] for row in whole["itemsets"]]
+
+
+def test_itemsets_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty items that a tenth sent together took the thread of all results for minutes, at every start again."""
+    plan = small_plan()
+    sent = plan.randomize(bk.Baskets([[]] * 900 + [list(ITEMS)] * 600, items=ITEMS), rng=bk.Seeded(1))
+    collection = Collection(plan)
+    collection.append(sent, allow_duplicates=True)
+    settings = TaskSettings("shop", "Shop", plan)
+    whole = picture_of(settings, [collection], is_final=True)
+    work = [estimating_work(math.comb(8, size), size, 1) for size in (1, 2, 3)]
+    for name, bound, most in (("MOST_SECONDS", sum(work) * 1.01, 3), ("MOST_CANDIDATES", 27, 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"bosket.service.pictures.{name}", bound)
+            looked = picture_of(settings, [collection], is_final=True)
+        assert looked["problem"] is None
+        assert f"those of more than {most} item" in looked["notes"][0]
+        of_few = [row["items"] for row in whole["itemsets"] if len(row["items"]) <= most]
+        assert [row["items"] for row in looked["itemsets"]] == of_few
+        assert looked["sizes"] == {str(size): whole["sizes"][str(size)] for size in range(1, most + 1)}
 
 
 def test_results_are_those_of_mining_all_reports(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import secrets
 from collections.abc import AsyncIterator
@@ -11,6 +13,7 @@ import pytest
 
 import bosket as bk
 from bosket.service.signing import is_signed
+from bosket.service.submissions import Submission, SubmissionOutcome
 from tests.service.studies import MEDIA_TYPE, reports, rows_of, small_plan, study
 
 
@@ -143,14 +146,55 @@ def test_a_rate_is_kept(tmp_path: Path) -> None:
 
 
 def test_tokens_that_are_made_up_or_spent_take_no_turn(tmp_path: Path) -> None:
-    """Who had no token at all shut everybody else out of a task with a rate."""
+    """Who had no token at all shut everybody else out of a task with a rate; by bytes that are no reports too."""
     with study(tmp_path, rate=1e-6, tokens="one-time") as s:
         first, second = s.issue("one-time", 2)
         one = reports(s.plan, 1)
         for _ in range(3):
             assert s.send(one, Bosket_Token="x" * 43).status_code == 403
+        head = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16), "Bosket-Token": "x" * 43}
+        assert s.client.post("/v1/tasks/shop/reports", content=b"none", headers=head).status_code == 422
         assert s.send(one, Bosket_Token=first).status_code == 201
         assert s.send(one, Bosket_Token=second).status_code == 429
+
+
+def test_a_batch_that_is_sent_again_takes_no_turn(tmp_path: Path) -> None:
+    """By one report, sent again and again under its id, one person shut everybody else out."""
+    with study(tmp_path, rate=1e-6, tokens="one-time") as s:
+        first, second = s.issue("one-time", 2)
+        (limit,) = s.client.app.state.rates.values()
+        one, key = reports(s.plan, 1), secrets.token_hex(16)
+        assert s.send(one, key=key, Bosket_Token=first).status_code == 201
+        limit._left = 1.0  # as after some time
+        assert s.send(one, key=key, Bosket_Token=first).status_code == 200
+        assert s.send(reports(s.plan, 1, seed=2), key=key, Bosket_Token=first).status_code == 409
+        assert s.send(one, Bosket_Token=second).status_code == 201
+
+
+def test_made_up_tokens_take_no_turn_while_they_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few at a time, one after the other, kept the one turn of a second, and everybody else out."""
+    with study(tmp_path, rate=1e-6, tokens="one-time") as s:
+        body, (good,) = reports(s.plan, 1).to_bytes(), s.issue("one-time")
+        write, both, n_looked_up = s.collector.writer.submit, asyncio.Event(), 0
+
+        async def together(submission: Submission) -> SubmissionOutcome:
+            nonlocal n_looked_up
+            n_looked_up += 1
+            if n_looked_up == 2:
+                both.set()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(both.wait(), 2)
+            return await write(submission)
+
+        monkeypatch.setattr(s.collector.writer, "submit", together)
+        heads = [
+            {"Content-Type": MEDIA_TYPE, "Idempotency-Key": secrets.token_hex(16), "Bosket-Token": token}
+            for token in ("x" * 43, good)
+        ]
+        answers = s.client.together(
+            [("POST", "/v1/tasks/shop/reports", {"content": body, "headers": h}) for h in heads]
+        )
+        assert [one.status_code for one in answers] == [403, 201]
 
 
 def test_one_time_tokens_are_spent_once(tmp_path: Path, store_url: str) -> None:

@@ -122,15 +122,15 @@ class Client:
         return Reports.concat(parts, allow_duplicates=True) if parts else self.plan.randomize(data, people=1)
 
     def _check_period(self) -> None:
-        """Refuse the coins of a period that is over: equal reports would tie it to the one before."""
+        """Refuse the coins of a period that is over, or of none: equal reports would tie it to the one before."""
+        hint = "Make a new Client: coins are drawn afresh in each period."
+        if self.task.lacks_period:
+            raise DataError("No period of the task was open when the client was made.", hint=hint)
         if self._url is None or not self.task.has_ended(datetime.now(UTC).date()):
             return
         present = Task.from_document(self._transport.get(self._url), key=self.task.key)
         if present.period != self.task.period:
-            raise DataError(
-                "The period of the task that the client was made for is over.",
-                hint="Make a new Client: coins are drawn afresh in each period.",
-            )
+            raise DataError("The period of the task that the client was made for is over.", hint=hint)
 
     def submit(
         self,

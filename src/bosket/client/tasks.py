@@ -59,6 +59,12 @@ class Task:
         _verify(text, _bytes(known["signature"], "signature"), _bytes(given, "key"))
         return cls._from_signed(text, given)
 
+    @property
+    def lacks_period(self) -> bool:
+        """Whether coins are those of a period, and none was open when the task was signed."""
+        periods = self.said.get("periods")
+        return isinstance(periods, dict) and periods.get("name") is None and periods.get("versions") != "linked"
+
     def has_ended(self, today: date) -> bool:
         """Whether the period that the task was signed in seems to be over; False where it has none."""
         periods = self.said.get("periods")

@@ -16,6 +16,7 @@ import math
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 from scipy import linalg
@@ -27,6 +28,7 @@ from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
 
 _GROUP = 8  # cells of a group of attributes that margins are made by
+_ALONE = Lock()  # held for a moment: rules ask for the margins of one law in several threads
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,17 @@ class HeldMargins:
         self._found: OrderedDict[tuple[Subset, Subset], Margins] = OrderedDict()
 
     def get(self, law: Subset, attributes: Subset) -> Margins | None:
-        found = self._found.get((law, attributes))
-        if found is not None:
-            self._found.move_to_end((law, attributes))
-        return found
+        with _ALONE:
+            found = self._found.get((law, attributes))
+            if found is not None:
+                self._found.move_to_end((law, attributes))
+            return found
 
     def put(self, law: Subset, attributes: Subset, margins: Margins) -> None:
-        self._found[law, attributes] = margins
-        while len(self._found) > 1 and sum(one.n_bytes for one in self._found.values()) > self.hold:
-            self._found.popitem(last=False)
+        with _ALONE:
+            self._found[law, attributes] = margins
+            while len(self._found) > 1 and sum(one.n_bytes for one in self._found.values()) > self.hold:
+                self._found.popitem(last=False)
 
 
 class FittedLaw:
@@ -152,11 +156,14 @@ class FittedLaw:
         return {}
 
     def _wider(self, places: Subset) -> tuple[Floats, Floats]:
-        if places not in self._of_groups:
-            if sum(slopes.nbytes for _, slopes in self._of_groups.values()) > self.hold:
-                self._of_groups.clear()
-            self._of_groups[places] = self._summed(places)
-        return self._of_groups[places]
+        found = self._of_groups.get(places)
+        if found is None:
+            found = self._summed(places)
+            with _ALONE:
+                if sum(slopes.nbytes for _, slopes in self._of_groups.values()) > self.hold:
+                    self._of_groups.clear()
+                self._of_groups[places] = found
+        return found
 
     def _summed(self, places: Subset) -> tuple[Floats, Floats]:
         """Over all cells."""

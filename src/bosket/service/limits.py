@@ -29,19 +29,18 @@ class RateLimit:
         self._left = self._most
         self._at = clock()
 
-    def take(self) -> None:
-        """Let one through, or refuse it and say when to come again."""
+    def check(self) -> None:
+        """Refuse one for whom there is no turn, and say when to come again."""
         now = self._clock()
         self._left = min(self._most, self._left + (now - self._at) * self._rate)
         self._at = now
         if self._left < 1:
             wait = math.ceil((1 - self._left) / self._rate)
             raise Refusal(429, "rate", "Too many submissions at present.", headers={"Retry-After": str(max(1, wait))})
-        self._left -= 1
 
-    def give_back(self) -> None:
-        """Who was let through had no right to it."""
-        self._left = min(self._most, self._left + 1)
+    def take(self) -> None:
+        """Take the turn of one that was let through; of several that were at once, those of later ones."""
+        self._left -= 1
 
 
 SLOWEST = 60.0

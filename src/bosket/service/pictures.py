@@ -10,14 +10,15 @@ import pandas as pd
 
 from bosket._version import __version__
 from bosket.collection import Collection
-from bosket.errors import BosketError
-from bosket.evidence import pool
+from bosket.errors import BosketError, TooManyCandidatesError
+from bosket.evidence import EvidenceSource, pool
 from bosket.mining import FrequentItemsets, RuleTemplate, mine
-from bosket.progress import Progress
+from bosket.progress import LevelProgress, Progress
 from bosket.service.flags import add_robust, add_shifts, flag, influence, shifts
 from bosket.service.numbers import labels_of, numbers_of
 from bosket.service.repeats import most_alike, widened, words_of
 from bosket.service.settings import TaskSettings
+from bosket.threads import n_threads
 
 SCHEMA = "bosket.results/1"
 MOST_ROWS = 500
@@ -25,6 +26,9 @@ MOST_CANDIDATES = 500_000
 MOST_SPLITS = 1 << 22
 """Ways of dividing itemsets into two sides that are looked at.  Of k items that some who agree send together there are
 3^k: of 14 these took all memory, at every start again."""
+MOST_SECONDS = 60.0
+"""Of one core, by the fixed figures of :mod:`bosket.progress`, for estimating itemsets.  Of k items that are sent
+together there are 2^k, with 3^k subsets in all: of 20 these took more than six minutes."""
 LEVEL = 0.95
 _DEEPEST = 8
 _USABLE = 1 / 3  # of the minimum support, the largest standard error with which itemsets are told from noise
@@ -63,17 +67,12 @@ def picture_of(
     }
     frame: pd.DataFrame | None = None
     try:
-        found = mine(
-            those[0] if len(those) == 1 else pool(*those),
-            settings.min_support,
-            max_candidates=MOST_CANDIDATES,
-            on_progress=on_progress,
-        )
+        found, left_out = _mined(those[0] if len(those) == 1 else pool(*those), settings.min_support, on_progress)
         times = most_alike(settings, those)
         exact = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
         rules, n_rules, words = _rules(found, settings, on_progress)
         frame, rules = widened(exact, times), widened(rules, times)
-        picture |= _found(found, frame, rules, words_of(times) + words) | {"n_rules": n_rules}
+        picture |= _found(found, frame, rules, words_of(times) + left_out + words) | {"n_rules": n_rules}
         if len(those) == 1:
             add_shifts(picture, rules, shifts(those[0], found.sizes))
             add_robust(picture, those[0], frame, LEVEL)
@@ -83,6 +82,44 @@ def picture_of(
         flag(one, phase, frame) for phase, one in enumerate(collections, 1) if one.n_records >= settings.min_batch
     ]
     return picture
+
+
+class _TooDeepError(Exception):
+    """Itemsets of this size would take too long."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+
+class _Depth:
+    """Hears how far a search is, and ends it before a size that would take too long, with those before it."""
+
+    def __init__(self, tell: Progress | None) -> None:
+        self._tell = tell
+        self._seconds: dict[int, float] = {}  # by size
+
+    def __call__(self, told: LevelProgress) -> None:
+        if self._tell is not None:
+            self._tell(told)
+        if told.stage == "estimating" and told.done == 0 and told.seconds is not None:
+            self._seconds[told.size] = told.seconds * n_threads()
+            if told.size > 1 and sum(self._seconds.values()) > MOST_SECONDS:
+                raise _TooDeepError(told.size)
+
+
+def _mined(
+    data: EvidenceSource, min_support: float, on_progress: Progress | None
+) -> tuple[FrequentItemsets, list[str]]:
+    """The itemsets of all sizes that there is room for, and in words what was not looked for."""
+    try:
+        return mine(data, min_support, max_candidates=MOST_CANDIDATES, on_progress=_Depth(on_progress)), []
+    except (TooManyCandidatesError, _TooDeepError) as problem:
+        if problem.level < 2:
+            raise
+        most = problem.level - 1
+    found = mine(data, min_support, max_size=most, max_candidates=MOST_CANDIDATES, on_progress=on_progress)
+    items = "1 item" if most == 1 else f"{most} items"
+    return found, [f"Itemsets are too many: those of more than {items} are not looked for."]
 
 
 def _rules(

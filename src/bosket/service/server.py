@@ -20,15 +20,19 @@ GRACE = 20
 """Seconds that requests have to end before the server does."""
 IDLE = 30
 """Seconds that a connection has for the head of a request, from its beginning or from the answer before."""
+UNREAD = 120
+"""Seconds in which who is answered must read something; systems tell of that by a mebibyte or so."""
 _MOST_FILES = 1 << 16
 
 
 class PunctualProtocol(H11Protocol):
     """Ends connections on which no request comes: uvicorn waits for a head that has begun for ever, and some thousand
-    connections with half a head leave no file for anybody else.
+    connections with half a head leave no file for anybody else.  So do as many that ask and read no answer: those on
+    which nothing is read for long are cut off.
     """
 
     _waiting: asyncio.TimerHandle | None = None
+    _reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -42,18 +46,51 @@ class PunctualProtocol(H11Protocol):
         super().on_response_complete()
         self._wait()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._unwatch()
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._wait()
+        self._unwatch()
 
     def _wait(self) -> None:
         """Give the next head its time, unless it runs already, or a request is being answered."""
         is_idle = not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
         if is_idle and self._waiting is None:
-            self._waiting = self.loop.call_later(IDLE, self.transport.close)
+            self._waiting = self.loop.call_later(IDLE, self._close)
         elif not is_idle and self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+        if self.transport.is_closing():
+            self._watch()
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._watch()
+
+    def _watch(self) -> None:
+        """See that what waits to be read becomes less: nothing is added to it while it waits, or at the end."""
+        if self._reading is None:
+            self._reading = self.loop.call_later(UNREAD, self._look, self.transport.get_write_buffer_size())
+
+    def _look(self, before: int) -> None:
+        self._reading = None
+        if self.transport.get_write_buffer_size() < before:
+            self._watch()
+        else:
+            self.transport.abort()
+
+    def _unwatch(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
 
 
 def allow_files() -> None:

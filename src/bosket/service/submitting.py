@@ -27,8 +27,6 @@ _KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 _LARGE = 1 << 16  # bytes from which on a body is read in another thread
 PATH = "/v1/tasks/{task_id}/reports"
-_NO_TURN = (SubmissionVerdict.UNKNOWN_TOKEN, SubmissionVerdict.OTHER_PERIOD, SubmissionVerdict.SPENT)
-"""Of those who may send: tokens that are made up would take the turns of everybody else."""
 
 
 class Accepted(BaseModel):
@@ -90,14 +88,15 @@ async def submit(request: Request) -> Response:
     token = _token_of(headers.get("bosket-token"), task)  # who has none takes neither room nor the turn of others
     limit = request.app.state.rates.get(task_id)
     if limit is not None and token is None:
+        limit.check()
         limit.take()
     async with held_body(request, task.settings.max_body) as body:
-        if limit is not None and token is not None:  # no sooner, since only the store knows whether it is one
-            limit.take()
+        if limit is not None and token is not None:
+            limit.check()
         submission, refusal = await _read(task, bytes.fromhex(key), body, token)
         outcome = await _written(collector, submission)
-    if limit is not None and outcome.verdict in _NO_TURN:
-        limit.give_back()
+    if limit is not None and token is not None and outcome.verdict is SubmissionVerdict.ACCEPTED:
+        limit.take()  # no sooner: only the store knows tokens, and made-up ones would take the turns of all others
     if outcome.verdict is SubmissionVerdict.REFUSED and refusal is not None:
         raise refusal
     return _answer(outcome)
