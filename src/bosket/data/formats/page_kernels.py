@@ -1,4 +1,4 @@
-"""Compiled: how long lists are, by the levels of a page of Parquet, and how long the words of a dictionary."""
+"""Compiled: how long lists are, by the levels of a page of Parquet, and how long words are."""
 
 from __future__ import annotations
 
@@ -83,3 +83,61 @@ def longest_word(words: Text) -> int:
         longest = max(longest, min(size, words.size - at - 4))
         at += 4 + size
     return longest
+
+
+@compiled
+def _leb128(content: Text, at: int) -> tuple[int, int]:
+    """A number of up to 32 bits and the place behind it; the place is -1 where there is none."""
+    number = 0
+    for shift in range(0, 35, 7):
+        if at >= content.size:
+            return 0, -1
+        byte = int(content[at])
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number & 0xFFFFFFFF, at
+    return 0, -1
+
+
+@compiled
+def sum_of_lengths(content: Text, at: int, most: int) -> tuple[int, int, int]:
+    """The sum of lengths that are written as packed differences, how many they are, and the place behind them.
+
+    A block has the least of its differences, then bit widths of its parts, then the parts: each difference less the
+    least one (parquet-format, Encodings.md, "Delta Encoding").  Numbers have 32 bits, as Arrow computes with them.  The
+    place is -1 where a length is negative, there are more than ``most``, or the content is no such thing.
+    """
+    block, at = _leb128(content, at)
+    parts, at = _leb128(content, at) if at >= 0 else (0, -1)
+    count, at = _leb128(content, at) if at >= 0 else (0, -1)
+    first, at = _leb128(content, at) if at >= 0 else (0, -1)
+    if at < 0 or count > most or parts == 0 or block % parts or block // parts < 32 or (block // parts) % 32:
+        return 0, 0, -1
+    length = (first >> 1) ^ -(first & 1)
+    if length < 0 and count:
+        return 0, 0, -1
+    total, left, size = length if count else 0, count - 1, block // parts
+    while left > 0:
+        coded, at = _leb128(content, at)
+        if at < 0 or at + parts > content.size:
+            return 0, 0, -1
+        least, widths = (coded >> 1) ^ -(coded & 1), at
+        at += parts
+        for part in range(parts):
+            if left <= 0:
+                break
+            width = int(content[widths + part])
+            if width > 32 or at + size // 8 * width > content.size:
+                return 0, 0, -1
+            for k in range(min(left, size)):
+                length += least
+                for bit in range(k * width, (k + 1) * width):
+                    length += ((int(content[at + (bit >> 3)]) >> (bit & 7)) & 1) << (bit - k * width)
+                length = ((length + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+                if length < 0:
+                    return 0, 0, -1
+                total += length
+            left -= min(left, size)
+            at += size // 8 * width
+    return total, count, at
