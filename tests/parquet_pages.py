@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tests.parquet_footers import joined, varint
 
-PLAIN, RUNS, BY_CODES = 0, 3, 8
+PLAIN, RUNS, BY_LENGTHS, BY_PREFIXES, BY_CODES = 0, 3, 6, 7, 8
 _TEXT = 6
 _INT, _LONG, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 
@@ -71,6 +71,12 @@ def of_lists(*lengths: tuple[int, int]) -> bytes:
 
 def words(*texts: bytes) -> bytes:
     return b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+
+
+def equal_lengths(count: int, length: int) -> bytes:
+    """The lengths of so many words, all equal: differences that take no bits, in one block."""
+    content = leb128(1 << 31) + leb128(1) + leb128(count) + leb128(length << 1)
+    return content + (leb128(0) + b"\0" if count > 1 else b"")
 
 
 def _page(header: Structure, contents: bytes, field: int, own: Structure) -> bytes:

@@ -131,9 +131,10 @@ def sum_of_lengths(content: Text, at: int, most: int) -> tuple[int, int, int]:
             if width > 32 or at + size // 8 * width > content.size:
                 return 0, 0, -1
             for k in range(min(left, size)):
-                length += least
-                for bit in range(k * width, (k + 1) * width):
-                    length += ((int(content[at + (bit >> 3)]) >> (bit & 7)) & 1) << (bit - k * width)
+                start, bits = k * width, 0
+                for byte in range(start >> 3, (start + width + 7) >> 3):
+                    bits |= int(content[at + byte]) << (8 * (byte - (start >> 3)))
+                length += least + ((bits >> (start & 7)) & ((1 << width) - 1))
                 length = ((length + 0x80000000) & 0xFFFFFFFF) - 0x80000000
                 if length < 0:
                     return 0, 0, -1

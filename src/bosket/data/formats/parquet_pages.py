@@ -109,7 +109,7 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], N
         check(max(page.n_bytes, page.n_packed))
         n_values, n_bytes = n_values + page.n_values, n_bytes + page.n_bytes
         begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
-        _plain_bytes(handle, page, chunk)
+        _plain_bytes(handle, page, chunk)  # Arrow makes room for as many lengths as a page says it has
         if page.kind == _WORDS_PAGE and chunk.is_text:
             words = _unpacked(handle, page, chunk.codec)
             longest = max(longest, page.n_bytes if words is None else longest_word(words))
@@ -130,7 +130,7 @@ def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> i
     """
     total = 0
     for page in _pages(handle, chunk):
-        if chunk.is_text and page.encoding in (_BY_LENGTHS, _BY_PREFIXES):
+        if page.encoding in (_BY_LENGTHS, _BY_PREFIXES):
             check(total + max(page.n_bytes, page.n_packed))
             total += _plain_bytes(handle, page, chunk)
             check(total)
@@ -139,7 +139,7 @@ def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> i
 
 def _plain_bytes(handle: Any, page: _Page, chunk: Chunk) -> int:
     """Those of one page; where it cannot be unpacked here, as if each word were as long as the page."""
-    if not chunk.is_text or page.encoding not in (_BY_LENGTHS, _BY_PREFIXES) or not page.n_values:
+    if page.encoding not in (_BY_LENGTHS, _BY_PREFIXES) or not page.n_values:
         return 0
     content = _values(handle, page, chunk)
     if content is None:

@@ -112,7 +112,7 @@ def _check_differences(file: Opened, columns: list[str] | None) -> None:
 
     for group in parquet_cells.chunks_of(file, file.schema.names if columns is None else columns):
         for chunk in group:
-            before += plain_bytes(file.handle, chunk, check=check) if chunk.is_text else 0
+            before += plain_bytes(file.handle, chunk, check=check)
 
 
 class PartLimits(NamedTuple):

@@ -1,0 +1,119 @@
+"""Parquet text that is written as differences from the words before: it counts as if it were written plainly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import bosket as bk
+from bosket.data.formats.parquet_cells import chunks_of
+from bosket.data.formats.parquet_opening import opened as opened_parquet
+from bosket.data.formats.parquet_pages import plain_bytes
+from bosket.data.formats.sources import Content
+from tests.disk.test_open_baskets import opened
+from tests.parquet_pages import BY_LENGTHS, BY_PREFIXES, data, dictionary, equal_lengths, of_lists, write_lists
+
+NAMES = {BY_LENGTHS: "DELTA_LENGTH_BYTE_ARRAY", BY_PREFIXES: "DELTA_BYTE_ARRAY"}
+CAP = "must hold at most 4,000,000 bytes"
+
+
+def write(path: Path, lists: Any, encoding: int = BY_PREFIXES, **options: Any) -> Path:
+    encodings = {"items.list.element": NAMES[encoding]}
+    options = {"compression": "zstd", "write_statistics": False, **options}
+    parquet.write_table(pa.table({"items": lists}), path, use_dictionary=False, column_encoding=encodings, **options)
+    return path
+
+
+def plainly(path: Path) -> int:
+    with opened_parquet(Content(path, None)) as file:
+        return sum(
+            plain_bytes(file.handle, chunk, check=lambda _: None)
+            for group in chunks_of(file, ["items"])
+            for chunk in group
+        )
+
+
+def some_words(n: int) -> list[str]:
+    """As stocks of shops have them: beginnings that many share, and numbers of any length."""
+    rng = np.random.default_rng(3)
+    stems = ["", "oat milk ", "bread, rye, ", "x" * 300, "größe "]
+    return [stems[rng.integers(5)] + str(rng.integers(10 ** rng.integers(1, 9))) for _ in range(n)]
+
+
+@pytest.mark.parametrize("encoding", [BY_LENGTHS, BY_PREFIXES])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
+def test_lengths_are_those_of_the_words(encoding: int, version: str, compression: str, tmp_path: Path) -> None:
+    words = some_words(3000)
+    cells = [None if at % 7 == 0 and at < 2000 else word for at, word in enumerate(words)]
+    lists: list[Any] = [cells[at : at + 5] for at in range(0, 3000, 5)]
+    lists[10:200:9] = [None, [], *lists[10:200:9][2:]]
+    options = {"compression": compression, "data_page_version": version, "data_page_size": 2000, "row_group_size": 350}
+    path = write(tmp_path / "x.parquet", lists, encoding, write_batch_size=50, **options)
+    left = [cell.encode() for cells in lists if cells for cell in cells if cell is not None]
+    assert plainly(path) == sum(map(len, left)) + 4 * len(left)
+
+
+@pytest.mark.parametrize("declared", [None, "refuse"])
+def test_equal_words_count_for_what_they_unpack_to(declared: str | None, tmp_path: Path) -> None:
+    """A file of 347 bytes took three gigabytes under a cap of a hundred megabytes."""
+    path = write(tmp_path / "x.parquet", [["x" * 10_000] * 500])
+    assert path.stat().st_size < 1000
+    told: dict[str, Any] = {} if declared is None else {"items": ["x" * 10_000], "unknown": declared}
+    with pytest.raises(bk.DataError, match=CAP):
+        bk.Baskets.read(path, max_bytes=4_000_000, **told)
+    assert bk.Baskets.read(path, max_bytes=6_000_000, **told).n_records == 1
+
+
+def test_they_count_row_group_by_row_group_and_column_by_column(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.parquet", [["x" * 10_000] * 150] * 3, row_group_size=1)
+    with pytest.raises(bk.DataError, match=CAP):
+        bk.Baskets.read(path, max_bytes=4_000_000)
+    table = pa.table({"record": ["r" * 10_000] * 150, "item": ["i" * 20_000] * 150})
+    encodings = dict.fromkeys(table.column_names, "DELTA_BYTE_ARRAY")
+    parquet.write_table(table, path, use_dictionary=False, column_encoding=encodings, write_statistics=False)
+    with pytest.raises(bk.DataError, match=CAP):
+        bk.Baskets.read(path, max_bytes=4_000_000)
+    assert bk.Baskets.read(path, max_bytes=5_000_000).n_records == 1
+
+
+def test_one_record_does_not_use_up_the_cap_where_none_may_be_refused(tmp_path: Path) -> None:
+    lists = [["a"], ["x" * 100_000] * 300, ["a"]]
+    path = write(tmp_path / "x.parquet", lists)
+    found = bk.Baskets.read(path, items=["a"], unknown="drop", max_bytes=20_000_000)
+    assert [len(record) for record in found] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("encoding", [BY_LENGTHS, BY_PREFIXES])
+def test_realistic_words_are_read(encoding: int, tmp_path: Path) -> None:
+    words = some_words(4000)
+    lists = [words[at : at + 4] for at in range(0, 4000, 4)]
+    path = write(tmp_path / "x.parquet", lists, encoding)
+    expected = [sorted(set(cells)) for cells in lists]
+    size = sum(len(word.encode()) + 4 for word in words)
+    for found in (
+        bk.Baskets.read(path, max_bytes=3 * size + 4_000_000),
+        bk.Baskets.read(path, items=sorted(set(words)), unknown="drop"),
+    ):
+        assert [sorted(map(str, record)) for record in found] == expected
+    assert opened(path, 1 << 16).n_records == 1000
+
+
+@pytest.mark.parametrize("encoding", [BY_LENGTHS, BY_PREFIXES])
+def test_more_lengths_than_values_are_refused(encoding: int, tmp_path: Path) -> None:
+    """Arrow makes room for as many as the page says: a file of 212 bytes took gigabytes, opened or read."""
+    for count in (1, 100_000_000):
+        lengths = equal_lengths(count, 0) * (2 if encoding == BY_PREFIXES else 1)
+        pages = [dictionary(b"a"), data(1, of_lists((1, 1)) + lengths, encoding)]
+        path = write_lists(tmp_path / f"{count}.parquet", 1, pages, n_values=1)
+    assert bk.Baskets.read(tmp_path / "1.parquet").n_records == 1
+    for told in ({}, {"items": ["a"], "unknown": "drop"}):
+        with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+            bk.Baskets.read(path, **told)
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        _ = opened(path, 1 << 16).n_records
