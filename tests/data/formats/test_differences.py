@@ -117,3 +117,14 @@ def test_more_lengths_than_values_are_refused(encoding: int, tmp_path: Path) -> 
             bk.Baskets.read(path, **told)
     with pytest.raises(bk.DataError, match="not a sound Parquet file"):
         _ = opened(path, 1 << 16).n_records
+
+
+def test_a_page_of_more_lengths_than_there_is_memory_for_is_refused(tmp_path: Path) -> None:
+    """One of a hundred million empty words, in 214 bytes, took 800 MB: Arrow makes numbers of all lengths of a page."""
+    n = 2_000_000
+    pages = [dictionary(b"a"), data(n, of_lists((n, 1)) + equal_lengths(n, 0) * 2, BY_PREFIXES)]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1)
+    with pytest.raises(bk.DataError, match="pages of at most 4,194,304 bytes"):
+        _ = opened(path, 1 << 16).n_records
+    with pytest.raises(bk.DataError, match=CAP):
+        bk.Baskets.read(path, max_bytes=4_000_000)

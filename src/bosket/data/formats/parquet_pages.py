@@ -97,16 +97,26 @@ class _Page(NamedTuple):
         """Of levels that are not packed."""
         return (self.level_bytes or 0) + self.missing_bytes
 
+    @property
+    def has_lengths(self) -> bool:
+        """Whether the lengths of its words stand before them, each as a difference from that before it."""
+        return self.encoding in (_BY_LENGTHS, _BY_PREFIXES)
+
+    @property
+    def n_held(self) -> int:
+        """Bytes that Arrow holds at once, at least; of lengths it makes numbers, all of a page."""
+        return max(self.n_bytes, self.n_packed, _LENGTH_BYTES * self.n_values if self.has_lengths else 0)
+
 
 def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], None]) -> ColumnPages:
     """Look at all pages of a column of so many rows; ``ValueError`` where that cannot be.
 
-    ``check`` hears the bytes of each page before it is unpacked.
+    ``check`` hears the bytes of each page before it is unpacked, and those of the lengths of its words.
     """
     n_values = n_bytes = begun = longest = 0
     lists, are_read = _Lists(), chunk.depth == 1
     for page in _pages(handle, chunk):
-        check(max(page.n_bytes, page.n_packed))
+        check(page.n_held)
         n_values, n_bytes = n_values + page.n_values, n_bytes + page.n_bytes
         begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
         _plain_bytes(handle, page, chunk)  # Arrow makes room for as many lengths as a page says it has
@@ -130,8 +140,8 @@ def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> i
     """
     total = 0
     for page in _pages(handle, chunk):
-        if page.encoding in (_BY_LENGTHS, _BY_PREFIXES):
-            check(total + max(page.n_bytes, page.n_packed))
+        if page.has_lengths:
+            check(total + page.n_held)
             total += _plain_bytes(handle, page, chunk)
             check(total)
     return total
@@ -139,7 +149,7 @@ def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> i
 
 def _plain_bytes(handle: Any, page: _Page, chunk: Chunk) -> int:
     """Those of one page; where it cannot be unpacked here, as if each word were as long as the page."""
-    if page.encoding not in (_BY_LENGTHS, _BY_PREFIXES) or not page.n_values:
+    if not page.has_lengths or not page.n_values:
         return 0
     content = _values(handle, page, chunk)
     if content is None:
