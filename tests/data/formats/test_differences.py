@@ -59,6 +59,16 @@ def test_lengths_are_those_of_the_words(encoding: int, version: str, compression
     assert plainly(path) == sum(map(len, left)) + 4 * len(left)
 
 
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_a_page_without_words_is_read(version: str, compression: str, tmp_path: Path) -> None:
+    lists: Any = pa.array([[]] * 300 + [["a", "b"]], pa.list_(pa.string()))
+    options = {"compression": compression, "data_page_version": version, "data_page_size": 1, "write_batch_size": 100}
+    path = write(tmp_path / "x.parquet", lists, **options)
+    assert plainly(path) == 10
+    assert bk.Baskets.read(path).n_records == opened(path, 1 << 16).n_records == 301
+
+
 @pytest.mark.parametrize("declared", [None, "refuse"])
 def test_equal_words_count_for_what_they_unpack_to(declared: str | None, tmp_path: Path) -> None:
     """A file of 347 bytes took three gigabytes under a cap of a hundred megabytes."""

@@ -20,6 +20,21 @@ WINDOWS = 24
 
 
 @compiled
+def _leb128(content: Text, at: int) -> tuple[int, int]:
+    """A number, the last 32 bits of it, and the place behind it, which is -1 where there is none."""
+    number = 0
+    for shift in range(0, 35, 7):
+        if at >= content.size:
+            return 0, -1
+        byte = int(content[at])
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number & 0xFFFFFFFF, at
+    return 0, -1
+
+
+@compiled
 def end_list(known: Known, sums: Known, most: Known) -> None:
     """Enter the last list into ``most``, by k the most cells of 2^k lists that follow a multiple of 2^k lists.
 
@@ -47,12 +62,9 @@ def follow_lists(levels: Text, n_values: int, known: Known, sums: Known, most: K
     """
     at, done = 0, 0
     while done < n_values and at < levels.size:
-        head, shift, byte = 0, 0, 128
-        while byte >= 128 and shift < 42 and at < levels.size:
-            byte = int(levels[at])
-            head |= (byte & 127) << shift
-            shift += 7
-            at += 1
+        head, at = _leb128(levels, at)
+        if at < 0:
+            return
         count = min((head >> 1) * (8 if head & 1 else 1), n_values - done)
         if head & 1:
             count = min(count, 8 * (levels.size - at))
@@ -83,21 +95,6 @@ def longest_word(words: Text) -> int:
         longest = max(longest, min(size, words.size - at - 4))
         at += 4 + size
     return longest
-
-
-@compiled
-def _leb128(content: Text, at: int) -> tuple[int, int]:
-    """A number of up to 32 bits and the place behind it; the place is -1 where there is none."""
-    number = 0
-    for shift in range(0, 35, 7):
-        if at >= content.size:
-            return 0, -1
-        byte = int(content[at])
-        at += 1
-        number |= (byte & 127) << shift
-        if byte < 128:
-            return number & 0xFFFFFFFF, at
-    return 0, -1
 
 
 @compiled

@@ -244,8 +244,10 @@ def _values(handle: Any, page: _Page, chunk: Chunk) -> Any:
 def _unpacked(handle: Any, page: _Page, codec: int) -> Any:
     """The contents of a page, without levels that are not packed; None where it is packed in a way not known here."""
     before = page.unpacked_bytes
+    if page.n_bytes == before:
+        return _as_numbers(b"")
     packed = handle.read_at(page.n_packed - before, page.at + before)
-    codec = codec if page.is_packed and page.n_bytes > before else 0
+    codec = codec if page.is_packed else 0
     if codec and codec not in _CODECS:
         return None
     if codec:
