@@ -8,6 +8,7 @@ write a word as its difference from the one before; these are read as they are, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ _MOST_ROWS = 1 << 20
 _FEW_ROWS = 1 << 6
 _OFFSET_BYTES = 8  # of text that is not codes
 _VIEW_BYTES = 16
+_OF_WORDS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
 _BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
@@ -110,9 +112,20 @@ def _check_differences(file: Opened, columns: list[str] | None) -> None:
         if file.is_strict:
             file.content.check_size(before + n_bytes)
 
-    for group in parquet_cells.chunks_of(file, file.schema.names if columns is None else columns):
+    for group in _chunks_of_words(file, columns):
         for chunk in group:
             before += plain_bytes(file.handle, chunk, check=check)
+
+
+def _chunks_of_words(file: Opened, columns: list[str] | None) -> list[list[Chunk]]:
+    """By row group, columns of the file whose words may be written as differences; the others need no look."""
+    names = file.schema.names if columns is None else columns
+    are_words = [
+        leaf.physical_type in _OF_WORDS for _, leaves in parquet_cells.leaves_of(file, names) for leaf in leaves
+    ]
+    if not any(are_words):
+        return [[] for _ in range(file.file.metadata.num_row_groups)]
+    return [list(itertools.compress(group, are_words)) for group in parquet_cells.chunks_of(file, names)]
 
 
 class PartLimits(NamedTuple):
@@ -314,8 +327,8 @@ def _as_it_is(
     """
     claimed, together = max(1, file.file.metadata.row_group(group).total_byte_size), _BYTES_TOGETHER
     if room is None:
-        chunks = parquet_cells.chunks_of(file, file.schema.names if columns is None else columns)[group]
-        claimed = max(claimed, sum(plain_bytes(file.handle, chunk, check=lambda _: None) for chunk in chunks))
+        words = _chunks_of_words(file, columns)[group]
+        claimed = max(claimed, sum(plain_bytes(file.handle, chunk, check=lambda _: None) for chunk in words))
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
     if room is not None:
         if room.repeated > _LONG_ROWS * room.n_bytes:
