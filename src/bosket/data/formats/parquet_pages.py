@@ -6,7 +6,9 @@ headers are looked at, from where the column begins until there are as many valu
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2, _IS_PACKED_2 = 1, 4, 5
 _VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
 _RUNS, _BY_LENGTHS, _BY_PREFIXES = 3, 6, 7  # of Encoding
 _LENGTH_BYTES = 4  # of a word that is written plainly, before its letters
+_BLOCKS = 5  # of CompressionCodec: LZ4 as Hadoop writes it
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 
 
@@ -247,12 +250,39 @@ def _unpacked(handle: Any, page: _Page, codec: int) -> Any:
     if page.n_bytes == before:
         return _as_numbers(b"")
     packed = handle.read_at(page.n_packed - before, page.at + before)
-    codec = codec if page.is_packed else 0
-    if codec and codec not in _CODECS:
-        return None
-    if codec:
-        packed = pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=page.n_bytes - before)
-    return _as_numbers(packed)
+    if codec and page.is_packed:
+        packed = _unpack(packed, page.n_bytes - before, codec)
+    return None if packed is None else _as_numbers(packed)
+
+
+def _unpack(packed: Any, size: int, codec: int) -> Any:
+    if codec == _BLOCKS:
+        with suppress(pa.ArrowException, OSError):
+            return _of_blocks(memoryview(packed), size)
+    return pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=size) if codec in _CODECS else None
+
+
+def _of_blocks(packed: memoryview, size: int) -> bytes | None:
+    """What blocks of LZ4 hold, each of which follows its size and that of what is packed; None of anything else.
+
+    Arrow takes what has other sizes for one block without them, so these have to be right.
+    """
+    codec, parts, at = pa.Codec("lz4_raw"), list[bytes](), 0
+    while len(packed) >= at + 8:
+        n_bytes, n_packed = struct.unpack_from(">II", packed, at)
+        block = packed[at + 8 : at + 8 + n_packed]
+        size, at = size - n_bytes, at + 8 + n_packed
+        if size < 0 or len(block) < n_packed or not n_bytes or _fits(codec, block, n_bytes - 1):
+            return None
+        parts.append(codec.decompress(block, decompressed_size=n_bytes, asbytes=True))
+    return b"".join(parts) if at == len(packed) and not size else None
+
+
+def _fits(codec: Any, block: memoryview, size: int) -> bool:
+    with suppress(pa.ArrowException, OSError):
+        codec.decompress(block, decompressed_size=size)
+        return True
+    return False
 
 
 def _as_numbers(content: Any) -> Any:
