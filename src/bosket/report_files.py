@@ -199,8 +199,8 @@ class ReportFile:
             missing = [schema.column(at).max_definition_level > 0 for at in range(len(schema))]
             numbers = (read(handle)[first_group:] for read in (first_pages, numbers_of_values, codecs))
             for group in zip(*numbers, strict=True):
-                for *own, may_be_missing in zip(*group, missing, strict=True):
-                    chunk = Chunk(*own, depth=0, is_text=False, may_be_missing=may_be_missing)
+                for first, n_values, codec, may_be_missing in zip(*group, missing, strict=True):
+                    chunk = Chunk(first, n_values, codec, 0, is_text=False, may_be_missing=may_be_missing)
                     pages_of(handle, chunk, n_rows=0, check=check)
 
     def parts(self, start: int = 0) -> Iterator[dict[str, ColumnValues]]:

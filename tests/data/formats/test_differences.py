@@ -53,7 +53,12 @@ def test_lengths_are_those_of_the_words(encoding: int, version: str, compression
     cells = [None if at % 7 == 0 and at < 2000 else word for at, word in enumerate(words)]
     lists: list[Any] = [cells[at : at + 5] for at in range(0, 3000, 5)]
     lists[10:200:9] = [None, [], *lists[10:200:9][2:]]
-    options = {"compression": compression, "data_page_version": version, "data_page_size": 2000, "row_group_size": 350}
+    options: dict[str, Any] = {
+        "compression": compression,
+        "data_page_version": version,
+        "data_page_size": 2000,
+        "row_group_size": 350,
+    }
     path = write(tmp_path / "x.parquet", lists, encoding, write_batch_size=50, **options)
     left = [cell.encode() for cells in lists if cells for cell in cells if cell is not None]
     assert plainly(path) == sum(map(len, left)) + 4 * len(left)
@@ -63,7 +68,12 @@ def test_lengths_are_those_of_the_words(encoding: int, version: str, compression
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
 def test_a_page_without_words_is_read(version: str, compression: str, tmp_path: Path) -> None:
     lists: Any = pa.array([[]] * 300 + [["a", "b"]], pa.list_(pa.string()))
-    options = {"compression": compression, "data_page_version": version, "data_page_size": 1, "write_batch_size": 100}
+    options: dict[str, Any] = {
+        "compression": compression,
+        "data_page_version": version,
+        "data_page_size": 1,
+        "write_batch_size": 100,
+    }
     path = write(tmp_path / "x.parquet", lists, **options)
     assert plainly(path) == 10
     assert bk.Baskets.read(path).n_records == opened(path, 1 << 16).n_records == 301
@@ -122,7 +132,8 @@ def test_more_lengths_than_values_are_refused(encoding: int, tmp_path: Path) -> 
         pages = [dictionary(b"a"), data(1, of_lists((1, 1)) + lengths, encoding)]
         path = write_lists(tmp_path / f"{count}.parquet", 1, pages, n_values=1)
     assert bk.Baskets.read(tmp_path / "1.parquet").n_records == 1
-    for told in ({}, {"items": ["a"], "unknown": "drop"}):
+    tellings: list[dict[str, Any]] = [{}, {"items": ["a"], "unknown": "drop"}]
+    for told in tellings:
         with pytest.raises(bk.DataError, match="not a sound Parquet file"):
             bk.Baskets.read(path, **told)
     with pytest.raises(bk.DataError, match="not a sound Parquet file"):

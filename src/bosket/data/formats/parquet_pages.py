@@ -200,13 +200,13 @@ def _page(header: dict[int, Any], at: int) -> _Page:
     page = _Page(kind, at, n_bytes, n_packed)
     if kind == _VALUES_PAGE:
         n_values, encoding, missing, levels = _numbers(header.get(_DATA), _NUMBER, _ENCODING, _MISSING, _LEVELS)
-        runs = {"has_runs": levels == _RUNS, "has_missing_runs": missing == _RUNS}
-        return page._replace(n_values=n_values, encoding=encoding, **runs)
+        page = page._replace(has_runs=levels == _RUNS, has_missing_runs=missing == _RUNS)
+        return page._replace(n_values=n_values, encoding=encoding)
     if kind == _VALUES_PAGE_2:
-        own = header.get(_DATA_2)
+        own: Any = header.get(_DATA_2)
         n_values, encoding, missing, levels = _numbers(own, _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2)
-        sizes = {"n_values": n_values, "missing_bytes": missing, "level_bytes": levels}
-        return page._replace(encoding=encoding, is_packed=own.get(_IS_PACKED_2) is not False, **sizes)
+        page = page._replace(n_values=n_values, encoding=encoding, missing_bytes=missing, level_bytes=levels)
+        return page._replace(is_packed=own.get(_IS_PACKED_2) is not False)
     return page
 
 
