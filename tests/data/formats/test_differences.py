@@ -11,12 +11,24 @@ import pytest
 from pyarrow import parquet
 
 import bosket as bk
+from bosket.data.baskets.rows import frozen
+from bosket.data.formats.page_kernels import sum_of_words
 from bosket.data.formats.parquet_cells import chunks_of
 from bosket.data.formats.parquet_opening import opened as opened_parquet
 from bosket.data.formats.parquet_pages import plain_bytes
 from bosket.data.formats.sources import Content
 from tests.disk.test_open_baskets import opened
-from tests.parquet_pages import BY_LENGTHS, BY_PREFIXES, data, dictionary, equal_lengths, of_lists, write_lists
+from tests.parquet_pages import (
+    BY_LENGTHS,
+    BY_PREFIXES,
+    coded,
+    data,
+    dictionary,
+    equal_lengths,
+    leb128,
+    of_lists,
+    write_lists,
+)
 
 NAMES = {BY_LENGTHS: "DELTA_LENGTH_BYTE_ARRAY", BY_PREFIXES: "DELTA_BYTE_ARRAY"}
 CAP = "must hold at most 4,000,000 bytes"
@@ -100,6 +112,34 @@ def test_they_count_row_group_by_row_group_and_column_by_column(tmp_path: Path) 
     with pytest.raises(bk.DataError, match=CAP):
         bk.Baskets.read(path, max_bytes=4_000_000)
     assert bk.Baskets.read(path, max_bytes=5_000_000).n_records == 1
+
+
+def test_words_of_a_dictionary_count_where_some_are_differences(tmp_path: Path) -> None:
+    """Arrow makes no codes of either then: a file of 269 bytes took a gigabyte."""
+    first = [dictionary(b"x" * 10_000), coded(500, of_lists((1, 500)))]
+    path = write_lists(tmp_path / "codes.parquet", 1, first, n_values=500)
+    assert (plainly(path), bk.Baskets.read(path, max_bytes=4_000_000).n_records) == (0, 1)
+    pages = [*first, data(1, of_lists((1, 1)) + equal_lengths(1, 0) * 2, BY_PREFIXES)]
+    path = write_lists(tmp_path / "both.parquet", 2, pages, n_values=501)
+    assert plainly(path) == 500 * 10_000 + 4
+    with pytest.raises(bk.DataError, match=CAP):
+        bk.Baskets.read(path, max_bytes=4_000_000)
+    assert bk.Baskets.read(path, max_bytes=6_000_000).n_records == 2
+
+
+@pytest.mark.parametrize("n_words", [1, 2, 300])
+def test_codes_are_summed_by_their_words(n_words: int) -> None:
+    rng = np.random.default_rng(n_words)
+    sizes = rng.integers(0, 50, n_words)
+    codes = np.concatenate([rng.integers(0, n_words, 1000), np.full(500, n_words - 1), rng.integers(0, n_words, 16)])
+    width = int(n_words - 1).bit_length()
+    bits = (codes[:, None] >> np.arange(width)) & 1
+    packed = [np.packbits(part, axis=None, bitorder="little").tobytes() for part in (bits[:1000], bits[1500:])]
+    same = leb128(500 << 1) + int(n_words - 1).to_bytes((width + 7) // 8, "little")
+    content = bytes([width]) + leb128(125 << 1 | 1) + packed[0] + same + leb128(2 << 1 | 1) + packed[1]
+    for most in (1516, 1510, 1200, 7):
+        found = sum_of_words(frozen(np.frombuffer(content, np.uint8)), sizes, most)
+        assert found == sizes[codes[:most]].sum()
 
 
 def test_one_record_does_not_use_up_the_cap_where_none_may_be_refused(tmp_path: Path) -> None:

@@ -85,16 +85,52 @@ def follow_lists(levels: Text, n_values: int, known: Known, sums: Known, most: K
 
 
 @compiled
-def longest_word(words: Text) -> int:
-    """The bytes of the longest of some words, before each of which stands its length, in four bytes."""
-    at, longest = 0, 0
+def word_sizes(words: Text) -> Known:
+    """The bytes of some words, before each of which stands its length, in four bytes."""
+    sizes, n, at = np.zeros(words.size // 4, np.int64), 0, 0
     while at + 4 <= words.size:
         size = 0
         for k in range(4):
             size |= int(words[at + k]) << (8 * k)
-        longest = max(longest, min(size, words.size - at - 4))
+        sizes[n] = min(size, words.size - at - 4)
+        n += 1
         at += 4 + size
-    return longest
+    return sizes[:n]
+
+
+@compiled
+def _bits(content: Text, at: int, k: int, width: int) -> int:
+    """The k-th of some numbers of up to 32 bits, which are packed from a place on."""
+    start, bits = k * width, 0
+    for byte in range(start >> 3, (start + width + 7) >> 3):
+        bits |= int(content[at + byte]) << (8 * (byte - (start >> 3)))
+    return (bits >> (start & 7)) & ((1 << width) - 1)
+
+
+@compiled
+def sum_of_words(codes: Text, sizes: Known, most: int) -> int:
+    """The bytes of words by their codes, ``most`` of them: a bit width, and runs as those of levels.
+
+    A code without a word counts for nothing, as Arrow refuses it.
+    """
+    if not codes.size or codes[0] > 32:
+        return 0
+    width, at, done, total = int(codes[0]), 1, 0, 0
+    while done < most and at < codes.size:
+        head, at = _leb128(codes, at)
+        n_bytes = (head >> 1) * width if head & 1 else (width + 7) >> 3
+        if at < 0 or (not head & 1 and at + n_bytes > codes.size):
+            break
+        count = min((head >> 1) * (8 if head & 1 else 1), most - done)
+        if head & 1 and width:
+            count = min(count, 8 * (codes.size - at) // width)
+        for k in range(count if head & 1 else 1):
+            code = _bits(codes, at, k, width)
+            if code < sizes.size:
+                total += sizes[code] * (1 if head & 1 else count)
+        at += n_bytes
+        done += count
+    return total
 
 
 @compiled
@@ -128,10 +164,7 @@ def sum_of_lengths(content: Text, at: int, most: int) -> tuple[int, int, int]:
             if width > 32 or at + size // 8 * width > content.size:
                 return 0, 0, -1
             for k in range(min(left, size)):
-                start, bits = k * width, 0
-                for byte in range(start >> 3, (start + width + 7) >> 3):
-                    bits |= int(content[at + byte]) << (8 * (byte - (start >> 3)))
-                length += least + ((bits >> (start & 7)) & ((1 << width) - 1))
+                length += least + _bits(content, at, k, width)
                 length = ((length + 0x80000000) & 0xFFFFFFFF) - 0x80000000
                 if length < 0:
                     return 0, 0, -1

@@ -6,23 +6,22 @@ headers are looked at, from where the column begins until there are as many valu
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from bosket.data.baskets.rows import frozen
+from bosket.data.formats.page_codecs import unpacked
 from bosket.data.formats.page_kernels import (
     LONGEST,
     LONGEST_ROW,
     WINDOWS,
     end_list,
     follow_lists,
-    longest_word,
     sum_of_lengths,
+    sum_of_words,
+    word_sizes,
 )
 from bosket.data.formats.parquet_footers import structure_at
 
@@ -30,10 +29,9 @@ _KIND, _SIZE, _PACKED, _DATA, _DATA_2 = 1, 2, 3, 5, 8  # of PageHeader
 _NUMBER, _ENCODING, _MISSING, _LEVELS = 1, 2, 3, 4  # of DataPageHeader
 _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2, _IS_PACKED_2 = 1, 4, 5, 6, 7  # of DataPageHeaderV2
 _VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
-_RUNS, _BY_LENGTHS, _BY_PREFIXES = 3, 6, 7  # of Encoding
+_RUNS, _BY_LENGTHS, _BY_PREFIXES, _BY_CODES = 3, 6, 7, (2, 8)  # of Encoding
 _LENGTH_BYTES = 4  # of a word that is written plainly, before its letters
-_BLOCKS = 5  # of CompressionCodec: LZ4 as Hadoop writes it
-_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_NO_SIZES = np.zeros(0, np.int64)
 
 
 class Chunk(NamedTuple):
@@ -124,8 +122,7 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], N
         begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
         _plain_bytes(handle, page, chunk)  # Arrow makes room for as many lengths as a page says it has
         if page.kind == _WORDS_PAGE and chunk.is_text:
-            words = _unpacked(handle, page, chunk.codec)
-            longest = max(longest, page.n_bytes if words is None else longest_word(words))
+            longest = max(longest, int(_sizes(handle, page, chunk).max(initial=0)))
         elif are_read:
             levels = _levels(handle, page, chunk.codec)
             are_read = levels is not None
@@ -136,18 +133,39 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], N
 
 
 def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> int:
-    """What the words of a column take that are written as differences from those before them, written plainly.
+    """What the words of a column take, written plainly, if some are written as differences from those before them.
 
-    Equal words of a megabyte take a few bits each so, and Arrow unpacks them all; ``check`` hears the bytes so far, and
-    with those of each page before it is unpacked.  ``ValueError`` where there are not the lengths that there should be.
+    Equal words of a megabyte take a few bits each so, and Arrow unpacks them all, and then words of a dictionary too;
+    0 where there are no differences.  ``check`` hears the bytes so far, and with those of each page before it is
+    unpacked.  ``ValueError`` where there are not the lengths that there should be.
     """
-    total = 0
+    if not any(page.has_lengths for page in _pages(handle, chunk)):
+        return 0
+    total, sizes = 0, _NO_SIZES
     for page in _pages(handle, chunk):
-        if page.has_lengths:
-            check(total + page.n_held)
-            total += _plain_bytes(handle, page, chunk)
-            check(total)
+        check(total + page.n_held)
+        if page.kind == _WORDS_PAGE:
+            sizes = _sizes(handle, page, chunk) if chunk.is_text else sizes
+        elif page.encoding in _BY_CODES:
+            total += _coded_bytes(handle, page, chunk, sizes)
+        else:
+            total += _plain_bytes(handle, page, chunk) if page.has_lengths else page.n_bytes
+        check(total)
     return total
+
+
+def _sizes(handle: Any, page: _Page, chunk: Chunk) -> Any:
+    """The bytes of the words of a dictionary; where it cannot be unpacked here, of one that is all of it."""
+    words = _unpacked(handle, page, chunk.codec)
+    return np.array([page.n_bytes]) if words is None else word_sizes(words)
+
+
+def _coded_bytes(handle: Any, page: _Page, chunk: Chunk, sizes: Any) -> int:
+    """What the words of a page of codes take; where it cannot be unpacked here, as if all were the longest."""
+    if not sizes.size:
+        return 0
+    content = _values(handle, page, chunk)
+    return int(page.n_values * sizes.max() if content is None else sum_of_words(content, sizes, page.n_values))
 
 
 def _plain_bytes(handle: Any, page: _Page, chunk: Chunk) -> int:
@@ -251,38 +269,8 @@ def _unpacked(handle: Any, page: _Page, codec: int) -> Any:
         return _as_numbers(b"")
     packed = handle.read_at(page.n_packed - before, page.at + before)
     if codec and page.is_packed:
-        packed = _unpack(packed, page.n_bytes - before, codec)
+        packed = unpacked(packed, page.n_bytes - before, codec)
     return None if packed is None else _as_numbers(packed)
-
-
-def _unpack(packed: Any, size: int, codec: int) -> Any:
-    if codec == _BLOCKS:
-        with suppress(pa.ArrowException, OSError):
-            return _of_blocks(memoryview(packed), size)
-    return pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=size) if codec in _CODECS else None
-
-
-def _of_blocks(packed: memoryview, size: int) -> bytes | None:
-    """What blocks of LZ4 hold, each of which follows its size and that of what is packed; None of anything else.
-
-    Arrow takes what has other sizes for one block without them, so these have to be right.
-    """
-    codec, parts, at = pa.Codec("lz4_raw"), list[bytes](), 0
-    while len(packed) >= at + 8:
-        n_bytes, n_packed = struct.unpack_from(">II", packed, at)
-        block = packed[at + 8 : at + 8 + n_packed]
-        size, at = size - n_bytes, at + 8 + n_packed
-        if size < 0 or len(block) < n_packed or not n_bytes or _fits(codec, block, n_bytes - 1):
-            return None
-        parts.append(codec.decompress(block, decompressed_size=n_bytes, asbytes=True))
-    return b"".join(parts) if at == len(packed) and not size else None
-
-
-def _fits(codec: Any, block: memoryview, size: int) -> bool:
-    with suppress(pa.ArrowException, OSError):
-        codec.decompress(block, decompressed_size=size)
-        return True
-    return False
 
 
 def _as_numbers(content: Any) -> Any:
