@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 import bosket as bk
 from bosket.data.baskets.rows import frozen
+from bosket.data.formats import parquet_pages
 from bosket.data.formats.page_kernels import sum_of_words
 from bosket.data.formats.parquet_cells import chunks_of
 from bosket.data.formats.parquet_opening import opened as opened_parquet
@@ -21,12 +22,15 @@ from tests.disk.test_open_baskets import opened
 from tests.parquet_pages import (
     BY_LENGTHS,
     BY_PREFIXES,
+    Structure,
+    by_zstd,
     coded,
     data,
     dictionary,
     equal_lengths,
     leb128,
     of_lists,
+    run,
     write_lists,
 )
 
@@ -125,6 +129,26 @@ def test_words_of_a_dictionary_count_where_some_are_differences(tmp_path: Path) 
     with pytest.raises(bk.DataError, match=CAP):
         bk.Baskets.read(path, max_bytes=4_000_000)
     assert bk.Baskets.read(path, max_bytes=6_000_000).n_records == 2
+
+
+@pytest.mark.parametrize(("says", "n_readings"), [(True, 1), (None, 1), (False, 2)])
+def test_a_page_that_says_it_is_not_packed_is_looked_at_both_ways(
+    says: bool | None, n_readings: int, tmp_path: Path
+) -> None:
+    """Arrow unpacks it all the same where the footer names an old writer."""
+    content = equal_lengths(1, 0) + equal_lengths(1, 5) + b"hello"
+    packed = by_zstd(content)
+    own = Structure().number(1, 1).number(2, 0).number(3, 1).number(4, BY_PREFIXES).number(5, 2).number(6, 2)
+    own = own if says is None else own.add(7, 1 if says else 2, b"")
+    header = Structure().number(1, 3).number(2, 4 + len(content)).number(3, 4 + len(packed)).structure(8, own)
+    pages = [dictionary(b"a"), header.done + run(0, 1) + run(3, 1) + packed]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1)
+    with opened_parquet(Content(path, None)) as file:
+        ((chunk,),) = chunks_of(file, ["items"])
+        *_, page = parquet_pages._pages(file.handle, chunk)
+        readings = [read.tobytes() for read in parquet_pages._readings(file.handle, page, chunk)]
+    assert readings[-1] == content
+    assert len(readings) == n_readings
 
 
 @pytest.mark.parametrize("n_words", [1, 2, 300])

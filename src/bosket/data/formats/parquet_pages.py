@@ -7,9 +7,11 @@ headers are looked at, from where the column begins until there are as many valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from bosket.data.baskets.rows import frozen
 from bosket.data.formats.page_codecs import unpacked
@@ -164,15 +166,19 @@ def _coded_bytes(handle: Any, page: _Page, chunk: Chunk, sizes: Any) -> int:
     """What the words of a page of codes take; where it cannot be unpacked here, as if all were the longest."""
     if not sizes.size:
         return 0
-    content = _values(handle, page, chunk)
-    return int(page.n_values * sizes.max() if content is None else sum_of_words(content, sizes, page.n_values))
+    readings = _readings(handle, page, chunk)
+    longest = page.n_values * int(sizes.max())
+    return max(longest if read is None else int(sum_of_words(read, sizes, page.n_values)) for read in readings)
 
 
 def _plain_bytes(handle: Any, page: _Page, chunk: Chunk) -> int:
-    """Those of one page; where it cannot be unpacked here, as if each word were as long as the page."""
+    """What the words of a page of differences take; where it cannot be unpacked here, as if all were as long as it."""
     if not page.has_lengths or not page.n_values:
         return 0
-    content = _values(handle, page, chunk)
+    return max(_difference_bytes(content, page) for content in _readings(handle, page, chunk))
+
+
+def _difference_bytes(content: Any, page: _Page) -> int:
     if content is None:
         return page.n_values * (page.n_bytes + _LENGTH_BYTES)
     if not content.size:
@@ -247,6 +253,18 @@ def _levels(handle: Any, page: _Page, codec: int) -> Any:
     if contents is None:
         return None
     return contents[4 : 4 + int.from_bytes(contents[:4].tobytes(), "little")]
+
+
+def _readings(handle: Any, page: _Page, chunk: Chunk) -> list[Any]:
+    """The values of a page, in each way that Arrow may read it, by what the footer says of who wrote it.
+
+    Old writers packed pages that say they are not packed, and Arrow unpacks theirs.
+    """
+    readings = [_values(handle, page, chunk)]
+    if not page.is_packed and chunk.codec:
+        with suppress(pa.ArrowException, OSError):
+            readings.append(_values(handle, page._replace(is_packed=True), chunk))
+    return readings
 
 
 def _values(handle: Any, page: _Page, chunk: Chunk) -> Any:
