@@ -127,7 +127,7 @@ def sum_of_words(codes: Text, sizes: Known, most: int) -> int:
         for k in range(count if head & 1 else 1):
             code = _bits(codes, at, k, width)
             if code < sizes.size:
-                total += sizes[code] * (1 if head & 1 else count)
+                total += int(sizes[code]) * (1 if head & 1 else count)
         at += n_bytes
         done += count
     return total

@@ -33,7 +33,7 @@ _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2, _IS_PACKED_2 = 1, 4, 5
 _VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
 _RUNS, _BY_LENGTHS, _BY_PREFIXES, _BY_CODES = 3, 6, 7, (2, 8)  # of Encoding
 _LENGTH_BYTES = 4  # of a word that is written plainly, before its letters
-_NO_SIZES = np.zeros(0, np.int64)
+_NO_SIZES: Any = np.zeros(0, np.int64)
 
 
 class Chunk(NamedTuple):
