@@ -5,14 +5,15 @@ Thrift's compact protocol, fields as parquet.thrift numbers them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 
 from tests.parquet_footers import joined, varint
 
-PLAIN, RUNS, BY_CODES = 0, 3, 8
-_TEXT = 6
+PLAIN, RUNS, BY_LENGTHS, BY_PREFIXES, BY_CODES = 0, 3, 6, 7, 8
+_TEXT, _ZSTD = 6, 6
 _INT, _LONG, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 
 
@@ -73,8 +74,21 @@ def words(*texts: bytes) -> bytes:
     return b"".join(len(text).to_bytes(4, "little") + text for text in texts)
 
 
-def _page(header: Structure, contents: bytes, field: int, own: Structure) -> bytes:
+def equal_lengths(count: int, length: int) -> bytes:
+    """The lengths of so many words, all equal: differences that take no bits, in one block."""
+    content = leb128(1 << 31) + leb128(1) + leb128(count) + leb128(length << 1)
+    return content + (leb128(0) + b"\0" if count > 1 else b"")
+
+
+def by_zstd(contents: bytes) -> bytes:
     packed: bytes = pa.compress(contents, codec="zstd", asbytes=True)
+    return packed
+
+
+def _page(
+    header: Structure, contents: bytes, field: int, own: Structure, pack: Callable[[bytes], bytes] = by_zstd
+) -> bytes:
+    packed = pack(contents)
     return header.number(3, len(packed)).structure(field, own).done + packed
 
 
@@ -87,9 +101,9 @@ def dictionary(*texts: bytes, says_first: int | None = None) -> bytes:
     return _page(header, contents, 7, Structure().number(1, len(texts)).number(2, PLAIN))
 
 
-def data(n_values: int, contents: bytes, encoding: int) -> bytes:
+def data(n_values: int, contents: bytes, encoding: int, pack: Callable[[bytes], bytes] = by_zstd) -> bytes:
     own = Structure().number(1, n_values).number(2, encoding).number(3, RUNS).number(4, RUNS)
-    return _page(Structure().number(1, 0).number(2, len(contents)), contents, 5, own)
+    return _page(Structure().number(1, 0).number(2, len(contents)), contents, 5, own, pack)
 
 
 def coded(n_values: int, of: bytes) -> bytes:
@@ -97,7 +111,9 @@ def coded(n_values: int, of: bytes) -> bytes:
     return data(n_values, of + b"\1" + run(0, n_values), BY_CODES)
 
 
-def write_lists(path: Path, n_rows: int, pages: list[bytes], *, n_values: int, dictionary_field: int = 11) -> Path:
+def write_lists(
+    path: Path, n_rows: int, pages: list[bytes], *, n_values: int, dictionary_field: int = 11, codec: int = _ZSTD
+) -> Path:
     """A file of one column of lists of text, with a footer that claims so many rows and values."""
     schema = [
         Structure().text(4, b"schema").number(5, 1).done,
@@ -108,7 +124,7 @@ def write_lists(path: Path, n_rows: int, pages: list[bytes], *, n_values: int, d
     names = [leb128(len(name)) + name for name in (b"items", b"list", b"element")]
     size = sum(map(len, pages))
     column = Structure().number(1, _TEXT).many(2, _INT, [varint(PLAIN), varint(BY_CODES)]).many(3, _BINARY, names)
-    column.number(4, _TEXT).number(5, n_values, _LONG).number(6, 1000, _LONG).number(7, size, _LONG)
+    column.number(4, codec).number(5, n_values, _LONG).number(6, 1000, _LONG).number(7, size, _LONG)
     column.number(9, 4 + len(pages[0]), _LONG).number(dictionary_field, 4, _LONG)
     group = Structure().many(1, _STRUCT, [Structure().number(2, 4, _LONG).structure(3, column).done])
     group.number(2, 1000, _LONG).number(3, n_rows, _LONG)

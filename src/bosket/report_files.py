@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -196,9 +195,12 @@ class ReportFile:
                 )
 
         with pa.OSFile(str(self.path)) as handle:
+            schema = self.parquet.schema
+            missing = [schema.column(at).max_definition_level > 0 for at in range(len(schema))]
             numbers = (read(handle)[first_group:] for read in (first_pages, numbers_of_values, codecs))
             for group in zip(*numbers, strict=True):
-                for chunk in map(partial(Chunk, depth=0, is_text=False), *group):
+                for first, n_values, codec, may_be_missing in zip(*group, missing, strict=True):
+                    chunk = Chunk(first, n_values, codec, 0, is_text=False, may_be_missing=may_be_missing)
                     pages_of(handle, chunk, n_rows=0, check=check)
 
     def parts(self, start: int = 0) -> Iterator[dict[str, ColumnValues]]:

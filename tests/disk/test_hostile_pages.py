@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,29 @@ def test_lengths_of_lists_are_those_that_arrow_reads(compression: str, version: 
     assert (found.longest, found.row, found.n_values) == (400, 701, cells.sum())
     for k in range(12):
         assert found.windows[k] == max(cells[start : start + 2**k].sum() for start in range(0, len(cells), 2**k))
+
+
+def in_blocks(contents: bytes, more: int = 0) -> bytes:
+    """Packed as Hadoop packs with LZ4: blocks, each after two sizes, of which the first says so many bytes ``more``."""
+    blocks = [contents[at : at + 5000] for at in range(0, len(contents), 5000)]
+    packed = [pa.compress(block, codec="lz4_raw", asbytes=True) for block in blocks]
+    return b"".join(
+        struct.pack(">II", len(block) + more, len(small)) + small for block, small in zip(blocks, packed, strict=True)
+    )
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_blocks_that_hadoop_packs_are_read(more: int, tmp_path: Path) -> None:
+    """Lists in them were taken for one, as long as all of them."""
+    contents = of_lists(*[(1, 2), (1, 3)] * 2000, (1, 50)) + words(*[b"x"] * 10_050)
+    pages = [FIRST, data(10_050, contents, 0, lambda plain: in_blocks(plain, more))]
+    path = write_lists(tmp_path / "x.parquet", 4001, pages, n_values=10_050, dictionary_field=12, codec=5)
+    found = looked_at(path)
+    if more:  # Arrow takes them for something else
+        assert (found.longest, found.row) == (10_050 - 4000, None)
+    else:
+        assert (found.longest, found.row) == (50, 4001)
+        assert len(parquet.read_table(path)) == opened(path, 1 << 16).n_records == 4001
 
 
 def test_what_was_left_out_is_not_held(tmp_path: Path) -> None:

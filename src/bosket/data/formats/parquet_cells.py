@@ -63,7 +63,11 @@ def n_claimed(file: Opened, columns: Iterable[str]) -> int:
 def chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
     """The columns of the file that these are made of, in each row group."""
     leaves = [leaf for _, own in leaves_of(file, columns) for leaf in own]
-    kinds = [leaf.max_repetition_level for leaf in leaves], [leaf.physical_type == "BYTE_ARRAY" for leaf in leaves]
+    kinds = [
+        [leaf.max_repetition_level for leaf in leaves],
+        [leaf.physical_type == "BYTE_ARRAY" for leaf in leaves],
+        [leaf.max_definition_level > 0 for leaf in leaves],
+    ]
     found = (_of_leaves(file, columns, read(file.handle)) for read in (first_pages, numbers_of_values, codecs))
     return [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
 

@@ -46,7 +46,7 @@ def codecs(handle: Any) -> list[list[int]]:
 
 
 def structure_at(handle: Any, at: int) -> tuple[dict[int, Any], int]:
-    """The structure that begins there, and its bytes: numbers of 32 bits, and structures, by their fields.
+    """The structure that begins there, and its bytes: numbers of 32 bits, truth values and structures by their fields.
 
     ``ValueError`` where there is none, or where a field is given twice: Arrow would take the last.
     """
@@ -104,7 +104,7 @@ class _Footer:
             raise ValueError("the footer ends early") from None
 
     def structure(self, depth: int = 0) -> dict[int, Any]:
-        """The structure that is the content: numbers of 32 bits and structures by field, None for what else it has."""
+        """The structure that is the content: by field numbers of 32 bits, truth values and structures, else None."""
         found: dict[int, Any] = {}
         for field, kind in self._fields():
             if field in found or depth > _DEEPEST:
@@ -112,6 +112,8 @@ class _Footer:
             found[field] = None
             if kind == _INT:
                 found[field] = self._number()
+            elif kind in (_TRUE, _FALSE):
+                found[field] = kind == _TRUE
             elif kind == _STRUCT:
                 found[field] = self.structure(depth + 1)
             else:

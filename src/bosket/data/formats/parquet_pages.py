@@ -7,21 +7,33 @@ headers are looked at, from where the column begins until there are as many valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bosket.data.baskets.rows import frozen
-from bosket.data.formats.page_kernels import LONGEST, LONGEST_ROW, WINDOWS, end_list, follow_lists, longest_word
+from bosket.data.formats.page_codecs import unpacked
+from bosket.data.formats.page_kernels import (
+    LONGEST,
+    LONGEST_ROW,
+    WINDOWS,
+    end_list,
+    follow_lists,
+    sum_of_lengths,
+    sum_of_words,
+    word_sizes,
+)
 from bosket.data.formats.parquet_footers import structure_at
 
 _KIND, _SIZE, _PACKED, _DATA, _DATA_2 = 1, 2, 3, 5, 8  # of PageHeader
-_NUMBER, _ENCODING, _LEVELS = 1, 2, 4  # of DataPageHeader
-_NUMBER_2, _ENCODING_2, _LEVEL_BYTES_2 = 1, 4, 6  # of DataPageHeaderV2
+_NUMBER, _ENCODING, _MISSING, _LEVELS = 1, 2, 3, 4  # of DataPageHeader
+_NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2, _IS_PACKED_2 = 1, 4, 5, 6, 7  # of DataPageHeaderV2
 _VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
-_RUNS, _BY_PREFIXES = 3, 7  # of Encoding
-_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_RUNS, _BY_LENGTHS, _BY_PREFIXES, _BY_CODES = 3, 6, 7, (2, 8)  # of Encoding
+_LENGTH_BYTES = 4  # of a word that is written plainly, before its letters
+_NO_SIZES: Any = np.zeros(0, np.int64)
 
 
 class Chunk(NamedTuple):
@@ -34,6 +46,8 @@ class Chunk(NamedTuple):
     depth: int
     """How many lists its values are within."""
     is_text: bool
+    may_be_missing: bool = False
+    """Whether pages say which values are missing, or which lists empty."""
 
 
 class ColumnPages(NamedTuple):
@@ -75,22 +89,42 @@ class _Page(NamedTuple):
     level_bytes: int | None = None
     """Of repetition levels that are not packed; None where these are in the contents, their number before them."""
     has_runs: bool = True
+    """Whether repetition levels are runs, and with ``has_missing_runs`` those of missing values."""
+    has_missing_runs: bool = True
+    missing_bytes: int = 0
+    """Of levels of missing values that are not packed."""
+    is_packed: bool = True
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Of levels that are not packed."""
+        return (self.level_bytes or 0) + self.missing_bytes
+
+    @property
+    def has_lengths(self) -> bool:
+        """Whether the lengths of its words stand before them, each as a difference from that before it."""
+        return self.encoding in (_BY_LENGTHS, _BY_PREFIXES)
+
+    @property
+    def n_held(self) -> int:
+        """Bytes that Arrow holds at once, at least; of lengths it makes numbers, all of a page."""
+        return max(self.n_bytes, self.n_packed, _LENGTH_BYTES * self.n_values if self.has_lengths else 0)
 
 
 def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], None]) -> ColumnPages:
     """Look at all pages of a column of so many rows; ``ValueError`` where that cannot be.
 
-    ``check`` hears the bytes of each page before it is unpacked.
+    ``check`` hears the bytes of each page before it is unpacked, and those of the lengths of its words.
     """
     n_values = n_bytes = begun = longest = 0
     lists, are_read = _Lists(), chunk.depth == 1
     for page in _pages(handle, chunk):
-        check(max(page.n_bytes, page.n_packed))
+        check(page.n_held)
         n_values, n_bytes = n_values + page.n_values, n_bytes + page.n_bytes
         begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
+        _plain_bytes(handle, page, chunk)  # Arrow makes room for as many lengths as a page says it has
         if page.kind == _WORDS_PAGE and chunk.is_text:
-            words = _unpacked(handle, page, chunk.codec)
-            longest = max(longest, page.n_bytes if words is None else longest_word(words))
+            longest = max(longest, int(_sizes(handle, page, chunk).max(initial=0)))
         elif are_read:
             levels = _levels(handle, page, chunk.codec)
             are_read = levels is not None
@@ -98,6 +132,62 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], N
                 lists.follow(levels, page.n_values)
     of_lists: tuple[int, int | None, list[int]] = (1 if chunk.depth == 0 else max(1, n_values - n_rows + 1), None, [])
     return ColumnPages(n_values, n_bytes, *(lists.found() if are_read else of_lists), max(begun, longest))
+
+
+def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> int:
+    """What the words of a column take, written plainly, if some are written as differences from those before them.
+
+    Equal words of a megabyte take a few bits each so, and Arrow unpacks them all, and then words of a dictionary too;
+    0 where there are no differences.  ``check`` hears the bytes so far, and with those of each page before it is
+    unpacked.  ``ValueError`` where there are not the lengths that there should be.
+    """
+    if not any(page.has_lengths for page in _pages(handle, chunk)):
+        return 0
+    total, sizes = 0, _NO_SIZES
+    for page in _pages(handle, chunk):
+        check(total + page.n_held)
+        if page.kind == _WORDS_PAGE:
+            sizes = _sizes(handle, page, chunk) if chunk.is_text else sizes
+        elif page.encoding in _BY_CODES:
+            total += _coded_bytes(handle, page, chunk, sizes)
+        else:
+            total += _plain_bytes(handle, page, chunk) if page.has_lengths else page.n_bytes
+        check(total)
+    return total
+
+
+def _sizes(handle: Any, page: _Page, chunk: Chunk) -> Any:
+    """The bytes of the words of a dictionary; where it cannot be unpacked here, of one that is all of it."""
+    words = _unpacked(handle, page, chunk.codec)
+    return np.array([page.n_bytes]) if words is None else word_sizes(words)
+
+
+def _coded_bytes(handle: Any, page: _Page, chunk: Chunk, sizes: Any) -> int:
+    """What the words of a page of codes take; where it cannot be unpacked here, as if all were the longest."""
+    if not sizes.size:
+        return 0
+    readings = _readings(handle, page, chunk)
+    longest = page.n_values * int(sizes.max())
+    return max(longest if read is None else int(sum_of_words(read, sizes, page.n_values)) for read in readings)
+
+
+def _plain_bytes(handle: Any, page: _Page, chunk: Chunk) -> int:
+    """What the words of a page of differences take; where it cannot be unpacked here, as if all were as long as it."""
+    if not page.has_lengths or not page.n_values:
+        return 0
+    return max(_difference_bytes(content, page) for content in _readings(handle, page, chunk))
+
+
+def _difference_bytes(content: Any, page: _Page) -> int:
+    if content is None:
+        return page.n_values * (page.n_bytes + _LENGTH_BYTES)
+    if not content.size:
+        return 0
+    prefixes, count, at = (0, 0, 0) if page.encoding == _BY_LENGTHS else sum_of_lengths(content, 0, page.n_values)
+    rest, number, at = sum_of_lengths(content, at, page.n_values) if at >= 0 else (0, 0, -1)
+    if at < 0 or (page.encoding == _BY_PREFIXES and count != number):
+        raise ValueError("a page does not have the lengths of its words")
+    return int(prefixes + rest + _LENGTH_BYTES * number)
 
 
 class _Lists:
@@ -121,7 +211,8 @@ def _pages(handle: Any, chunk: Chunk) -> Iterator[_Page]:
     while seen < chunk.n_values:
         header, size = structure_at(handle, at)
         page = _page(header, at + size)
-        if min(page.n_bytes, page.n_packed, page.n_values) < 0 or not 0 <= (page.level_bytes or 0) <= page.n_packed:
+        sizes = page.n_bytes, page.n_packed, page.n_values, page.level_bytes or 0, page.missing_bytes
+        if min(sizes) < 0 or page.unpacked_bytes > min(page.n_packed, page.n_bytes):
             raise ValueError("a page has a size that none can have")
         yield page
         seen += page.n_values
@@ -132,18 +223,21 @@ def _page(header: dict[int, Any], at: int) -> _Page:
     kind, n_bytes, n_packed = _numbers(header, _KIND, _SIZE, _PACKED)
     page = _Page(kind, at, n_bytes, n_packed)
     if kind == _VALUES_PAGE:
-        n_values, encoding, levels = _numbers(header.get(_DATA), _NUMBER, _ENCODING, _LEVELS)
-        return page._replace(n_values=n_values, encoding=encoding, has_runs=levels == _RUNS)
+        n_values, encoding, missing, levels = _numbers(header.get(_DATA), _NUMBER, _ENCODING, _MISSING, _LEVELS)
+        page = page._replace(has_runs=levels == _RUNS, has_missing_runs=missing == _RUNS)
+        return page._replace(n_values=n_values, encoding=encoding)
     if kind == _VALUES_PAGE_2:
-        n_values, encoding, levels = _numbers(header.get(_DATA_2), _NUMBER_2, _ENCODING_2, _LEVEL_BYTES_2)
-        return page._replace(n_values=n_values, encoding=encoding, level_bytes=levels)
+        own: Any = header.get(_DATA_2)
+        n_values, encoding, missing, levels = _numbers(own, _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2)
+        page = page._replace(n_values=n_values, encoding=encoding, missing_bytes=missing, level_bytes=levels)
+        return page._replace(is_packed=own.get(_IS_PACKED_2) is not False)
     return page
 
 
 def _numbers(header: Any, *fields: int) -> list[int]:
     """Numbers of 32 bits in these fields of a structure."""
     found = [header.get(field) if isinstance(header, dict) else None for field in fields]
-    numbers = [number for number in found if isinstance(number, int) and -(1 << 31) <= number < 1 << 31]
+    numbers = [number for number in found if type(number) is int and -(1 << 31) <= number < 1 << 31]
     if len(numbers) < len(fields):
         raise ValueError("a page does not say what it is")
     return numbers
@@ -161,14 +255,40 @@ def _levels(handle: Any, page: _Page, codec: int) -> Any:
     return contents[4 : 4 + int.from_bytes(contents[:4].tobytes(), "little")]
 
 
+def _readings(handle: Any, page: _Page, chunk: Chunk) -> list[Any]:
+    """The values of a page, in each way that Arrow may read it, by what the footer says of who wrote it.
+
+    Old writers packed pages that say they are not packed, and Arrow unpacks theirs.
+    """
+    readings = [_values(handle, page, chunk)]
+    if not page.is_packed and chunk.codec:
+        with suppress(pa.ArrowException, OSError):
+            readings.append(_values(handle, page._replace(is_packed=True), chunk))
+    return readings
+
+
+def _values(handle: Any, page: _Page, chunk: Chunk) -> Any:
+    """The values of a page, behind its levels; None where these cannot be read here."""
+    content = _unpacked(handle, page, chunk.codec)
+    if content is None or page.kind == _VALUES_PAGE_2:
+        return content
+    for is_there, has_runs in ((chunk.depth, page.has_runs), (chunk.may_be_missing, page.has_missing_runs)):
+        if is_there and not has_runs:
+            return None
+        if is_there:
+            content = content[4 + int.from_bytes(content[:4].tobytes(), "little") :]
+    return content
+
+
 def _unpacked(handle: Any, page: _Page, codec: int) -> Any:
-    """The contents of a page; None where it is packed in a way that is not known here."""
-    packed = handle.read_at(page.n_packed, page.at)
-    if codec and codec not in _CODECS:
-        return None
-    if codec:
-        packed = pa.Codec(_CODECS[codec]).decompress(packed, decompressed_size=page.n_bytes)
-    return _as_numbers(packed)
+    """The contents of a page, without levels that are not packed; None where it is packed in a way not known here."""
+    before = page.unpacked_bytes
+    if page.n_bytes == before:
+        return _as_numbers(b"")
+    packed = handle.read_at(page.n_packed - before, page.at + before)
+    if codec and page.is_packed:
+        packed = unpacked(packed, page.n_bytes - before, codec)
+    return None if packed is None else _as_numbers(packed)
 
 
 def _as_numbers(content: Any) -> Any:

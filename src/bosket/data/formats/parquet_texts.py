@@ -8,6 +8,7 @@ write a word as its difference from the one before; these are read as they are, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
 from bosket.data.formats.list_cells import CELL_BYTES
 from bosket.data.formats.parquet_opening import Opened
-from bosket.data.formats.parquet_pages import Chunk, ColumnPages, pages_of
+from bosket.data.formats.parquet_pages import Chunk, ColumnPages, pages_of, plain_bytes
 from bosket.data.formats.sources import MAX_BYTES, MORE_MEMORY
 from bosket.threads import n_threads
 
@@ -29,6 +30,7 @@ _MOST_ROWS = 1 << 20
 _FEW_ROWS = 1 << 6
 _OFFSET_BYTES = 8  # of text that is not codes
 _VIEW_BYTES = 16
+_OF_WORDS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
 _BATCHES_TOGETHER = 1 << 10
 _BYTES_A_BATCH = 1 << 26
@@ -46,6 +48,7 @@ def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
     have, so that one record does not use up the cap.
     """
     reader, most = _with_codes(file, columns), _most_rows(file, columns)
+    _check_differences(file, columns)
     total, in_lists = 0, _rows_of_lists(file, columns)
     for group in range(file.file.metadata.num_row_groups):
         words = 0
@@ -85,6 +88,7 @@ def table_batches(
     if columns is not None:
         file.content.check_size(parquet_cells.n_claimed(file, columns))
     file.content.check_size(parquet_cells.n_bytes(file, columns))
+    _check_differences(file, columns)
     schema = reader.schema_arrow if columns is None else pa.schema(map(reader.schema_arrow.field, columns))
     most_rows = _ROWS_OF_A_TABLE if any(map(_has_codes, schema.types)) else most_rows
     total = 0
@@ -95,6 +99,33 @@ def table_batches(
             total += whole.nbytes
             file.content.check_size(total)
             yield whole
+
+
+def _check_differences(file: Opened, columns: list[str] | None) -> None:
+    """Refuse text beyond the cap that is written as differences: it counts as it would if it were written plainly.
+
+    Where no record may be refused, pages are looked at all the same: they must be sound.
+    """
+    before = 0
+
+    def check(n_bytes: int) -> None:
+        if file.is_strict:
+            file.content.check_size(before + n_bytes)
+
+    for group in _chunks_of_words(file, columns):
+        for chunk in group:
+            before += plain_bytes(file.handle, chunk, check=check)
+
+
+def _chunks_of_words(file: Opened, columns: list[str] | None) -> list[list[Chunk]]:
+    """By row group, columns of the file whose words may be written as differences; the others need no look."""
+    names = file.schema.names if columns is None else columns
+    are_words = [
+        leaf.physical_type in _OF_WORDS for _, leaves in parquet_cells.leaves_of(file, names) for leaf in leaves
+    ]
+    if not any(are_words):
+        return [[] for _ in range(file.file.metadata.num_row_groups)]
+    return [list(itertools.compress(group, are_words)) for group in parquet_cells.chunks_of(file, names)]
 
 
 class PartLimits(NamedTuple):
@@ -290,13 +321,15 @@ def _as_it_is(
 ) -> Iterator[Any]:
     """The rows of a row group after the first ones, without codes.
 
-    A word is no longer than the group, by what the footer says: so few rows are decoded at once that they are less
-    than the cap, and then put together up to the size of a batch.  The footer may lie, and the words be as long as a
-    page: so they are never more than ``_FEW_ROWS``.
+    A word is no longer than the group, by what the footer says, nor are those of a row than all that are written as
+    differences: so few rows are decoded at once that they are less than the cap, and then put together up to the size
+    of a batch.  The footer may lie, and the words be as long as a page: so they are never more than ``_FEW_ROWS``.
     """
-    claimed = max(1, file.file.metadata.row_group(group).total_byte_size)
+    claimed, together = max(1, file.file.metadata.row_group(group).total_byte_size), _BYTES_TOGETHER
+    if room is None:
+        words = _chunks_of_words(file, columns)[group]
+        claimed = max(claimed, sum(plain_bytes(file.handle, chunk, check=lambda _: None) for chunk in words))
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
-    together = _BYTES_TOGETHER
     if room is not None:
         if room.repeated > _LONG_ROWS * room.n_bytes:
             raise file.content.source.error(
