@@ -58,13 +58,17 @@ demo: $(VENV)/.dev ## generate baskets, randomize, mine, and write demo/report.h
 # their files are there: a process that is killed leaves the same bytes behind.
 ROOM_IN_MEMORY := $(shell df --output=avail --block-size=1G /dev/shm 2>/dev/null | tail -n 1 | tr -d ' ')
 
+define tested
+@if [ "$(ROOM_IN_MEMORY)" -ge 4 ] 2>/dev/null; then files=$$(mktemp -d /dev/shm/bosket-XXXXXX); fi; \
+trap 'rm -rf "$$files"' EXIT; \
+PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(1) -n auto --dist worksteal $${files:+--basetemp="$$files/tests"}
+endef
+
 test: $(VENV)/.dev ## the quick test suite, on all cores
-	@if [ "$(ROOM_IN_MEMORY)" -ge 4 ] 2>/dev/null; then files=$$(mktemp -d /dev/shm/bosket-XXXXXX); fi; \
-	trap 'rm -rf "$$files"' EXIT; \
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not slow" -n auto --dist worksteal $${files:+--basetemp="$$files/tests"}
+	$(call tested,-m "not slow")
 
 slow: $(VENV)/.dev ## the heavier half: statistics, files that fill memory, minutes of fuzzing, more examples of every property
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "slow or hypothesis" --hypothesis-profile thorough -n auto --dist worksteal
+	$(call tested,-m "slow or hypothesis" --hypothesis-profile thorough --durations=40)
 
 lint: $(VENV)/.dev ## format and lint
 	$(BIN)/ruff format --check .
