@@ -145,7 +145,7 @@ small = st.just(0.0) | st.floats(min_value=0, max_value=1e-3) | st.sampled_from(
 @given(st.tuples(positive, small), st.lists(st.tuples(positive, small), max_size=12), st.booleans())
 @example((1.0, 0.0), [(0.1, 0.0)] * 11, True)
 @example((0.3, 3e-7), [(0.1, 1e-7)] * 4, True)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_spent_is_the_exact_sum_and_never_more_than_granted(
     grant: Grant, total: tuple[float, float], wishes: list[tuple[float, float]], takes_the_rest: bool
 ) -> None:

@@ -18,6 +18,7 @@ from bosket.audit import poisoning
 from bosket.cli import main
 from bosket.mechanisms import Batch, PackedBits, RecordChannel
 from tests.contracts.cases import CASES, Case, cells_shown, restricted, together
+from tests.halves import few_quick
 from tests.stats import assert_plausible, assert_rejected, chi_square
 
 each = pytest.mark.parametrize("case", CASES, ids=str)
@@ -360,7 +361,7 @@ def test_reports_and_their_tally_are_mined_alike(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if all(isinstance(label, str) for label in case.domain.labels)], ids=str
+    "case", few_quick(case for case in CASES if all(isinstance(label, str) for label in case.domain.labels))
 )  # files of text have no other labels
 def test_every_plan_goes_through_the_command_line(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]

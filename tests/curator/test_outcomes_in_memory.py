@@ -22,6 +22,7 @@ import bosket as bk
 from bosket.budget.budgets import Budget
 from bosket.data.formats.lookup import Lookup
 from tests.curator.outcomes import SURE, Outcome, of_call
+from tests.halves import few_quick
 
 pytest.importorskip("opendp")
 
@@ -333,7 +334,7 @@ PAIRS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", few_quick(PAIRS, name=lambda pair: pair.name))
 def test_neighbours_in_memory_look_alike(pair: Pair) -> None:
     (without, found), (with_it, found_with) = pair.outcomes(pair.sound)
     assert without.kind == "release"

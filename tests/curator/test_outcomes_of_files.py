@@ -24,6 +24,7 @@ from bosket.data import Baskets, Domain
 from bosket.errors import DataError
 from tests.curator.outcomes import Outcome, of_file
 from tests.effort import slowness
+from tests.halves import few_quick
 
 pytest.importorskip("opendp")
 
@@ -217,7 +218,7 @@ FILES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("one", FILES, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", few_quick(FILES, name=lambda one: one.name))
 def test_files_look_alike(one: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     without, with_it = one.outcomes(tmp_path, capsys, None)
     assert without.is_like(with_it), (without, with_it)

@@ -105,7 +105,7 @@ def repeated_records(draw: st.DrawFn) -> list[frozenset[int]]:
     return draw(st.permutations(records)) if len(records) < 20 else records[::2] + records[1::2]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=repeated_records(), min_count=st.integers(1, 100), max_size=st.none() | st.integers(1, 5))
 def test_equals_counting_every_subset(
     way: str, records: list[frozenset[int]], min_count: int, max_size: int | None

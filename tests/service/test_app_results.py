@@ -200,6 +200,7 @@ def test_forged_reports_are_flagged(tmp_path: Path) -> None:
         assert [row["size"] for row in picture["influence"]] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.slow
 def test_best_response_poison_is_flagged_beside_the_results() -> None:
     """One in a hundred shows all of four items, each report like an honest one; what they say together is not."""
     plan, n = small_plan(keep=0.6), 400_000
