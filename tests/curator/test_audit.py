@@ -508,27 +508,23 @@ def audit_call(call: Call, *, added: list[int], trials: int, of_limit: float | N
 
 @pytest.mark.own_chance
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "added, trials",
-    [([0, 1], 200), *(pytest.param(one, 10_000, marks=pytest.mark.slow) for one in ([0, 1], [0, 1, 2]))],
-)
-def test_mine(added: list[int], trials: int) -> None:
-    """200 runs would show a loss of 1.5."""
+@pytest.mark.parametrize("added", [[0, 1], [0, 1, 2]])
+def test_mine(added: list[int]) -> None:
+    """3000 runs would show a loss of 1.3."""
     found = audit_call(
-        lambda baskets: curate.mine(baskets, 1.0, 0.4, settings=CALLED, method="truncation"), added=added, trials=trials
+        lambda baskets: curate.mine(baskets, 1.0, 0.4, settings=CALLED, method="truncation"), added=added, trials=3000
     )
     assert found.epsilon <= 1
 
 
 @pytest.mark.own_chance
 @pytest.mark.slow
-@pytest.mark.parametrize("trials", [200, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_top_k(trials: int) -> None:
+def test_top_k() -> None:
     """The second support is that of an item the added record has."""
     found = audit_call(
         lambda baskets: curate.top_k(baskets, 1.0, 2, settings=CALLED, method="truncation"),
         added=[0, 1],
-        trials=trials,
+        trials=3000,
         of_limit=0.05,
     )
     assert found.epsilon <= 1

@@ -261,7 +261,7 @@ def test_sound_files_are_read() -> None:
     "kind, n_bytes",
     [
         ("by class", 40),
-        *(pytest.param(kind, 600 if kind == "sizes" else 200, marks=pytest.mark.slow) for kind in KINDS),
+        *(pytest.param(kind, 400 if kind == "sizes" else 200, marks=pytest.mark.slow) for kind in KINDS),
     ],
 )
 def test_every_bit_at_the_head_of_a_footer(kind: str, n_bytes: int) -> None:
