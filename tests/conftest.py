@@ -32,6 +32,6 @@ def pytest_collection_finish() -> None:
 # Kernels compile on first use, so no deadline; fixed examples, so that a commit's verdict does not depend on luck.
 # `make slow` runs every test of a property again, under "thorough".
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
-settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=100)
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile("quick")

@@ -399,8 +399,7 @@ SMALL = [[0, 1], [0, 1], [0], [1], [2], [0, 2]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trials", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_the_miner(trials: int) -> None:
+def test_the_miner() -> None:
     """One more record, with the commonest pair in it, by everything that comes out."""
     epsilon = 3.0
     records, fewer = of([*SMALL, [0, 1]], n_items=3), of(SMALL, n_items=3)
@@ -409,10 +408,9 @@ def test_the_miner(trials: int) -> None:
         records,
         fewer,
         evidence(records, fewer, lengths=epsilon * SHARES["lengths"], cardinality=epsilon * SHARES["cardinality"]),
-        trials=trials,
+        trials=20_000,
     )
-    assert found.epsilon <= epsilon
-    assert trials < 10_000 or found.epsilon > 1  # few runs show little
+    assert 1 < found.epsilon <= epsilon
 
 
 @pytest.mark.own_chance
