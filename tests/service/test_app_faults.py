@@ -139,29 +139,33 @@ async def _while_one_is_slow(s: Study, first: bytes, rest: bytes, **told: str) -
     return [meanwhile, await slow, await post(first + rest)]
 
 
+def in_a_room_for_one(s: Study) -> tuple[list[int], BodyRoom, int]:
+    """Statuses of bodies of which one is slow, where there is room for one; the room, and what it holds."""
+    body = reports(s.plan, 20).to_bytes()
+    n_bytes = len(body) + 10
+    rooms = s.client.app.state.rooms = BodyRooms(small=BodyRoom(n_bytes))
+    told = {"Content-Length": str(len(body))}
+    statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:], **told))
+    return statuses, rooms.small, n_bytes
+
+
 def test_bodies_of_all_who_send_at_once_have_a_bound(tmp_path: Path) -> None:
     """Each body has a limit, and many came at once: all of them were held while they came, before anything counted."""
     with study(tmp_path) as s:
-        body = reports(s.plan, 20).to_bytes()
-        rooms = s.client.app.state.rooms = BodyRooms(small=BodyRoom(len(body) + 10))
-        told = {"Content-Length": str(len(body))}
-        statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:], **told))
+        statuses, room, n_bytes = in_a_room_for_one(s)
         assert statuses == [429, 201, 201]
-        rooms.small.take(len(body) + 10)  # all of it was given back
+        room.take(n_bytes)  # all of it was given back
 
 
 def test_who_sends_slowly_gives_way_where_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand who sent 64 KiB and then a byte now and then kept everybody out, for a minute each."""
     monkeypatch.setattr("bosket.service.limits.GRACE", 0.0)
     with study(tmp_path) as s:
-        body = reports(s.plan, 20).to_bytes()
-        rooms = s.client.app.state.rooms = BodyRooms(small=BodyRoom(len(body) + 10))
-        told = {"Content-Length": str(len(body))}
-        statuses = s.client.loop.run_until_complete(_while_one_is_slow(s, body[:40], body[40:], **told))
+        statuses, room, n_bytes = in_a_room_for_one(s)
         assert statuses == [201, 408, 201]
-        rooms.small.take(len(body) + 10)  # all of it was given back, once
+        room.take(n_bytes)  # all of it was given back, once
         with pytest.raises(Refusal):
-            rooms.small.take(1)
+            room.take(1)
 
 
 def test_connections_on_which_no_request_comes_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,13 +37,18 @@ def test_nothing_is_shown_of_few_reports(tmp_path: Path) -> None:
             assert s.client.get(f"/v1/tasks/shop/{path}").status_code == 401
 
 
-def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth who all sent 14 items made 4.8 million rules, for which no memory was enough, at every start again."""
+def all_items_together() -> tuple[TaskSettings, Collection, bk.Reports]:
+    """Four tenths of the people sent all items, the others none."""
     plan = small_plan()
     sent = plan.randomize(bk.Baskets([[]] * 900 + [list(ITEMS)] * 600, items=ITEMS), rng=bk.Seeded(1))
     collection = Collection(plan)
     collection.append(sent, allow_duplicates=True)
-    settings = TaskSettings("shop", "Shop", plan)
+    return TaskSettings("shop", "Shop", plan), collection, sent
+
+
+def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth who all sent 14 items made 4.8 million rules, for which no memory was enough, at every start again."""
+    settings, collection, sent = all_items_together()
     whole = picture_of(settings, [collection], is_final=True)
     every = bk.mine(sent, settings.min_support).rules(metric="confidence", min_threshold=settings.min_confidence)
     assert (len(every), len(whole["rules"]), whole["notes"]) == (whole["n_rules"], 500, [])
@@ -59,11 +64,7 @@ def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: p
 
 def test_itemsets_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty items that a tenth sent together took the thread of all results for minutes, at every start again."""
-    plan = small_plan()
-    sent = plan.randomize(bk.Baskets([[]] * 900 + [list(ITEMS)] * 600, items=ITEMS), rng=bk.Seeded(1))
-    collection = Collection(plan)
-    collection.append(sent, allow_duplicates=True)
-    settings = TaskSettings("shop", "Shop", plan)
+    settings, collection, _ = all_items_together()
     whole = picture_of(settings, [collection], is_final=True)
     work = [estimating_work(math.comb(8, size), size, 1) for size in (1, 2, 3)]
     for name, bound, most in (("MOST_SECONDS", sum(work) * 1.01, 3), ("MOST_CANDIDATES", 27, 1)):

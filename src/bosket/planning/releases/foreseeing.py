@@ -33,10 +33,16 @@ def foresee_release(
     on_progress: Progress | None = None,
 ) -> ReleaseForesight:
     """A release of so many records, by as many rehearsals as ``releases``: see :func:`bosket.planning.foresee`."""
-    number = check_integer("releases", releases, least=2, most=MOST_RELEASES)
-    records, vocabulary = population(domain, people=people, sizes=sizes, pilot=pilot, seed=seed)
-    found = rehearse(curator, records, vocabulary, releases=number, on_progress=on_progress)
-    return ReleaseForesight(curator, people, found, is_simulated=pilot is None)
+    return rank_releases(
+        [curator],
+        domain,
+        people=people,
+        sizes=sizes,
+        pilot=pilot,
+        releases=releases,
+        seed=seed,
+        on_progress=on_progress,
+    ).best
 
 
 def compare_releases(
