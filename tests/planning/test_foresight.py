@@ -148,7 +148,7 @@ STUDIES = [
     (bk.CutAndPaste(cutoff=4, insert=0.1), TABLE, (1, 2, 3)),
     (bk.GammaDiagonal(gamma=30), TABLE, (1, 2, 3)),
     (bk.Ask(bk.Design.triples(TABLE), gamma=30), TABLE, (1, 2, 3)),
-    (bk.Ask(bk.Design.triples(TABLE), 30, "hashing"), TABLE, (1, 2)),
+    (bk.Ask(bk.Design.triples(TABLE), 30, "hashing"), TABLE, (1, 2, 3)),
     (bk.AskBaskets(epsilon=3.0, length=4, by="response"), ITEMS, (1,)),
     (bk.AskBaskets(epsilon=3.0, length=4, size=16), ITEMS, (1,)),
     (bk.AskBaskets(epsilon=3.0, length=4, candidates=((0,), (1,), (0, 1), (0, 1, 2))), ITEMS, (1, 2, 3)),
