@@ -46,6 +46,12 @@ class Structure:
         return self.content + b"\0"
 
 
+def bytes_of_length(length: int) -> Structure:
+    """An element of the schema: cells of so many bytes, as numbers of 64 bits where these are eight."""
+    kind = Structure().number(1, 2) if length == 8 else Structure().number(1, 7).number(2, length)
+    return kind.number(3, 1).text(4, b"element")
+
+
 def leb128(value: int) -> bytes:
     parts = []
     while value > 0x7F:
@@ -92,9 +98,9 @@ def _page(
     return header.number(3, len(packed)).structure(field, own).done + packed
 
 
-def dictionary(*texts: bytes, says_first: int | None = None) -> bytes:
+def dictionary(*texts: bytes, says_first: int | None = None, has_lengths: bool = True) -> bytes:
     """A dictionary page; ``says_first`` is a size that its header gives before the true one."""
-    contents, header = words(*texts), Structure().number(1, 2)
+    contents, header = words(*texts) if has_lengths else b"".join(texts), Structure().number(1, 2)
     if says_first is not None:
         header.number(2, says_first)
     header.number(2, len(contents))
@@ -112,18 +118,31 @@ def coded(n_values: int, of: bytes) -> bytes:
 
 
 def write_lists(
-    path: Path, n_rows: int, pages: list[bytes], *, n_values: int, dictionary_field: int = 11, codec: int = _ZSTD
+    path: Path,
+    n_rows: int,
+    pages: list[bytes],
+    *,
+    n_values: int,
+    dictionary_field: int = 11,
+    codec: int = _ZSTD,
+    element: Structure | None = None,
 ) -> Path:
-    """A file of one column of lists of text, with a footer that claims so many rows and values."""
+    """A file of one column of lists, with a footer that claims so many rows and values; the first page is a dictionary.
+
+    Lists are of text, unless an ``element`` of the schema says else.
+    """
+    if element is None:
+        element = Structure().number(1, _TEXT).number(3, 1).text(4, b"element").number(6, 0)
+    kind = element.content[1] >> 1
     schema = [
         Structure().text(4, b"schema").number(5, 1).done,
         Structure().number(3, 1).text(4, b"items").number(5, 1).number(6, 3).done,
         Structure().number(3, 2).text(4, b"list").number(5, 1).done,
-        Structure().number(1, _TEXT).number(3, 1).text(4, b"element").number(6, 0).done,
+        element.done,
     ]
     names = [leb128(len(name)) + name for name in (b"items", b"list", b"element")]
     size = sum(map(len, pages))
-    column = Structure().number(1, _TEXT).many(2, _INT, [varint(PLAIN), varint(BY_CODES)]).many(3, _BINARY, names)
+    column = Structure().number(1, kind).many(2, _INT, [varint(PLAIN), varint(BY_CODES)]).many(3, _BINARY, names)
     column.number(4, codec).number(5, n_values, _LONG).number(6, 1000, _LONG).number(7, size, _LONG)
     column.number(9, 4 + len(pages[0]), _LONG).number(dictionary_field, 4, _LONG)
     group = Structure().many(1, _STRUCT, [Structure().number(2, 4, _LONG).structure(3, column).done])

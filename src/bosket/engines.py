@@ -15,11 +15,22 @@ ENGINES = {"pyspark": "bosket.spark.engine", "bosket.spark": "bosket.spark.engin
 own."""
 
 
+class ForeignFrame(Protocol):
+    """A DataFrame of another engine, as its library has it."""
+
+    @property
+    def sparkSession(self) -> Any:  # noqa: N802  # as PySpark calls it
+        """The session that it lives in."""
+
+
 class Engine(Protocol):
     """What an engine does with a frame of its library."""
 
     def source(self, frame: Any) -> Any:
         """What supports can be estimated from: reports, or raw records, as ``Collected`` or ``RawRecords``."""
+
+    def curated(self, frame: Any, domain: Any) -> Any:
+        """Raw records over a declared vocabulary, for a curator: ``CuratedRecords``.  No record is refused."""
 
     def randomize(self, plan: Any, frame: Any, **options: Any) -> Any:
         """A frame of reports, one for each record."""

@@ -100,6 +100,10 @@ def write(
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
+class BeyondCapError(DataError):
+    """Reports that would take more memory than the cap allows: whether they are sound was not looked at."""
+
+
 @contextmanager
 def opened(path: str | Path, *, plan: Plan | None, max_bytes: int | None) -> Iterator[ReportFile]:
     """A report file, with ``plan`` one of that plan; whatever is wrong with it is said without quoting it."""
@@ -297,7 +301,7 @@ class _Store:
     def _check_cap(self, rows: int) -> None:
         needed = rows * sum(column.memory for column in self.columns)
         if self.cap is not None and needed > self.cap:
-            raise DataError(
+            raise BeyondCapError(
                 f"The reports in {self.path} would take {needed} bytes of memory, more than the cap of {self.cap}.",
                 path=self.path,
                 hint="Raise it with max_bytes=..., or take it away with max_bytes=None.",

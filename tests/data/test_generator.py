@@ -79,6 +79,7 @@ def test_corruption_drops_items_geometrically() -> None:
     assert_plausible(chi_square(np.bincount(dropped, minlength=4), [0.25] * 4))
 
 
+@pytest.mark.slow
 def test_patterns_share_items_with_the_one_before() -> None:
     size, n_patterns = 8, 20_000
     offsets = np.arange(0, size * n_patterns + 1, size)
@@ -131,6 +132,7 @@ def plain_transactions(n: int, mean_size: float, *, anyway: float, seed: int) ->
     return made
 
 
+@pytest.mark.slow
 def test_transactions_follow_the_paper() -> None:
     n = 30_000
     patterns = Patterns(

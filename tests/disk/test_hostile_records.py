@@ -41,6 +41,7 @@ def fimi(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
 def test_raw_records_are_the_owner_s_alone_in_a_folder_that_lets_others_in(tmp_path: Path) -> None:
     before = os.umask(0o022)
@@ -178,6 +179,7 @@ def test_a_list_that_does_not_fit_is_refused_before_its_items_are_told_apart(tmp
         assert meter.peak < 16 << 20
 
 
+@pytest.mark.slow
 def test_text_lists_in_one_large_row_group_are_read_in_parts(tmp_path: Path) -> None:
     """A row group of text came as one batch, and was refused for the items of all its records together."""
     words = [f"item{number}" for number in range(100)]
@@ -204,6 +206,7 @@ def long_words(path: Path, kind: str, n: int = 12_000) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["list", "item", "record"])
 def test_words_beyond_their_share_of_the_memory_are_read_as_they_are(kind: str, tmp_path: Path) -> None:
     """18 MB of them in one row group, of which nine are the share: all rows come, and those before not once more."""
@@ -254,6 +257,7 @@ def test_a_row_of_csv_that_does_not_fit_is_refused_before_it_is_taken_apart(tmp_
         _ = spread.n_records
 
 
+@pytest.mark.slow
 def test_many_short_rows_of_csv_are_no_long_one(tmp_path: Path) -> None:
     found = lines(tmp_path / "x.csv", "ab,cd,ef\n" * 200_000)
     assert found.item_counts().tolist() == [200_000] * 3

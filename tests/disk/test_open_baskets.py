@@ -88,6 +88,7 @@ def test_results_are_those_of_the_records_in_memory(
             assert len(made.group_sizes) > 3
 
 
+@pytest.mark.slow
 def test_many_small_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 16)
     for seed in range(12):

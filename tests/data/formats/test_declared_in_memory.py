@@ -87,6 +87,7 @@ def test_what_is_no_item_says_nothing(value: Any) -> None:
     assert caught.value.__context__ is None
 
 
+@pytest.mark.slow
 def test_tuples_too_deep_to_be_hashed_say_nothing() -> None:
     assert list(drop([["milk", deep(300_000)], ["10"]])) == [("milk",), ("10",)]
 

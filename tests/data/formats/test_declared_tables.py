@@ -164,6 +164,7 @@ def test_what_an_object_says_of_its_class_is_not_asked() -> None:
     assert [record["sex"] for record in table] == ["F", "other", "M"]
 
 
+@pytest.mark.slow
 def test_what_a_footer_claims_is_not_held_to_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "long.parquet"
     words = ["F", "M"] * 500 + ["Z" * 60_000_000]

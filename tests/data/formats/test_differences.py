@@ -118,6 +118,7 @@ def test_they_count_row_group_by_row_group_and_column_by_column(tmp_path: Path) 
     assert bk.Baskets.read(path, max_bytes=5_000_000).n_records == 1
 
 
+@pytest.mark.slow
 def test_words_of_a_dictionary_count_where_some_are_differences(tmp_path: Path) -> None:
     """Arrow makes no codes of either then: a file of 269 bytes took a gigabyte."""
     first = [dictionary(b"x" * 10_000), coded(500, of_lists((1, 500)))]

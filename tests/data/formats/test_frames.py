@@ -124,6 +124,7 @@ def test_layout_is_told_from_the_columns() -> None:
     assert Baskets.from_frame(pd.DataFrame({"a": [0, 0, 1], "b": [1, 2, 1]})) == Baskets([[1, 2], [1]])
 
 
+@pytest.mark.slow
 def test_a_million_rows_pass_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python path would visit a value at a time; it must not be taken."""
     monkeypatch.setattr("bosket.data.formats.columns._codes_of_list", None)

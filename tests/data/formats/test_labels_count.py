@@ -112,6 +112,7 @@ def test_numbers_are_counted_before_they_are_told_apart(tmp_path: Path, kind: st
         Baskets.read(path, max_bytes=CAP // 2)
 
 
+@pytest.mark.slow
 def test_different_words_of_parquet_count_while_arrow_tells_them_apart(tmp_path: Path) -> None:
     """Under declared items none of them becomes a label, but Arrow holds them all: six letters took 200 bytes."""
     path = tmp_path / "x.parquet"
@@ -122,6 +123,7 @@ def test_different_words_of_parquet_count_while_arrow_tells_them_apart(tmp_path:
     assert list(Baskets.read(path, max_bytes=130 * N, **options)) == [("a0", "a1")]
 
 
+@pytest.mark.slow
 def test_names_in_parquet_stay_there(tmp_path: Path) -> None:
     """What a record is called is compared, and never made an object of Python's: it need not count so much."""
     path = tmp_path / "x.parquet"

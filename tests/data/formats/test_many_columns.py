@@ -46,6 +46,7 @@ def test_a_name_that_is_none() -> None:
             DOMAIN.position(name)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_one_hot_columns_under_declared_items(tmp_path: Path) -> None:
     """The schema was asked for all names and types at each column."""
     path = tmp_path / "x.parquet"

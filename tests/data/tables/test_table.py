@@ -52,6 +52,7 @@ told = domains().flatmap(lambda domain: st.tuples(st.just(domain), records_over(
 tables = told.map(lambda pair: Table(pair[1], pair[0]))
 
 
+@pytest.mark.slow
 @given(told)
 def test_records_are_those_that_were_given(pair: tuple[TableDomain, list[Record]]) -> None:
     domain, rows = pair
@@ -197,6 +198,7 @@ def test_tuples_are_values_too() -> None:
     assert domain.labels[1] == "pair=('b', 2)"
 
 
+@pytest.mark.slow
 @given(tables, st.data())
 def test_fewer_attributes(table: Table, data: st.DataObject) -> None:
     names = data.draw(st.permutations(table.domain.names))[: data.draw(st.integers(1, table.n_attributes))]

@@ -22,6 +22,7 @@ from bosket.data.domain import ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.arrow_cells import ArrowCells, ranked
 from bosket.data.formats.columns import Columns
+from bosket.data.formats.cut_lists import CutLists
 from bosket.data.formats.declared_layouts import declared_layout, item_columns
 from bosket.data.formats.declared_lines import MISPLACED, UNDECLARED
 from bosket.data.formats.declared_types import bare, key_type, value_type
@@ -29,8 +30,8 @@ from bosket.data.formats.layouts import NAME_LISTS, NAME_RECORDS, long_columns
 from bosket.data.formats.list_cells import most_cells
 from bosket.data.formats.long_words import Long, cast_short
 from bosket.data.formats.one_hot import Marks, OneHotRows
+from bosket.data.formats.parquet_batches import coded_batches
 from bosket.data.formats.parquet_opening import Opened, opened, sound
-from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.presence_signs import signs
 from bosket.data.formats.sources import Content, Source
 from bosket.data.formats.vocabulary import Vocabulary
@@ -161,7 +162,10 @@ def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
     sizes, kept, before = Sizes(file.content.check_size), Items(), 0
     is_strict, most = cells.vocabulary.is_strict, most_cells(cells.kind)
     last = np.zeros(cells.vocabulary.domain.n_items, np.int64)
-    for batch in coded_batches(file, [name]):
+    for batch in coded_batches(file, [name], longest=most):
+        if isinstance(batch, CutLists):
+            before = _cut(batch, cells, before, sizes, kept, last)
+            continue
         column = batch.column(0)
         sizes.check(len(column), 0)
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
@@ -175,6 +179,16 @@ def _lists(file: Opened, name: str, cells: _Cells) -> Csr:
         sizes.append(found, n_items=int(found.sum()))
         before += lengths.size
     return canonical(sizes.starts(), kept.together(), cells.vocabulary.domain)
+
+
+def _cut(lists: CutLists, cells: _Cells, before: int, sizes: Sizes, kept: Items, last: Offsets) -> int:
+    """The same of lists that are read cell by cell."""
+    ends, found = lists.ends, np.zeros(lists.ends.size, np.int64)
+    for start, values in lists.cells(most_cells(cells.kind)):
+        kept.append(once_in_list(frozen(cells.items_of(values, before)), ends, start, last, before, found))
+        sizes.check(found.size, int(found.sum()))
+    sizes.append(found, n_items=int(found.sum()))
+    return before + int(ends.size)
 
 
 def _pieces(lengths: Offsets, ends: Offsets, most: int) -> Iterator[tuple[int, int]]:

@@ -30,8 +30,8 @@ from bosket.data.formats.declared_values import DeclaredCells
 from bosket.data.formats.frames import FRAME, collected
 from bosket.data.formats.lines import whole_lines
 from bosket.data.formats.lookup import Ways, place_of, places_of
+from bosket.data.formats.parquet_batches import coded_batches
 from bosket.data.formats.parquet_opening import opened, sound
-from bosket.data.formats.parquet_texts import coded_batches
 from bosket.data.formats.sources import Content
 from bosket.data.formats.vocabulary import Index
 from bosket.data.tables.codings import MISSING, Coding, looks_missing

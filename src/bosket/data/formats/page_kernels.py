@@ -85,6 +85,43 @@ def follow_lists(levels: Text, n_values: int, known: Known, sums: Known, most: K
 
 
 @compiled
+def list_lengths(levels: Text, n_values: int, row: int, lengths: Known) -> int:
+    """The same for the length of every list; ``row`` is the number of the last one, from 0, and -1 before the first.
+
+    The number of the last one comes back, or -2 where levels are too few, or lists too many.
+    """
+    at, done = 0, 0
+    while done < n_values:
+        head, at = _leb128(levels, at)
+        if at < 0 or at >= levels.size:
+            return -2
+        count = min((head >> 1) * (8 if head & 1 else 1), n_values - done)
+        if head & 1:
+            count = min(count, 8 * (levels.size - at))
+        if count == 0 and not head >> 1:
+            at += 0 if head & 1 else 1
+            continue
+        if not head & 1 and levels[at]:
+            if row < 0:
+                return -2
+            lengths[row] += count
+        else:
+            for k in range(count):
+                if head & 1 and (levels[at + (k >> 3)] >> (k & 7)) & 1:
+                    if row < 0:
+                        return -2
+                    lengths[row] += 1
+                else:
+                    row += 1
+                    if row >= lengths.size:
+                        return -2
+                    lengths[row] = 1
+        at += head >> 1 if head & 1 else 1
+        done += count
+    return row
+
+
+@compiled
 def word_sizes(words: Text) -> Known:
     """The bytes of some words, before each of which stands its length, in four bytes."""
     sizes, n, at = np.zeros(words.size // 4, np.int64), 0, 0

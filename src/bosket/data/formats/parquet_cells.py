@@ -61,7 +61,17 @@ def n_claimed(file: Opened, columns: Iterable[str]) -> int:
 
 
 def chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
-    """The columns of the file that these are made of, in each row group."""
+    """The columns of the file that these are made of, in each row group; each has a value for each row, or more where
+    it is within lists.
+    """
+    key = "chunks", *columns
+    if key not in file.known:
+        file.known[key] = _chunks_of(file, columns)
+    known: list[list[Chunk]] = file.known[key]
+    return known
+
+
+def _chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
     leaves = [leaf for _, own in leaves_of(file, columns) for leaf in own]
     kinds = [
         [leaf.max_repetition_level for leaf in leaves],
@@ -69,7 +79,12 @@ def chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
         [leaf.max_definition_level > 0 for leaf in leaves],
     ]
     found = (_of_leaves(file, columns, read(file.handle)) for read in (first_pages, numbers_of_values, codecs))
-    return [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
+    groups = [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
+    for at, group in enumerate(groups):
+        n_rows = file.file.metadata.row_group(at).num_rows
+        if any(chunk.n_values < n_rows or (not chunk.depth and chunk.n_values > n_rows) for chunk in group):
+            raise ValueError("a column has another number of values than there are rows")
+    return groups
 
 
 def n_values(file: Opened, columns: Iterable[str]) -> list[list[int]]:
@@ -99,6 +114,14 @@ def bits_of_a_row(file: Opened, columns: Iterable[str]) -> int:
     if bits > 8 * lines.LONGEST:
         raise file.content.source.error(f"must have rows of at most {lines.LONGEST:,} bytes, and its schema has longer")
     return bits
+
+
+def words_of(file: Opened, columns: Iterable[str]) -> list[tuple[int, int]]:
+    """Words of 64 bits that each of the columns of the file takes that these are made of, by value and by row; text
+    takes a code.
+    """
+    widths = (width for column in _widths(file, columns) for width in column)
+    return [(max(1, -(-width.by_value // 64)), -(-width.by_row // 64)) for width in widths]
 
 
 def leaves_of(file: Opened, columns: Iterable[str]) -> Iterator[tuple[Any, list[Any]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from bosket.data.formats.sources import MOST_COLUMNS, Content
 from bosket.errors import ParameterError
 
 PLAN_KEY = b"bosket.plan"
+_MOST_ROW_GROUPS = 1 << 16  # each takes a millisecond
 _EXTENSIONS = "arrow_extensions_enabled"  # JSON would come as a type that has no codes; older Arrow has no such option
 _KNOWN = inspect.signature(parquet.ParquetFile).parameters
 _PLAIN = {_EXTENSIONS: False} if _EXTENSIONS in _KNOWN else {}
@@ -32,6 +33,8 @@ class Opened:
     handle: Any
     is_strict: bool = True
     """Whether a record may be refused; else a cell that cannot be read is missing."""
+    known: dict[Any, Any] = field(default_factory=dict)
+    """What was found in the footer, which is walked once for all row groups."""
 
     @property
     def schema(self) -> Any:
@@ -91,6 +94,11 @@ def opened(
             raise content.source.error(fault)
         if file.metadata.num_columns > MOST_COLUMNS:
             raise content.source.error(f"must have at most {MOST_COLUMNS:,} columns, and has more")
+        if file.metadata.num_row_groups > _MOST_ROW_GROUPS:
+            raise content.source.error(
+                f"must have at most {_MOST_ROW_GROUPS:,} row groups, and has more",
+                hint="Write it again with larger ones.",
+            )
         claimed = sound(content, lambda: _claimed(file.metadata))
         if is_claim_held:
             content.check_size(claimed)

@@ -27,11 +27,12 @@ from bosket.data.formats.page_kernels import (
 )
 from bosket.data.formats.parquet_footers import structure_at
 
-_KIND, _SIZE, _PACKED, _DATA, _DATA_2 = 1, 2, 3, 5, 8  # of PageHeader
+_KIND, _SIZE, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8  # of PageHeader
 _NUMBER, _ENCODING, _MISSING, _LEVELS = 1, 2, 3, 4  # of DataPageHeader
 _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2, _IS_PACKED_2 = 1, 4, 5, 6, 7  # of DataPageHeaderV2
 _VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
-_RUNS, _BY_LENGTHS, _BY_PREFIXES, _BY_CODES = 3, 6, 7, (2, 8)  # of Encoding
+RUNS, BY_LENGTHS, BY_PREFIXES, BY_CODES = 3, 6, 7, (2, 8)
+"""Of Encoding."""
 _LENGTH_BYTES = 4  # of a word that is written plainly, before its letters
 _NO_SIZES: Any = np.zeros(0, np.int64)
 
@@ -54,6 +55,7 @@ class ColumnPages(NamedTuple):
     """What all pages of a column of a row group hold together.
 
     n_bytes   of all of them, unpacked
+    largest   bytes of the largest of them, which Arrow holds
     longest   the most values of a row, and ``row`` the first that has them, from 1; where their levels cannot be read
               here, all values but one for each other row, and None
     windows   by k, values that 2^k rows which follow a multiple of 2^k rows do not exceed
@@ -63,6 +65,7 @@ class ColumnPages(NamedTuple):
 
     n_values: int
     n_bytes: int
+    largest: int
     longest: int
     row: int | None
     windows: list[int]
@@ -76,6 +79,20 @@ class ColumnPages(NamedTuple):
             if self.windows[k] <= most:
                 return 1 << k
         return max(1, most // self.longest)
+
+
+class PageBytes(NamedTuple):
+    """What pages of a column take.
+
+    n_words    of text, the words that dictionaries list
+    n_plain    of text, values that are none of these
+    n_lengths  the most words of a page, where they are written as differences; Arrow unpacks their lengths at once
+    """
+
+    n_bytes: int
+    n_words: int = 0
+    n_plain: int = 0
+    n_lengths: int = 0
 
 
 class _Page(NamedTuple):
@@ -94,6 +111,8 @@ class _Page(NamedTuple):
     missing_bytes: int = 0
     """Of levels of missing values that are not packed."""
     is_packed: bool = True
+    n_words: int = 0
+    """Of a dictionary, as it says."""
 
     @property
     def unpacked_bytes(self) -> int:
@@ -103,7 +122,7 @@ class _Page(NamedTuple):
     @property
     def has_lengths(self) -> bool:
         """Whether the lengths of its words stand before them, each as a difference from that before it."""
-        return self.encoding in (_BY_LENGTHS, _BY_PREFIXES)
+        return self.encoding in (BY_LENGTHS, BY_PREFIXES)
 
     @property
     def n_held(self) -> int:
@@ -116,12 +135,12 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], N
 
     ``check`` hears the bytes of each page before it is unpacked, and those of the lengths of its words.
     """
-    n_values = n_bytes = begun = longest = 0
+    n_values = n_bytes = begun = longest = largest = 0
     lists, are_read = _Lists(), chunk.depth == 1
     for page in _pages(handle, chunk):
         check(page.n_held)
-        n_values, n_bytes = n_values + page.n_values, n_bytes + page.n_bytes
-        begun += page.n_bytes if page.encoding == _BY_PREFIXES else 0
+        n_values, n_bytes, largest = n_values + page.n_values, n_bytes + page.n_bytes, max(largest, page.n_held)
+        begun += page.n_bytes if page.encoding == BY_PREFIXES else 0
         _plain_bytes(handle, page, chunk)  # Arrow makes room for as many lengths as a page says it has
         if page.kind == _WORDS_PAGE and chunk.is_text:
             longest = max(longest, int(_sizes(handle, page, chunk).max(initial=0)))
@@ -131,7 +150,22 @@ def pages_of(handle: Any, chunk: Chunk, *, n_rows: int, check: Callable[[int], N
             if are_read:
                 lists.follow(levels, page.n_values)
     of_lists: tuple[int, int | None, list[int]] = (1 if chunk.depth == 0 else max(1, n_values - n_rows + 1), None, [])
-    return ColumnPages(n_values, n_bytes, *(lists.found() if are_read else of_lists), max(begun, longest))
+    return ColumnPages(n_values, n_bytes, largest, *(lists.found() if are_read else of_lists), max(begun, longest))
+
+
+def bytes_of(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> PageBytes:
+    """What the pages of a column take, by their headers; ``check`` hears the bytes so far.
+
+    ``ValueError`` where pages do not say what they are, or have another number of values than the footer says, which
+    Arrow does not hold them to.
+    """
+    total = n_words = n_plain = n_lengths = 0
+    for page in _pages(handle, chunk):
+        total, n_words = total + page.n_held, n_words + page.n_words
+        n_plain += 0 if page.encoding in BY_CODES else page.n_values
+        n_lengths = max(n_lengths, page.n_values if page.has_lengths else 0)
+        check(total)
+    return PageBytes(total, n_words, n_plain, n_lengths) if chunk.is_text else PageBytes(total, n_lengths=n_lengths)
 
 
 def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> int:
@@ -148,7 +182,7 @@ def plain_bytes(handle: Any, chunk: Chunk, *, check: Callable[[int], None]) -> i
         check(total + page.n_held)
         if page.kind == _WORDS_PAGE:
             sizes = _sizes(handle, page, chunk) if chunk.is_text else sizes
-        elif page.encoding in _BY_CODES:
+        elif page.encoding in BY_CODES:
             total += _coded_bytes(handle, page, chunk, sizes)
         else:
             total += _plain_bytes(handle, page, chunk) if page.has_lengths else page.n_bytes
@@ -183,11 +217,48 @@ def _difference_bytes(content: Any, page: _Page) -> int:
         return page.n_values * (page.n_bytes + _LENGTH_BYTES)
     if not content.size:
         return 0
-    prefixes, count, at = (0, 0, 0) if page.encoding == _BY_LENGTHS else sum_of_lengths(content, 0, page.n_values)
+    prefixes, count, at = (0, 0, 0) if page.encoding == BY_LENGTHS else sum_of_lengths(content, 0, page.n_values)
     rest, number, at = sum_of_lengths(content, at, page.n_values) if at >= 0 else (0, 0, -1)
-    if at < 0 or (page.encoding == _BY_PREFIXES and count != number):
+    if at < 0 or (page.encoding == BY_PREFIXES and count != number):
         raise ValueError("a page does not have the lengths of its words")
     return int(prefixes + rest + _LENGTH_BYTES * number)
+
+
+class FlatPage(NamedTuple):
+    """A page of a column of lists, unpacked.
+
+    levels    where lists begin, as runs
+    contents  what says which values are missing, if anything does, and the values
+    words     those of the dictionary before it, if there is one
+    """
+
+    n_values: int
+    encoding: int
+    levels: Any
+    contents: Any
+    words: Any
+    n_words: int
+
+
+def flat_pages(handle: Any, chunk: Chunk) -> Iterator[FlatPage]:
+    """The pages of a column of lists, unpacked, one after the other; ``ValueError`` where one cannot be, here."""
+    words, n_words = None, 0
+    for page in _pages(handle, chunk):
+        contents = _unpacked(handle, page, chunk.codec)
+        if contents is None or not (page.has_runs and page.has_missing_runs):
+            raise ValueError("a page is packed in a way that is not known here")
+        if page.kind == _WORDS_PAGE:
+            words, n_words = contents, page.n_words
+        elif page.kind == _VALUES_PAGE:
+            n_bytes = int.from_bytes(contents[:4].tobytes(), "little")
+            levels, contents = contents[4 : 4 + n_bytes], contents[4 + n_bytes :]
+            yield FlatPage(page.n_values, page.encoding, levels, contents, words, n_words)
+        elif page.kind == _VALUES_PAGE_2:
+            levels = _as_numbers(handle.read_at(page.level_bytes, page.at))
+            missing = handle.read_at(page.missing_bytes, page.at + (page.level_bytes or 0))
+            before = np.frombuffer(len(missing).to_bytes(4, "little") + missing, np.uint8)
+            contents = frozen(np.concatenate([before if chunk.may_be_missing else before[:0], contents]))
+            yield FlatPage(page.n_values, page.encoding, levels, contents, words, n_words)
 
 
 class _Lists:
@@ -211,12 +282,14 @@ def _pages(handle: Any, chunk: Chunk) -> Iterator[_Page]:
     while seen < chunk.n_values:
         header, size = structure_at(handle, at)
         page = _page(header, at + size)
-        sizes = page.n_bytes, page.n_packed, page.n_values, page.level_bytes or 0, page.missing_bytes
+        sizes = page.n_bytes, page.n_packed, page.n_values, page.n_words, page.level_bytes or 0, page.missing_bytes
         if min(sizes) < 0 or page.unpacked_bytes > min(page.n_packed, page.n_bytes):
             raise ValueError("a page has a size that none can have")
         yield page
         seen += page.n_values
         at = page.at + page.n_packed
+    if seen != chunk.n_values:
+        raise ValueError("pages have another number of values than the footer says")
 
 
 def _page(header: dict[int, Any], at: int) -> _Page:
@@ -224,13 +297,15 @@ def _page(header: dict[int, Any], at: int) -> _Page:
     page = _Page(kind, at, n_bytes, n_packed)
     if kind == _VALUES_PAGE:
         n_values, encoding, missing, levels = _numbers(header.get(_DATA), _NUMBER, _ENCODING, _MISSING, _LEVELS)
-        page = page._replace(has_runs=levels == _RUNS, has_missing_runs=missing == _RUNS)
+        page = page._replace(has_runs=levels == RUNS, has_missing_runs=missing == RUNS)
         return page._replace(n_values=n_values, encoding=encoding)
     if kind == _VALUES_PAGE_2:
         own: Any = header.get(_DATA_2)
         n_values, encoding, missing, levels = _numbers(own, _NUMBER_2, _ENCODING_2, _MISSING_BYTES_2, _LEVEL_BYTES_2)
         page = page._replace(n_values=n_values, encoding=encoding, missing_bytes=missing, level_bytes=levels)
         return page._replace(is_packed=own.get(_IS_PACKED_2) is not False)
+    if kind == _WORDS_PAGE:
+        return page._replace(n_words=_numbers(header.get(_DICTIONARY), _NUMBER)[0])
     return page
 
 

@@ -8,59 +8,30 @@ write a word as its difference from the one before; these are read as they are, 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
-from bosket.data.formats.list_cells import CELL_BYTES
+from bosket.data.formats.cell_weights import WORD_BYTES, is_text
 from bosket.data.formats.parquet_opening import Opened
-from bosket.data.formats.parquet_pages import Chunk, ColumnPages, pages_of, plain_bytes
+from bosket.data.formats.parquet_pages import Chunk, ColumnPages, bytes_of, pages_of, plain_bytes
 from bosket.data.formats.sources import MAX_BYTES, MORE_MEMORY
 from bosket.threads import n_threads
 
-_ROWS_A_BATCH = 1 << 16
-_MOST_ROWS = 1 << 20
 _FEW_ROWS = 1 << 6
-_OFFSET_BYTES = 8  # of text that is not codes
-_VIEW_BYTES = 16
-_OF_WORDS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-_WORD_BYTES = 100  # of a different word, beside its letters, while Arrow tells it from others
 _BATCHES_TOGETHER = 1 << 10
-_BYTES_A_BATCH = 1 << 26
-_BYTES_OF_LISTS = 1 << 24  # Arrow takes several times as much while it makes them
+BYTES_A_BATCH = 1 << 26
 _BYTES_TOGETHER = 1 << 24
+_MOST_LENGTHS = 1 << 28  # of words of a page; elsewhere they count
+_ROWS_OF_A_PART = 1 << 16
 _ROWS_OF_A_TABLE = 1 << 24
 _LONG_ROWS = 4  # as many as the longest that may be, at most, of a batch
+_WIDE = 8  # words of 64 bits, of cells that are taken for long ones
+_PAGES_TOGETHER = 16  # times as many as the words of a batch
 _REPEATED = 64  # times that text which is read as it is may be larger than pages that repeat it
-
-
-def coded_batches(file: Opened, columns: list[str]) -> Iterator[Any]:
-    """The rows of some columns, some at a time, counted towards the cap; errors are Arrow's, for the caller to turn.
-
-    The words of a row group count once.  A word, and the cells of one list, count for no more than a line of text may
-    have, so that one record does not use up the cap.
-    """
-    reader, most = _with_codes(file, columns), _most_rows(file, columns)
-    _check_differences(file, columns)
-    total, in_lists = 0, _rows_of_lists(file, columns)
-    for group in range(file.file.metadata.num_row_groups):
-        words = 0
-        sixteenth = file.file.metadata.row_group(group).num_rows // 16  # each batch comes with a copy of the words
-        size = min(most, max(_ROWS_A_BATCH, sixteenth), in_lists.get(group, _MOST_ROWS))
-        for batch in _group(file, reader, group, columns, size):
-            weights = [_weight(column) for column in batch.columns]
-            total += sum(cells for cells, _ in weights)
-            words = max(words, sum(known for _, known in weights))  # a batch comes with the words of those before
-            file.content.check_size(total + words)
-            yield batch
-        total += words
 
 
 def coded_table(file: Opened, columns: list[str] | None = None) -> Any:
@@ -75,7 +46,7 @@ def coded_table(file: Opened, columns: list[str] | None = None) -> Any:
 
 def table_schema(file: Opened, columns: list[str] | None = None) -> Any:
     """The types in which :func:`coded_table` reads columns: text comes as codes."""
-    reader = _with_codes(file, file.schema.names if columns is None else columns)
+    reader = with_codes(file, file.schema.names if columns is None else columns)
     return reader.schema_arrow if columns is None else pa.schema(map(reader.schema_arrow.field, columns))
 
 
@@ -84,48 +55,79 @@ def table_batches(
 ) -> Iterator[Any]:
     """The rows of :func:`coded_table`, counted as there; columns without text come at most ``most_rows`` at a time."""
     metadata = file.file.metadata
-    reader = _with_codes(file, file.schema.names if columns is None else columns)
+    reader = with_codes(file, file.schema.names if columns is None else columns)
     if columns is not None:
         file.content.check_size(parquet_cells.n_claimed(file, columns))
     file.content.check_size(parquet_cells.n_bytes(file, columns))
-    _check_differences(file, columns)
+    pages = check_pages(file, columns)
     schema = reader.schema_arrow if columns is None else pa.schema(map(reader.schema_arrow.field, columns))
     most_rows = _ROWS_OF_A_TABLE if any(map(_has_codes, schema.types)) else most_rows
     total = 0
     for group in range(metadata.num_row_groups):
         size = max(1, min(metadata.row_group(group).num_rows, most_rows))
-        for batch in _group(file, reader, group, columns, size):
+        _check_words(file, reader, group, columns, pages[group].n_plain)
+        for batch in group_batches(file, reader, group, columns, size):
             whole = _in_types(batch, schema)
             total += whole.nbytes
             file.content.check_size(total)
             yield whole
 
 
-def _check_differences(file: Opened, columns: list[str] | None) -> None:
-    """Refuse text beyond the cap that is written as differences: it counts as it would if it were written plainly.
+class GroupBytes(NamedTuple):
+    """What the pages of a row group take: words that are written as differences, and words that no dictionary lists."""
 
-    Where no record may be refused, pages are looked at all the same: they must be sound.
+    apart: int = 0
+    n_plain: int = 0
+
+
+def check_pages(file: Opened, columns: list[str] | None) -> list[GroupBytes]:
+    """Refuse pages beyond the cap, by their headers: what they unpack to counts, whatever the footer says, and text
+    that is written as differences counts as it would if it were written plainly.
+
+    Where no record may be refused, pages are looked at all the same: they must be sound, have as many values as the
+    footer says, by which batches are cut, and not take hours, as differences may.  Words of a dictionary count for what
+    Arrow takes to tell them apart, row group by row group.  What there is in row groups comes back.
     """
-    before = 0
+    groups, before = [], 0
+    most = _REPEATED * max(file.content.max_bytes or MAX_BYTES, 16 * lines.LONGEST)
 
     def check(n_bytes: int) -> None:
         if file.is_strict:
             file.content.check_size(before + n_bytes)
+        elif is_apart and before + n_bytes > most:
+            raise file.content.source.error(f"must not repeat words so often that they take more than {most:,} bytes")
 
-    for group in _chunks_of_words(file, columns):
+    for group in parquet_cells.chunks_of(file, file.schema.names if columns is None else columns):
+        apart = n_words = n_plain = 0
         for chunk in group:
-            before += plain_bytes(file.handle, chunk, check=check)
+            is_apart = False
+            found, here = bytes_of(file.handle, chunk, check=check), 0
+            if found.n_lengths > _MOST_LENGTHS and not file.is_strict:
+                raise file.content.source.error(
+                    f"must have at most {_MOST_LENGTHS:,} words in a page, where they are written as differences",
+                    hint="Write it with smaller pages, or with a dictionary.",
+                )
+            if found.n_lengths:
+                is_apart = True
+                here = plain_bytes(file.handle, chunk, check=check)
+            before += max(found.n_bytes, here) if file.is_strict else here
+            apart, n_words, n_plain = apart + here, n_words + found.n_words, n_plain + found.n_plain
+            file.content.check_size(WORD_BYTES * n_words)
+        groups.append(GroupBytes(apart, n_plain))
+    return groups
 
 
-def _chunks_of_words(file: Opened, columns: list[str] | None) -> list[list[Chunk]]:
-    """By row group, columns of the file whose words may be written as differences; the others need no look."""
-    names = file.schema.names if columns is None else columns
-    are_words = [
-        leaf.physical_type in _OF_WORDS for _, leaves in parquet_cells.leaves_of(file, names) for leaf in leaves
-    ]
-    if not any(are_words):
-        return [[] for _ in range(file.file.metadata.num_row_groups)]
-    return [list(itertools.compress(group, are_words)) for group in parquet_cells.chunks_of(file, names)]
+def _check_words(file: Opened, reader: Any, group: int, columns: list[str] | None, n_plain: int) -> None:
+    """Refuse more different words than there is room for, which Arrow would have to tell apart.
+
+    Whether words that no dictionary lists are different is not known: where they may be too many, rows are read in
+    parts, and once more as a whole.
+    """
+    if WORD_BYTES * n_plain <= (file.content.max_bytes or WORD_BYTES * n_plain):
+        return
+    size = max(_ROWS_OF_A_PART, file.file.metadata.row_group(group).num_rows // 16)  # words are copied each time
+    for batch in group_batches(file, reader, group, columns, size):
+        file.content.check_size(sum(map(_n_word_bytes, batch.columns)))
 
 
 class PartLimits(NamedTuple):
@@ -150,23 +152,34 @@ def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -
     so far for every batch: once they are more than there is room for, text is read as it is.
     """
     metadata, names = file.file.metadata, file.schema.names if columns is None else columns
-    reader, schema, chunks = _with_codes(file, names), table_schema(file, columns), parquet_cells.chunks_of(file, names)
-    before = 0
+    reader, schema, chunks = with_codes(file, names), table_schema(file, columns), parquet_cells.chunks_of(file, names)
+    before, widths = 0, parquet_cells.words_of(file, names)
     for group in range(metadata.num_row_groups):
         n_rows = metadata.row_group(group).num_rows
         if n_rows <= 0:
             continue
-        found = [_looked_at(file, chunk, n_rows, before, parts) for chunk in chunks[group]]
+        found = [
+            _looked_at(file, chunk, n_rows, before, parts._replace(longest=parts.longest // max(width)))
+            for chunk, width in zip(chunks[group], widths, strict=True)
+        ]
+        _check_together(file, found, parts)
+        cells = [
+            max(pages.n_values * by_value, n_rows * by_row)
+            for pages, (by_value, by_row) in zip(found, widths, strict=True)
+        ]
+        wide = sum(8 * n_words for n_words, width in zip(cells, widths, strict=True) if max(width) > _WIDE)
+        _check_repeated(file, wide, sum(pages.n_bytes for pages in found))
         number = max(
             1,
-            -(-sum(pages.n_values for pages in found) // parts.cells),
+            -(-sum(cells) // parts.cells),
             -(-sum(pages.n_bytes for pages in found) // parts.n_bytes),
         )
         size = max(1, min(parts.rows, n_rows // number))
-        size = min((pages.rows_within(size, _LONG_ROWS * parts.longest) for pages in found), default=size)
+        for pages, width in zip(found, widths, strict=True):
+            size = min(size, pages.rows_within(size, _LONG_ROWS * parts.longest // max(width)))
         repeated = sum(pages.longest * pages.repeated for pages in found)
         room = _Room(parts.n_bytes, repeated, sum(pages.n_bytes for pages in found))
-        for batch in _group(file, reader, group, columns, size, room):
+        for batch in group_batches(file, reader, group, columns, size, room):
             yield _in_types(batch, schema)
         before += n_rows
 
@@ -191,6 +204,26 @@ def _looked_at(file: Opened, chunk: Chunk, n_rows: int, before: int, parts: Part
             hint=MORE_MEMORY,
         )
     return found
+
+
+def _check_together(file: Opened, found: list[ColumnPages], parts: PartLimits) -> None:
+    """Refuse columns whose largest pages are too many bytes: Arrow holds one of each column at once."""
+    n_bytes = sum(pages.largest for pages in found)
+    if n_bytes > _PAGES_TOGETHER * parts.n_bytes:
+        raise file.content.source.error(
+            f"must have columns whose largest pages have at most {_PAGES_TOGETHER * parts.n_bytes:,} bytes together, "
+            f"unpacked, as there is memory for, and they have {n_bytes:,}",
+            hint=MORE_MEMORY,
+        )
+
+
+def _check_repeated(file: Opened, n_bytes: int, n_pages: int) -> None:
+    """Refuse cells that take far more than the pages in which they stand: a file of bytes would take hours."""
+    if n_bytes > _REPEATED * n_pages + BYTES_A_BATCH:
+        raise file.content.source.error(
+            f"must not repeat words so often that they take more than {_REPEATED} times as much as its pages",
+            hint=MORE_MEMORY,
+        )
 
 
 class _Room(NamedTuple):
@@ -230,7 +263,7 @@ def _as_codes(column: Any, kind: Any) -> Any:
     return column if column.type == kind else column.cast(kind)
 
 
-def _with_codes(file: Opened, columns: list[str]) -> Any:
+def with_codes(file: Opened, columns: list[str]) -> Any:
     """A reader of the same file that gives the text of these columns as codes."""
     return file.coded(
         [
@@ -242,36 +275,7 @@ def _with_codes(file: Opened, columns: list[str]) -> Any:
     )
 
 
-def _nested(file: Opened, columns: list[str]) -> list[str]:
-    wanted = set(columns)
-    return [field.name for field in file.schema if field.name in wanted and pa.types.is_nested(field.type)]
-
-
-def _most_rows(file: Opened, columns: list[str]) -> int:
-    """The most rows of a batch: fewer of lists, which may be long, and of rows that are wide by the schema."""
-    bits = parquet_cells.bits_of_a_row(file, columns)
-    most, room = (_ROWS_A_BATCH, _BYTES_OF_LISTS) if _nested(file, columns) else (_MOST_ROWS, _BYTES_A_BATCH)
-    return max(1, min(most, 8 * room // max(1, bits)))
-
-
-def _rows_of_lists(file: Opened, columns: list[str]) -> dict[int, int]:
-    """By row group, the most rows of lists for a batch, by how many cells the footer says there are to a row.
-
-    There are no more batches than the cells of the group take room for, whichever of its rows has how many of them.
-    """
-    if not _nested(file, columns):
-        return {}
-    with suppress(ValueError):  # a footer that does not say so is not held to it
-        n_cells = map(sum, parquet_cells.n_values(file, columns))
-        n_rows = [file.file.metadata.row_group(at).num_rows for at in range(file.file.metadata.num_row_groups)]
-        return {
-            at: max(1, rows * _BYTES_OF_LISTS // max(1, CELL_BYTES * cells))
-            for at, (rows, cells) in enumerate(zip(n_rows, n_cells, strict=True))
-        }
-    return {}
-
-
-def _group(
+def group_batches(
     file: Opened, reader: Any, group: int, columns: list[str] | None, size: int, room: _Room | None = None
 ) -> Iterator[Any]:
     """The rows of a row group; where there cannot be codes, or no more of them, or no ``room``, the rest as it is."""
@@ -299,7 +303,7 @@ def _n_word_bytes(column: Any) -> int:
         column = column.values
     if not pa.types.is_dictionary(column.type):
         return 0
-    return int(column.dictionary.nbytes) + _WORD_BYTES * len(column.dictionary)
+    return int(column.dictionary.nbytes) + WORD_BYTES * len(column.dictionary)
 
 
 def _only(batch: Any, columns: list[str] | None) -> Any:
@@ -321,14 +325,17 @@ def _as_it_is(
 ) -> Iterator[Any]:
     """The rows of a row group after the first ones, without codes.
 
-    A word is no longer than the group, by what the footer says, nor are those of a row than all that are written as
-    differences: so few rows are decoded at once that they are less than the cap, and then put together up to the size
-    of a batch.  The footer may lie, and the words be as long as a page: so they are never more than ``_FEW_ROWS``.
+    A word is no longer than a page, nor than the group, by what the footer says, and those of a row are not more than
+    all that are written as differences: so few rows are decoded at once that they are less than the cap, and then put
+    together up to the size of a batch.  The footer may lie: so they are never more than ``_FEW_ROWS``.
     """
     claimed, together = max(1, file.file.metadata.row_group(group).total_byte_size), _BYTES_TOGETHER
     if room is None:
-        words = _chunks_of_words(file, columns)[group]
-        claimed = max(claimed, sum(plain_bytes(file.handle, chunk, check=lambda _: None) for chunk in words))
+        chunks = parquet_cells.chunks_of(file, file.schema.names if columns is None else columns)[group]
+        plain = sum(plain_bytes(file.handle, chunk, check=lambda _: None) for chunk in chunks)
+        n_rows = file.file.metadata.row_group(group).num_rows
+        pages = [pages_of(file.handle, chunk, n_rows=n_rows, check=lambda _: None) for chunk in chunks]
+        claimed = min(max(claimed, plain), max(1, sum(one.longest * one.largest for one in pages)))
     size = max(1, min(_FEW_ROWS, (file.content.max_bytes or MAX_BYTES) // claimed))
     if room is not None:
         if room.repeated > _LONG_ROWS * room.n_bytes:
@@ -344,11 +351,8 @@ def _as_it_is(
         done -= before
         held.append(_typed(_only(batch, columns).slice(before), file.schema))
         n_bytes, total = n_bytes + held[-1].nbytes, total + held[-1].nbytes
-        if room is not None and total > _REPEATED * room.n_pages + _BYTES_A_BATCH:
-            raise file.content.source.error(
-                f"must not repeat words so often that they take more than {_REPEATED} times as much as its pages",
-                hint=MORE_MEMORY,
-            )
+        if room is not None:
+            _check_repeated(file, total, room.n_pages)
         if n_bytes > together or len(held) >= _BATCHES_TOGETHER:
             yield from _together(held)
             held, n_bytes = [], 0
@@ -368,46 +372,10 @@ def _typed(batch: Any, schema: Any) -> Any:
 
 def _cast(column: Any, kind: Any) -> Any:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_left = pa.types.is_nested(kind) or pa.types.is_decimal(kind) or _is_text(column.type)
+    is_left = pa.types.is_nested(kind) or pa.types.is_decimal(kind) or is_text(column.type)
     return column if is_left or column.type == kind else column.cast(kind)
 
 
 def _together(batches: list[Any]) -> list[Any]:
     whole: list[Any] = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return whole
-
-
-def _weight(column: Any) -> tuple[int, int]:
-    """The bytes of the cells of a column, and those of the words that they are codes of."""
-    if pa.types.is_nested(column.type):
-        cells = pc.list_flatten(column)
-        held, words = _weight(cells)
-        width = max(CELL_BYTES, held // max(1, len(cells)))
-        return _sum_of(pc.multiply(pc.cast(pc.list_value_length(column), pa.int64()), width)), words
-    if pa.types.is_dictionary(column.type):
-        words = column.dictionary
-        return column.indices.nbytes, _sum_of(pc.binary_length(words)) + _WORD_BYTES * len(words)
-    if _is_text(column.type):
-        return _OFFSET_BYTES * len(column) + _sum_of(pc.binary_length(column)), 0
-    if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
-        return _VIEW_BYTES * len(column) + _sum_of(_lengths_of_views(column)), 0
-    return column.nbytes, 0
-
-
-def _is_text(kind: Any) -> bool:
-    """Whether cells are text, or bytes, each with a length of its own."""
-    types = pa.types
-    return any(
-        is_kind(kind) for is_kind in (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
-    )
-
-
-def _lengths_of_views(column: Any) -> Any:
-    """What ``pc.binary_length`` does not tell of them: a view begins with its length, and a missing one has none."""
-    views = np.frombuffer(column.buffers()[1], np.int32)[:: _VIEW_BYTES // 4]
-    return pc.if_else(column.is_valid(), pa.array(views[column.offset : column.offset + len(column)]), 0)
-
-
-def _sum_of(sizes: Any) -> int:
-    """The sum of sizes, of each of them no more than a line of text may have."""
-    return pc.sum(pc.min_element_wise(sizes, lines.LONGEST, skip_nulls=False)).as_py() or 0

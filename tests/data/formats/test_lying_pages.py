@@ -1,0 +1,239 @@
+"""Parquet files whose pages hold more than their footer says, for every reader: a few hundred bytes took gigabytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import bosket as bk
+from bosket.data.formats import parquet_texts
+from tests.disk.test_open_baskets import opened
+from tests.memory import traced
+from tests.parquet_pages import bytes_of_length, coded, data, dictionary, of_lists, words, write_lists
+
+CAP = 4_000_000
+N = 900_000
+
+
+def n_opened(path: Path) -> int:
+    return opened(path, 1 << 16).n_records
+
+
+def read(path: Path) -> Any:
+    return bk.Baskets.read(path, max_bytes=CAP)
+
+
+def declared(path: Path) -> Any:
+    return bk.Baskets.read(path, items=["a"], unknown="refuse", max_bytes=CAP)
+
+
+def dropped(path: Path) -> Any:
+    return bk.Baskets.read(path, items=["a"], unknown="drop", max_bytes=CAP)
+
+
+def table(path: Path) -> Any:
+    return bk.Table.read(path, max_bytes=CAP)
+
+
+READERS = [read, declared, dropped, table, n_opened]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("n_values", [1, N - 1, N + 1])
+def test_pages_have_the_values_that_the_footer_says(
+    reader: Callable[[Path], Any], n_values: int, tmp_path: Path
+) -> None:
+    """A list of 10^8 items, where the footer said one: 209 bytes took 1.2 GB of a cap of 100 MB, 1.9 GB as numbers."""
+    pages = [dictionary(b"a"), coded(N, of_lists((1, N)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=n_values)
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(path)
+
+
+@pytest.mark.parametrize("reader", [declared, dropped])
+def test_columns_have_the_rows_that_the_footer_says(reader: Callable[[Path], Any], tmp_path: Path) -> None:
+    pages = [dictionary(b"a"), coded(4, of_lists((2, 2)))]
+    assert reader(write_lists(tmp_path / "2.parquet", 2, pages, n_values=4)).n_records == 2
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(write_lists(tmp_path / "5.parquet", 5, pages, n_values=4))
+
+
+def test_a_long_list_counts_where_items_are_declared_and_a_record_may_be_refused(tmp_path: Path) -> None:
+    """It counted for no more than a line: 212 bytes took 1.2 GB."""
+    pages = [dictionary(b"a"), coded(2 * N, of_lists((1, 2 * N)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=2 * N)
+    with pytest.raises(bk.DataError, match="at most 4,000,000 bytes"):
+        declared(path)
+    assert bk.Baskets.read(path, items=["a"], unknown="refuse", max_bytes=20_000_000).n_records == 1
+
+
+@pytest.mark.parametrize("page", ["dictionary", "values"])
+@pytest.mark.parametrize("reader", [read, declared, table])
+def test_pages_count_before_they_are_unpacked(reader: Callable[[Path], Any], page: str, tmp_path: Path) -> None:
+    """The footer says that all of them have 1000 bytes."""
+    long = b"x" * (CAP + 1)
+    pages = [dictionary(long), coded(1, of_lists((1, 1)))]
+    if page == "values":
+        pages = [dictionary(b"a"), data(1, of_lists((1, 1)) + words(long), 0)]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1)
+    with traced() as memory:
+        with pytest.raises(bk.DataError, match="at most 4,000,000 bytes"):
+            reader(path)
+        assert memory.peak < CAP
+
+
+def many_columns(path: Path, n_columns: int, n_letters: int) -> Path:
+    table = pa.table({f"c{at}": ["x" * n_letters] for at in range(n_columns)})
+    parquet.write_table(table, path, compression="zstd", use_dictionary=False, write_statistics=False)
+    return path
+
+
+def test_pages_of_all_columns_are_held_at_once(tmp_path: Path) -> None:
+    """3000 columns with one word of a megabyte, all at the same place: 133 kB took 7.5 GB."""
+    path = many_columns(tmp_path / "x.parquet", 50, 1_000_000)
+    for reader in (read, table):
+        with pytest.raises(bk.DataError, match="at most 4,000,000 bytes"):
+            reader(path)
+    with pytest.raises(bk.DataError, match="largest pages have at most 33,554,432 bytes together"):
+        n_opened(path)
+
+
+@pytest.mark.parametrize(("length", "n", "fault"), [(8, 60_000, ""), (10_000, 1000, "items"), (1000, 60_000, "items")])
+def test_wide_cells_are_as_many_words(length: int, n: int, fault: str, tmp_path: Path) -> None:
+    """Cells of a hundred kilobytes, all of them one in the file, were counted as numbers: 217 bytes took 3 GB."""
+    pages = [dictionary(b"x" * length, has_lengths=False), coded(n, of_lists((1, n)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=n, element=bytes_of_length(length))
+    if not fault:
+        assert n_opened(path) == 1
+        return
+    with pytest.raises(bk.DataError, match=f"must have records of at most {262_144 // (length // 8)} {fault}"):
+        n_opened(path)
+
+
+def test_wide_cells_are_not_repeated_without_end(tmp_path: Path) -> None:
+    """Missing cells of 100 kB, 10^5 of them in a file of 121 bytes, took 40 seconds."""
+    missing = pa.array([None] * 1000, pa.binary(100_000))
+    parquet.write_table(pa.table({"a": missing}), tmp_path / "x.parquet")
+    with pytest.raises(bk.DataError, match="must not repeat words"):
+        n_opened(tmp_path / "x.parquet")
+
+
+def different(n: int) -> list[str]:
+    return [f"{at:05}" for at in range(n)]
+
+
+@pytest.mark.parametrize("reader", [read, declared, dropped, table])
+def test_words_of_a_dictionary_count_before_they_are_told_apart(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten million of four letters took 1.3 GB of a cap of 100 MB."""
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.iter_batches", lambda *_, **__: pytest.fail("something was read"))
+    pages = [dictionary(*(word.encode() for word in different(50_000))), coded(1, of_lists((1, 1)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1)
+    with pytest.raises(bk.DataError, match="at most 4,000,000 bytes"):
+        reader(path)
+
+
+@pytest.mark.parametrize("reader", [read, table])
+def test_words_without_a_dictionary_are_told_apart_some_at_a_time(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten million of four letters, 8 MB of a file, took 0.8 GB of a cap of 100 MB, and twenty seconds."""
+    monkeypatch.setattr(parquet_texts, "_ROWS_OF_A_PART", 1 << 12)
+    seen: list[int] = []
+    of_group = parquet_texts.group_batches
+
+    def noted(*arguments: Any) -> Any:
+        for batch in of_group(*arguments):
+            seen.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(parquet_texts, "group_batches", noted)
+    path = tmp_path / "x.parquet"
+    for some, n_read in ((different(100_000), 50_000), (different(100) * 1000, 200_000)):
+        seen.clear()
+        columns = {"items": pa.array([[word] for word in some])} if reader is read else {"x": some, "y": some}
+        parquet.write_table(pa.table(columns), path, use_dictionary=False, compression="zstd")
+        if len(set(some)) > 100:
+            with pytest.raises(bk.DataError, match="at most 4,000,000 bytes"):
+                reader(path)
+            assert sum(seen) <= n_read
+        else:
+            assert reader(path).n_records == 100_000
+            assert sum(seen) == n_read
+
+
+@pytest.mark.parametrize(
+    "reader", [*READERS, lambda path: bk.Table.read(path, values={"items": ["a", "b"]}, unknown="c")]
+)
+def test_row_groups_have_a_number(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """200,000 without rows, seven megabytes, took 44 seconds."""
+    monkeypatch.setattr("bosket.data.formats.parquet_opening._MOST_ROW_GROUPS", 2)
+    parquet.write_table(pa.table({"items": [["a"], ["b"], ["a"]]}), tmp_path / "x.parquet", row_group_size=1)
+    with pytest.raises(bk.DataError, match="at most 2 row groups"):
+        reader(tmp_path / "x.parquet")
+
+
+def test_records_count_before_their_lists_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A billion lists of one item, and one of five million, took half a minute in a file of 230 bytes."""
+    monkeypatch.setattr("bosket.data.formats.parquet_batches.pages_of", lambda *_, **__: pytest.fail("looked at"))
+    pages = [dictionary(b"a"), coded(12_000_000, of_lists((7_000_000, 1), (1, 5_000_000)))]
+    path = write_lists(tmp_path / "x.parquet", 7_000_001, pages, n_values=12_000_000)
+    with pytest.raises(bk.DataError, match="at most 4,000,000 bytes"):
+        dropped(path)
+
+
+ORDINARY: list[dict[str, Any]] = [
+    {},
+    *({"compression": codec} for codec in ("none", "snappy", "gzip", "brotli", "zstd", "lz4")),
+    {"version": "1.0"},
+    {"version": "2.4", "data_page_version": "2.0"},
+    {"use_dictionary": False},
+    {"use_dictionary": False, "use_byte_stream_split": ["x"]},
+    {
+        "use_dictionary": False,
+        "column_encoding": {"items.list.element": "DELTA_BYTE_ARRAY", "n": "DELTA_BINARY_PACKED"},
+    },
+    {"dictionary_pagesize_limit": 50},
+    {"row_group_size": 50, "data_page_size": 10, "write_batch_size": 3},
+    {"write_page_index": True, "write_page_checksum": True, "store_schema": False},
+    {"use_compliant_nested_type": False},
+]
+
+
+@pytest.mark.parametrize("options", ORDINARY, ids=lambda options: "-".join(map(str, options.values())) or "default")
+def test_files_of_ordinary_writers_are_read(options: dict[str, Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    lists: list[Any] = [[f"item {k}" for k in rng.integers(0, 40, rng.integers(0, 9))] for _ in range(200)]
+    wanted = [set(record) for record in lists]
+    lists[3], wanted[3] = None, set()
+    beside = {"n": np.arange(200), "x": rng.normal(size=200)}
+    parquet.write_table(pa.table({"items": lists, **beside}), tmp_path / "x.parquet", **options)
+    labels = sorted(set().union(*wanted))
+    for found in (
+        bk.Baskets.read(tmp_path / "x.parquet"),
+        bk.Baskets.read(tmp_path / "x.parquet", items=labels, unknown="refuse"),
+        bk.Baskets.read(tmp_path / "x.parquet", items=labels, unknown="drop"),
+    ):
+        assert [set(record) for record in found] == wanted
+    assert n_opened(tmp_path / "x.parquet") == 200
+
+
+@pytest.mark.parametrize(
+    "codec", ["zstd", *(pytest.param(codec, marks=pytest.mark.slow) for codec in ("uncompressed", "lz4", "gzip"))]
+)
+def test_polars_files_are_read(codec: Any, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"items": [["a", "b"], [], None, ["b"] * 3] * 50})
+    frame.write_parquet(tmp_path / "x.parquet", compression=codec, row_group_size=70, data_page_size=50)
+    for reader in (read, dropped):
+        assert reader(tmp_path / "x.parquet").n_records == 200
+    assert n_opened(tmp_path / "x.parquet") == 200
