@@ -48,13 +48,21 @@ def assert_same(found: bk.FrequentItemsets, expected: bk.FrequentItemsets) -> No
 
 
 def test_baskets_are_mined_as_on_one_machine() -> None:
-    """Lists, and rows of record and item, an empty record among them; items chosen; a size that ends the search."""
-    expected = bk.mine(BASKETS, 0.02)
-    assert_same(bk.mine(lists(), 0.02), expected)
+    assert_same(bk.mine(lists(), 0.02), bk.mine(BASKETS, 0.02))
+
+
+@pytest.mark.slow
+def test_rows_of_record_and_item_are_mined_as_on_one_machine() -> None:
+    """An empty record among them."""
     nothing: list[str | None] = [None]
     rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or nothing)]
     long = frame_of({"record": pa.array([row[0] for row in rows]), "item": pa.array([row[1] for row in rows])})
-    assert_same(bk.mine(long, 0.02), expected)
+    assert_same(bk.mine(long, 0.02), bk.mine(BASKETS, 0.02))
+
+
+@pytest.mark.slow
+def test_declared_baskets_are_mined_as_on_one_machine() -> None:
+    """Items chosen; a size that ends the search."""
     with spark.baskets(lists(), items=["e", "d", "c", "b", "a", "z"]) as declared:
         assert_same(bk.mine(declared, 0.02), bk.mine(bk.Baskets(LISTS, items=["e", "d", "c", "b", "a", "z"]), 0.02))
         few = bk.mine(declared, 0.02, items=["a", "b"], max_size=2)

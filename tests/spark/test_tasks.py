@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, merged, searching_job
-from bosket.spark.segments import Job, RecordRows, _met, chosen, encoded
+from bosket.spark.segments import Job, KeptSegment, RecordRows, _met, encoded, gathered, read
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -102,15 +103,33 @@ def test_labels_are_met_first_where_they_are(records: list[list[int]], copies: i
 
 
 @given(
-    records=st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4), max_size=30), keep=st.sets(st.integers(0, 9))
+    parts=st.lists(st.lists(st.lists(st.integers(0, 9), unique=True, max_size=4), max_size=20), max_size=3),
+    keep=st.sets(st.integers(0, 9)),
+    order=st.permutations(range(10)),
 )
-def test_items_are_chosen(records: list[list[int]], keep: set[int]) -> None:
-    """By definition; records of which nothing is kept stay, empty."""
-    items = np.array([item for record in records for item in record], np.int32)
-    starts, kept = chosen(np.cumsum([0, *map(len, records)]), items, np.isin(np.arange(10), list(keep)))
+def test_records_of_segments_are_put_together(parts: list[list[list[int]]], keep: set[int], order: list[int]) -> None:
+    """By definition; records of which nothing is kept stay, empty, and labels may stand in any order."""
+    segments = [
+        KeptSegment(
+            np.array([len(record) for record in part], np.uint16),
+            np.array([order.index(item) for record in part for item in record], np.uint16),
+            order,
+        )
+        for part in parts
+    ]
+    starts, kept = gathered(segments, {item: item for item in range(10)}, np.isin(np.arange(10), list(keep)))
     found = [kept[start:stop].tolist() for start, stop in pairwise(starts.tolist())]
-    assert found == [[item for item in record if item in keep] for record in records]
+    assert found == [sorted(keep.intersection(record)) for part in parts for record in part]
     assert starts[-1] == len(kept)
+
+
+@pytest.mark.parametrize("longest", [4, 65_535, 65_536])
+def test_what_workers_keep_is_what_was_read(longest: int) -> None:
+    """As many labels and as long a record as two bytes hold, and more."""
+    records = [[3], [], list(range(longest)), [longest - 1]]
+    batch = pa.record_batch({"items": pa.array(records, pa.list_(pa.int64()))})
+    (indptr, items) = next(read(encoded([batch], "list"), {item: item for item in range(longest + 3)}))
+    assert [items[start:stop].tolist() for start, stop in pairwise(indptr.tolist())] == records
 
 
 @given(shares=st.lists(st.integers(1, 50), min_size=1, max_size=6), data=st.data())

@@ -11,8 +11,9 @@ A release goes through four stages, each of which takes what the one before made
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,12 @@ from bosket.curator.released import release
 from bosket.curator.settings import Settings
 from bosket.curator.sieve.curate import sieve
 from bosket.curator.sieve.people import Persons
+from bosket.curator.sieve.records import CuratedRecords
 from bosket.curator.sieve.release import SieveRelease
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.truncation_release import TruncationRelease
 from bosket.data import Baskets, Domain, Table
+from bosket.engines import ForeignFrame, engine_of
 from bosket.errors import telling_no_sizes
 from bosket.progress import Progress
 
@@ -42,7 +45,7 @@ USUAL = Settings()
 
 
 def mine(
-    baskets: Baskets | Table,
+    baskets: Baskets | Table | ForeignFrame,
     epsilon: float,
     min_support: float,
     *,
@@ -59,7 +62,9 @@ def mine(
 ) -> Release:
     """Itemsets with a support of at least ``min_support``, under epsilon-differential privacy.
 
-    baskets      baskets, or a table: its items are attribute=value, those of its declared domain
+    baskets      baskets, or a table: its items are attribute=value, those of its declared domain; or a frame of Spark
+                 with lists of items, or rows of record and item: then ``vocabulary`` must be given, the method is the
+                 sieve without ``persons``, and no population is fitted (``SieveSettings(population=None)``)
     epsilon      all that this costs, every look at the data included: from 1e-6 to 1e6, or to 1e4 beside a delta
     delta        0 for pure differential privacy, or a small number such as 1e-6: (epsilon, delta), by Gaussian noise;
                  with the method "sieve" only
@@ -87,7 +92,7 @@ def mine(
     >>> sorted(min(itemset) for itemset, _ in release if len(itemset) == 1)
     ['beer', 'bread', 'milk']
     """
-    asked = MethodOptions(method, delta, max_size, settings, persons, max_records_per_person)
+    asked = _asked(baskets, method, delta, max_size, settings, persons, max_records_per_person)
     limit = ShareOfRecords(min_support)
     request = Request(limit, epsilon, budget, vocabulary, neighbours, asked.of_truncation, delta, *asked.people)
     if asked.is_truncation:
@@ -96,7 +101,7 @@ def mine(
 
 
 def top_k(
-    baskets: Baskets | Table,
+    baskets: Baskets | Table | ForeignFrame,
     epsilon: float,
     k: int,
     *,
@@ -120,7 +125,7 @@ def top_k(
     kept, fewer where noise leaves fewer.  It is the k-th of itemsets of up to four items that are likely frequent
     (:mod:`bosket.curator.pool`), and moves by at most one when one record comes or goes, since every support does.
     """
-    asked = MethodOptions(method, delta, max_size, settings, persons, max_records_per_person)
+    asked = _asked(baskets, method, delta, max_size, settings, persons, max_records_per_person)
     limit = KthSupport(k)
     request = Request(limit, epsilon, budget, vocabulary, neighbours, asked.of_truncation, delta, *asked.people)
     if asked.is_truncation:
@@ -128,18 +133,24 @@ def top_k(
     return _sieve(baskets, request, asked.of_sieve, on_progress)
 
 
+def _asked(baskets: object, *options: Any) -> MethodOptions:
+    """The options, for records that are here or elsewhere."""
+    asked = MethodOptions(*options)
+    return asked if engine_of(baskets) is None else asked.elsewhere()
+
+
 def _sieve(
-    baskets: Baskets | Table, request: Request, settings: SieveSettings, on_progress: Progress | None
+    baskets: Baskets | Table | ForeignFrame, request: Request, settings: SieveSettings, on_progress: Progress | None
 ) -> SieveRelease:
     with _telling_no_counts():
         declared = declare(baskets, request)
     _compiled_sieve()
-    with _telling_no_counts():
+    with _telling_no_counts(), closing(declared.data) if isinstance(declared.data, CuratedRecords) else nullcontext():
         return sieve(declared, request.limit, request.budget, settings, on_progress=on_progress)
 
 
 def _curate(
-    baskets: Baskets | Table, request: Request, on_progress: Progress | None, *, most: int | None = None
+    baskets: Baskets | Table | ForeignFrame, request: Request, on_progress: Progress | None, *, most: int | None = None
 ) -> TruncationRelease:
     """The four stages."""
     with _telling_no_counts():

@@ -65,6 +65,32 @@ class MethodOptions:
                 hint="method='sieve' bounds what all records of a person add.",
             )
 
+    def elsewhere(self) -> MethodOptions:
+        """The same for records of another engine, of which sums are asked and nothing else; or refused."""
+        if self.is_truncation:
+            raise ParameterError(
+                "The 'method' parameter must be 'sieve' for a frame of Spark: truncation cuts records in memory.",
+                parameter="method",
+                value=self.method,
+            )
+        if self.persons is not None:
+            raise ParameterError(
+                "The 'persons' parameter must not be given for a frame of Spark: single records are protected there.",
+                parameter="persons",
+                value=None,
+                hint="Put the records of a person together first, or curate baskets in memory.",
+            )
+        if self.settings is None:
+            return replace(self, settings=SieveSettings(population=None))
+        if self.of_sieve.population is not None:
+            raise ParameterError(
+                "The 'settings' parameter must be SieveSettings(population=None) for a frame of Spark: a population is "
+                "fitted to records in memory.",
+                parameter="settings",
+                value=self.settings,
+            )
+        return self
+
     @property
     def is_truncation(self) -> bool:
         return self.method == "truncation"

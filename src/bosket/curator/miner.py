@@ -62,7 +62,7 @@ def look_first(declared: Declared, paid: EpsilonParts, granted: Composition) -> 
 
     Work and memory follow from settings, vocabulary, records and what has been released.
     """
-    data, settings, per_person = declared.data, declared.settings, declared.per_person
+    data, settings, per_person = declared.baskets, declared.settings, declared.per_person
     lengths = _lengths(declared, granted, paid.lengths)
     max_size = lengths.cut(settings.whole)
     of_ranking, _ = parts(paid.cardinality)
@@ -73,7 +73,7 @@ def look_first(declared: Declared, paid: EpsilonParts, granted: Composition) -> 
 
 def _lengths(declared: Declared, granted: Composition, epsilon: float) -> Lengths:
     """How many records there are and, where that is not public, how long they are."""
-    data = declared.data
+    data = declared.baskets
     if declared.length is not None:
         return noisy_number(data.n_records, declared.length, granted=granted, epsilon=epsilon)
     return noisy_lengths(
@@ -139,7 +139,7 @@ def mine_levels(
     """
     settings, heuristics = declared.settings, declared.settings.heuristics
     each, per_person = granted.epsilon / prepared.largest, declared.per_person
-    short = random_truncation(declared.data, prepared.max_size)
+    short = random_truncation(declared.baskets, prepared.max_size)
     _tell(on_progress, 1, 0.0)
     level = first_level(
         short, prepared.lengths, prepared.max_size,
@@ -155,7 +155,7 @@ def mine_levels(
         _tell(on_progress, size, 0.0)
         try:
             found = next_level(
-                declared.data if heuristics.smart else short,
+                declared.baskets if heuristics.smart else short,
                 levels[-1],
                 prepared.lengths,
                 max_size,

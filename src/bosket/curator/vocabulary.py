@@ -14,8 +14,10 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from bosket.curator.sieve.records import CuratedRecords
 from bosket.data import Baskets, Domain, Table
 from bosket.data.formats.lookup import Lookup, may_change_in_frames
+from bosket.engines import Engine, ForeignFrame, engine_of
 from bosket.errors import DataError, ParameterError
 
 _UNDER_ITEMS = (
@@ -28,10 +30,14 @@ _UNDER_VALUES = (
 )
 
 
-def records_over(baskets: Baskets | Table, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:
+def records_over(
+    baskets: Baskets | Table | ForeignFrame, vocabulary: Domain | Iterable[Hashable] | None
+) -> Baskets | CuratedRecords:
     """The records over the vocabulary, or over their own domain where that was declared."""
     if isinstance(baskets, Table):
         return _of_table(baskets, vocabulary)
+    if not isinstance(baskets, Baskets) and (engine := engine_of(baskets)) is not None:
+        return _elsewhere(engine, baskets, vocabulary)
     if not isinstance(baskets, Baskets):
         raise DataError(
             f"Baskets and tables can be curated, a {type(baskets).__name__} cannot.",
@@ -52,6 +58,23 @@ def records_over(baskets: Baskets | Table, vocabulary: Domain | Iterable[Hashabl
     if not len(domain):
         raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
     return baskets if domain is baskets.domain else restricted(baskets, domain)
+
+
+def _elsewhere(engine: Engine, frame: ForeignFrame, vocabulary: Domain | Iterable[Hashable] | None) -> CuratedRecords:
+    """The records of a frame of another engine, which are read under the vocabulary."""
+    if vocabulary is None:
+        raise ParameterError(
+            "The 'vocabulary' parameter must be given for a frame of Spark: which items occur is private.",
+            parameter="vocabulary",
+            value=None,
+            hint="Name all items that are asked about: vocabulary=[...].",
+        )
+    domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
+    if not len(domain):
+        raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
+    Lookup.of(domain, parameter="vocabulary")
+    found: CuratedRecords = engine.curated(frame, domain)
+    return found
 
 
 def _of_table(table: Table, vocabulary: Domain | Iterable[Hashable] | None) -> Baskets:

@@ -18,13 +18,13 @@ from bosket.spark.segments import Job, PlaceOf, read
 from bosket.threads import slices, use_threads
 
 SUMS = "n_records long, counts binary"
-_COUNTS = 1 << 25
+MOST_COUNTS = 1 << 25
 """Most counts that come back from all tasks of a job: 256 MiB."""
 
 
 def in_chunks(sizes: Sequence[int], tasks: int) -> Iterator[list[tuple[int, int, int]]]:
     """Which candidates are counted together: of each list some, as (number of the list, start, stop)."""
-    room = max(1, _COUNTS // max(1, tasks))
+    room = max(1, MOST_COUNTS // max(1, tasks))
     chunk: list[tuple[int, int, int]] = []
     held = 0
     for at, size in enumerate(sizes):

@@ -37,7 +37,7 @@ class Encoded:
     met: dict[Any, Met] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._forget = finalize(self, _unpersist, self.frame)
+        self._forget = finalize(self, unpersist, self.frame)
         self._forget.atexit = False  # the session may be gone by then, and takes all with it
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ def encode(frame: Frame, shape: RowShape) -> Encoded:
         summary = collected(lambda: kept.select(*SUMMARY))
         refuse_faults(summary)
     except BaseException:
-        _unpersist(kept)
+        unpersist(kept)
         raise
     parts = summary["part"].to_numpy()
     result = Encoded(
@@ -127,6 +127,7 @@ def item_counts(met: dict[Any, Met], places: dict[Any, int], n_items: int) -> np
     return counts
 
 
-def _unpersist(frame: Frame) -> None:
+def unpersist(frame: Frame) -> None:
+    """Have the workers forget a frame."""
     with contextlib.suppress(Exception):  # a session that is gone has given everything back
         frame.unpersist()

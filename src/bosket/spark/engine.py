@@ -13,6 +13,7 @@ from bosket.plan import Plan
 from bosket.report_files import MAX_BYTES
 from bosket.report_notes import check_plan
 from bosket.reports import Reports
+from bosket.spark.curated import SparkCurated
 from bosket.spark.domains import domain_of_columns, domain_of_lists, domain_of_table, over_domain
 from bosket.spark.encoding import encode, refuse_unknown
 from bosket.spark.jobs import UNFINISHED, Frame, is_connected, telling
@@ -59,6 +60,23 @@ def collected_reports(frame: Frame, plan: Plan | None, max_bytes: int | None = M
     """All reports of a frame in the memory of this process."""
     with open_reports(frame, plan) as reports:
         return Reports(reports.plan, reports.fetched(max_bytes), randomness=reports.randomness)
+
+
+@telling
+def curated(frame: Frame, domain: Domain) -> SparkCurated:
+    """Baskets of a frame for a curator, with those items alone that are declared; refused by its schema alone."""
+    if isinstance(frame, SparkRecords | SparkReports):
+        raise DataError(
+            "A curator reads a frame itself, so that no record is refused: give it the frame, not what was made of it."
+        )
+    check_frame(frame)
+    found = None if noted_plan(frame) is not None else shaped(frame)
+    if found is None or found.shape != "list":
+        raise DataError(
+            "On Spark a curator reads lists of items, or rows of record and item: this frame is another one.",
+            hint="For tables and one-hot columns, curate a Table or Baskets in memory.",
+        )
+    return SparkCurated.read(found.frame, domain)
 
 
 @telling

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from bosket.compiling import compiled
 
 
@@ -18,16 +20,20 @@ def count_labels(items: Any, counts: Any, first_at: Any) -> None:
 
 
 @compiled
-def choose_items(indptr: Any, items: Any, keep: Any, starts: Any, kept: Any) -> int:
-    """Write the items that ``keep`` says, record by record, from starts[t] on; the number of all of them.
+def place_items(sizes: Any, codes: Any, meant: Any, starts: Any, items: Any, n: int) -> int:
+    """Write what the codes of records mean, record by record, from items[n] on; where the last one ends.
 
-    It has one more place than is needed at most, so that what is not kept is written too, and written over.
+    What means -1 is left out.  ``items`` has one more place than is needed at most, so that it is written too, and
+    written over; record t is from starts[t] on.
     """
-    n = 0
-    for t in range(indptr.size - 1):
+    at = 0
+    for t in range(sizes.size):
         starts[t] = n
-        for at in range(indptr[t], indptr[t + 1]):
-            kept[n] = items[at]
-            n += keep[items[at]]
-    starts[indptr.size - 1] = n
+        stop = at + np.int64(sizes[t])
+        while at < stop:
+            item = meant[codes[at]]
+            items[n] = item
+            n += item >= 0
+            at += 1
+    starts[sizes.size] = n
     return n

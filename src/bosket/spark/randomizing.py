@@ -32,7 +32,7 @@ from bosket.spark.encoding import place, times
 from bosket.spark.jobs import UNFINISHED, Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
-from bosket.spark.segments import Job, PlaceOf, RowShape, key_of, pieces, placed, read, segment_of
+from bosket.spark.segments import Job, PlaceOf, RowShape, kept, key_of, pieces, placed, read, segment_of
 from bosket.spark.shapes import Shaped
 from bosket.threads import slices, use_threads
 
@@ -191,14 +191,12 @@ def _refuse_longer(records: SparkRecords, limit: int) -> None:
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
-            columns = {
-                name: batch.column(batch.schema.get_field_index(name)) for name in ("part", "first_row", "sizes")
-            }
-            for at in range(batch.num_rows):
-                longer = np.flatnonzero(np.frombuffer(columns["sizes"][at].as_buffer(), np.uint32) > limit)
+            part, first_row = (batch.column(batch.schema.get_field_index(name)) for name in ("part", "first_row"))
+            for at, segment in enumerate(kept([batch])):
+                longer = np.flatnonzero(segment.sizes > limit)
                 if len(longer):
-                    first = columns["first_row"][at].as_py() + int(longer[0])
-                    yield sums_row(len(longer), np.array([columns["part"][at].as_py(), first], np.int64))
+                    first = first_row[at].as_py() + int(longer[0])
+                    yield sums_row(len(longer), np.array([part[at].as_py(), first], np.int64))
 
     rows = records.encoded.map(job, "n_records long, counts binary")
     count = int(np.sum(rows["n_records"].to_numpy()))

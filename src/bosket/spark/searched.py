@@ -14,7 +14,7 @@ import pyarrow as pa
 from bosket.counting.base import ItemsetRows
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets
-from bosket.spark.segments import Job, PlaceOf, chosen, read
+from bosket.spark.segments import Job, PlaceOf, gathered, kept
 from bosket.threads import use_threads
 
 FOUND = "n_records long, size int, items binary, counts binary"
@@ -48,19 +48,15 @@ def searching_job(
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         with use_threads(1):
-            starts, parts, n, n_entries = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], 0, 0
-            for indptr, items in read(batches, places):
-                indptr, items = chosen(indptr, items, keep)
-                starts.append(indptr[1:] + n_entries)
-                parts.append(items)
-                n, n_entries = n + len(indptr) - 1, n_entries + len(items)
+            indptr, items = gathered(list(kept(batches)), places, keep)
+            n = len(indptr) - 1
             yield _row(n, 0)
             if n == 0:
                 return
             try:
                 levels = exact_itemsets(
-                    np.concatenate(starts),
-                    np.concatenate(parts),
+                    indptr,
+                    items,
                     len(keep),
                     min_count=local_limit(min_count, n, n_records),
                     max_size=max_size,

@@ -7,7 +7,7 @@ all segments make the domain, and what a label is called there travels to the wo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from bosket.data.formats.columns import Columns, factorize
 from bosket.data.formats.frames import FRAME
 from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
-from bosket.spark.kernels import choose_items, count_labels
+from bosket.spark.kernels import count_labels, place_items
 from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
@@ -88,14 +88,15 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
     if fault is not None:
         fault |= {"row": row + fault["row"]}
     counts, firsts = _met(made, row)
-    sizes = np.diff(made.indptr).astype(np.uint32)
+    sizes = np.diff(made.indptr)
+    longest = int(sizes.max(initial=0))
     values = {
         "part": pa.array([part], pa.int32()),
         "first_row": pa.array([row], pa.int64()),
         "n_records": pa.array([made.n_records], pa.int64()),
-        "longest": pa.array([int(sizes.max(initial=0))], pa.int64()),
-        "sizes": _binary(sizes),
-        "items": _binary(made.items.astype(np.int32, copy=False)),
+        "longest": pa.array([longest], pa.int64()),
+        "sizes": _binary(sizes.astype(narrow(longest))),
+        "items": _binary(made.items.astype(narrow(len(made.labels)))),
         "labels": pa.array([json.dumps(made.labels)], pa.string()),
         "counts": _binary(counts),
         "firsts": _binary(firsts),
@@ -186,35 +187,68 @@ PlaceOf = Mapping[Any, int]
 """From labels, as :func:`key_of` makes them, to item ids."""
 
 
-def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, ItemIds]]:
-    """On a worker: the records of each segment over the domain, items increasing."""
+@dataclass(frozen=True)
+class KeptSegment:
+    """A segment as workers keep it: of each record how many items it has, and the numbers of their labels."""
+
+    sizes: npt.NDArray[Any]
+    codes: npt.NDArray[Any]
+    labels: list[Label]
+
+
+def narrow(most: int) -> type[np.uint16 | np.uint32]:
+    """The type of whole numbers up to this one: what is kept is copied many times on its way to a task and back."""
+    return np.uint16 if most <= np.iinfo(np.uint16).max else np.uint32
+
+
+def kept(batches: Iterable[Any]) -> Iterator[KeptSegment]:
+    """On a worker: segments, without a copy."""
     for batch in batches:
-        sizes, items, labels = (
-            batch.column(batch.schema.get_field_index(name)) for name in ("sizes", "items", "labels")
+        sizes, items, labels, longest = (
+            batch.column(batch.schema.get_field_index(name)) for name in ("sizes", "items", "labels", "longest")
         )
         for at in range(batch.num_rows):
-            indptr = np.zeros(len(sizes[at].as_buffer()) // 4 + 1, np.int64)
-            np.cumsum(np.frombuffer(sizes[at].as_buffer(), np.uint32), out=indptr[1:])
-            own = np.frombuffer(items[at].as_buffer(), np.int32)
-            yield indptr, placed(RecordRows(indptr, own, json.loads(labels[at].as_py())), places)
+            known = json.loads(labels[at].as_py())
+            yield KeptSegment(
+                np.frombuffer(sizes[at].as_buffer(), narrow(longest[at].as_py())),
+                np.frombuffer(items[at].as_buffer(), narrow(len(known))),
+                known,
+            )
+
+
+def read(batches: Iterable[Any], places: PlaceOf) -> Iterator[tuple[Offsets, ItemIds]]:
+    """On a worker: the records of each segment over the domain, items increasing."""
+    for segment in kept(batches):
+        yield gathered([segment], places)
 
 
 def placed(records: RecordRows, places: PlaceOf) -> ItemIds:
     """The items of records over the domain, increasing in each of them."""
-    meant = np.array([places.get(key_of(label), -1) for label in records.labels], np.int32)
-    if (meant < 0).any():  # where a worker was lost and its records were read again, and were others
-        raise DataError("The frame is not the same each time it is computed.")
-    found = meant[records.items] if len(records.items) else records.items.copy()
-    if (np.diff(meant) <= 0).any():
-        record = np.repeat(np.arange(records.n_records), np.diff(records.indptr))
-        found = found[np.lexsort((found, record))]
-    return found
+    return gathered([KeptSegment(np.diff(records.indptr), records.items, records.labels)], places)[1]
 
 
-def chosen(indptr: Offsets, items: ItemIds, keep: npt.NDArray[np.bool_]) -> tuple[Offsets, ItemIds]:
-    """The same records with some of the items alone."""
-    starts, kept = np.empty_like(indptr), np.empty(len(items) + 1, items.dtype)
-    return starts, kept[: choose_items(indptr, items, keep, starts, kept)]
+def gathered(
+    segments: Sequence[KeptSegment], places: PlaceOf, keep: npt.NDArray[np.bool_] | None = None
+) -> tuple[Offsets, ItemIds]:
+    """All records of some segments over the domain, items increasing; those alone that ``keep`` says."""
+    starts = np.zeros(sum(len(one.sizes) for one in segments) + 1, np.int64)
+    items = np.empty(sum(len(one.codes) for one in segments) + 1, np.int32)
+    first = n = 0
+    for one in segments:
+        meant = np.array([places.get(key_of(label), -1) for label in one.labels], np.int32)
+        if (meant < 0).any():  # where a worker was lost and its records were read again, and were others
+            raise DataError("The frame is not the same each time it is computed.")
+        is_sorted = bool((np.diff(meant) > 0).all())
+        if keep is not None:
+            meant = np.where(keep[meant], meant, np.int32(-1))
+        begun, n = n, place_items(one.sizes, one.codes, meant, starts[first:], items, n)
+        ends = starts[first : first + len(one.sizes) + 1]
+        if not is_sorted:
+            record = np.repeat(np.arange(len(one.sizes)), np.diff(ends))
+            own = items[begun:n]
+            own[:] = own[np.lexsort((own, record))]
+        first += len(one.sizes)
+    return starts, items[:n]
 
 
 Job = Callable[[Iterable[Any]], Iterator[Any]]

@@ -13,7 +13,8 @@ from bosket.spark.segments import LOST, RowShape
 SparkLayout = Literal["list", "long", "one-hot", "table"]
 
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
-_PLAIN = _WHOLE | {"string", "boolean", "float", "double"}
+_FRACTIONS = {"float", "double"}
+_PLAIN = _WHOLE | _FRACTIONS | {"string", "boolean"}
 _HOW = (
     "A frame has a column of lists (array), two columns of records and items, a column of truth values for each item, "
     "or a column for each attribute of a table."
@@ -109,7 +110,11 @@ def _lists(frame: Frame, kinds: dict[str, str], item: str | None) -> Frame:
 
 
 def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str | None) -> Frame:
-    """The rows of each record put together; a missing item only says that the record exists."""
+    """The rows of each record put together; a missing item only says that the record exists.
+
+    What names no record, NaN too, is not a record: rows of many people would be one.  They may be many, and are not
+    put together.
+    """
     if record is None and item is None and {"record", "item"} <= set(kinds):
         record, item = "record", "item"
     if (record is None or item is None) and len(kinds) != 2:
@@ -128,8 +133,10 @@ def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str 
     from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
     rows = frame.select(F.col(_quoted(record)).alias("record"), F.col(_quoted(item)).alias("item"))
-    made = rows.groupBy("record").agg(F.collect_list("item").alias("items"))
-    return made.select("items", F.col("record").isNull().alias(LOST))
+    name = F.col("record")
+    is_lost = name.isNull() | F.isnan(name) if kinds[record] in _FRACTIONS else name.isNull()
+    made = rows.groupBy("record").agg(F.collect_list(F.when(~is_lost, F.col("item"))).alias("items"))
+    return made.select("items", is_lost.alias(LOST))
 
 
 def named(name: Any, kinds: dict[str, str], parameter: str) -> str:

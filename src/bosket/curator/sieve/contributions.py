@@ -46,6 +46,8 @@ class Bounding(ABC):
     law: NoiseLaw
     clear: float
     """Standard deviations that the noise of one number in 2400 passes, upwards."""
+    foresees_cuts: bool
+    """Whether crowds say how much is cut at least: the law that they follow is one of L1 norms."""
 
     @abstractmethod
     def budget(self, bound: float) -> int:
@@ -81,6 +83,7 @@ class PureBounding(Bounding):
 
     law = LAPLACE
     clear = 5.0  # exp(-5 sqrt(2)) / 2
+    foresees_cuts = True
 
     def budget(self, bound: float) -> int:
         return math.floor(bound * RESOLUTION)
@@ -106,6 +109,7 @@ class GaussianBounding(Bounding):
 
     law = GAUSSIAN
     clear = 3.34  # of the normal law
+    foresees_cuts = False
 
     def budget(self, bound: float) -> int:
         return math.floor(bound * RESOLUTION**2)
@@ -132,8 +136,8 @@ PURE: Bounding = PureBounding()
 CONCENTRATED: Bounding = GaussianBounding()
 
 
-class Active(Protocol):
-    """What the records hold of the itemsets that a round measures: exact, not for release."""
+class HeldOfRecords(Protocol):
+    """What each record in memory holds of the itemsets that a round measures: exact, not for release."""
 
     @property
     def held(self) -> Units:

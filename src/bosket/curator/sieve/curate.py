@@ -9,11 +9,12 @@ from typing import Any
 from bosket._version import __version__
 from bosket.budget.accounts import Entry
 from bosket.budget.budgets import Budget
-from bosket.curator.declared import Declared
+from bosket.curator.declared import UP_TO_RECORDS, Declared
 from bosket.curator.limit import KthSupport, ShareOfRecords
 from bosket.curator.noise import Composition, rho_of
 from bosket.curator.population.cells import CellSizes, TableCells, is_for
 from bosket.curator.population.dense import DenseRecords, FoundDense, Looked
+from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.population.wanted import Wanted
 from bosket.curator.sieve.beliefs import Values
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE
@@ -23,10 +24,11 @@ from bosket.curator.sieve.rounds import Instead, Sieve, Sieved
 from bosket.curator.sieve.selection import Announced, ReleasedItemsets, select
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.sieve.top import KthLimit, select_top
-from bosket.data import TableDomain
+from bosket.data import Baskets, TableDomain
 from bosket.data.domain import Domain
 from bosket.errors import HopelessError, LargeDeltaWarning, warn
 from bosket.privacy.central import CentralGuarantee
+from bosket.privacy.guarantee import rounded_up
 from bosket.progress import Progress
 from bosket.threads import one_thread_of_blas
 
@@ -52,7 +54,7 @@ def sieve(
     program = Sieve(declared.data, bounding, granted, settings, declared.per_person, groups, declared.people)
     is_kept = budget is not None
     if budget is None:
-        budget = Budget.in_memory(declared.epsilon, delta=declared.delta, neighbours=declared.neighbours)
+        budget = Budget.in_memory(declared.epsilon, delta=declared.delta, neighbours=declared.of_budget)
     entries = budget.spend_together([(declared.epsilon, _purpose(declared), declared.delta)])
     number = program.number()
     _check_number(number, program.scale_of_number, declared)
@@ -75,10 +77,12 @@ def _measured(
     sizes: CellSizes | None = None,
 ) -> tuple[Sieved, list[ReleasedItemsets], Announced]:
     """All rounds, and what is released of them; or a table's cells."""
-    cells = None if sizes is None else if_cells(program, sizes, limit, number)
+    population = program.settings.population
+    cells = None if sizes is None or population is None else if_cells(program, sizes, limit, number)
     if cells is not None:
         return cells, *(select(cells) if isinstance(limit, ShareOfRecords) else select_top(cells, limit.k))
-    instead = None if program.settings.largest == 1 else if_dense(program, limit, number)  # items need no population
+    needs_none = population is None or program.settings.largest == 1  # items need no population
+    instead = None if needs_none else if_dense(program, limit, number)
     if isinstance(limit, ShareOfRecords):
         result = program.run(limit.of(number), number, instead=instead, on_progress=on_progress)
         return result, *select(result)
@@ -95,14 +99,15 @@ def cells_of(domain: Domain) -> CellSizes | None:
 def if_cells(program: Sieve, sizes: CellSizes, limit: ShareOfRecords | KthSupport, number: int) -> Sieved | None:
     """All that is left of what was granted for the cells of a table, where public sizes and noisy numbers say so."""
     settings, granted, bounding = program.settings, program.granted, program.bounding
+    baskets, population = _of_population(program)
     amount = granted.epsilon * (1 - settings.number)
     of_limit = limit.min_support if isinstance(limit, ShareOfRecords) else 1 / (limit.k + 10)
     deviation = bounding.deviation(granted.scale_of(amount, bounding.norm_of_ones(program.per_person)))
-    if not is_for(sizes, deviation, of_limit, number, settings.population.misfit):
+    if not is_for(sizes, deviation, of_limit, number, population.misfit):
         return None
     cells = TableCells.measured(
-        program.data, sizes, bounding, granted, amount=amount, per_person=program.per_person, number=number,
-        number_deviation=bounding.deviation(program.scale_of_number), most=settings.population.most_itemsets,
+        baskets, sizes, bounding, granted, amount=amount, per_person=program.per_person, number=number,
+        number_deviation=bounding.deviation(program.scale_of_number), most=population.most_itemsets,
         largest=settings.largest,
     )  # fmt: skip
     share = limit.min_support if isinstance(limit, ShareOfRecords) else cells.kth(limit.k)
@@ -114,14 +119,15 @@ def if_cells(program: Sieve, sizes: CellSizes, limit: ShareOfRecords | KthSuppor
 def if_dense(program: Sieve, limit: ShareOfRecords | KthSupport, number: int) -> Instead:
     """Go on with one population where the first round says that records are dense."""
     settings = program.settings
+    baskets, population = _of_population(program)
     if isinstance(limit, ShareOfRecords):
         wanted = Wanted(limit.min_support, settings.largest)
     else:
-        k = min(limit.k, settings.population.most_itemsets)
+        k = min(limit.k, population.most_itemsets)
         wanted = Wanted(_HALF, settings.largest, k, least=_HALF / number)
 
     def instead(first: Values) -> FoundDense | None:
-        records = DenseRecords(first, program.data, program.bounding, wanted, number, settings.population)
+        records = DenseRecords(first, baskets, program.bounding, wanted, number, population)
         if not records.is_dense:
             return None
         deviation = program.bounding.deviation(program.scale_of_number)
@@ -131,13 +137,21 @@ def if_dense(program: Sieve, limit: ShareOfRecords | KthSupport, number: int) ->
     return instead
 
 
+def _of_population(program: Sieve) -> tuple[Baskets, PopulationSettings]:
+    """What a population is fitted to: records in memory, which are looked at again and again."""
+    population = program.settings.population
+    if population is None:
+        raise TypeError("A population is fitted by its settings.")
+    return program.baskets, population
+
+
 def _check_number(number: int, scale: float, declared: Declared) -> None:
     """Refuse what only noise would answer: a number of records that is not clear of its own noise."""
     if number >= _CLEAR * scale:
         return
     raise HopelessError(
         f"There are about {number:,} records, which is within the noise of their number, of scale {scale:,.3g}: what "
-        f"would be reported is chance. An epsilon of {declared.epsilon:g} was spent to find that out.",
+        f"would be reported is chance. An epsilon of {rounded_up(declared.epsilon, 6)} was spent to find that out.",
         discoverable=math.inf,
         spent=declared.epsilon,
         hint=f"At this epsilon it takes some {math.ceil(1.5 * _CLEAR * scale):,} records or more.",
@@ -161,7 +175,7 @@ def _check_delta(delta: float, number: int, release: SieveRelease) -> None:
 
 def _purpose(declared: Declared) -> str:
     what = ", ".join(f"{name} {value:g}" for name, value in declared.limit.asked.items())
-    unit = "" if declared.people is None else f"; of each person up to {declared.people.most} records, all protected"
+    unit = "" if declared.people is None else f"; {UP_TO_RECORDS.format(declared.people.most)}"
     return f"curate by the sieve ({what}{unit})"
 
 
@@ -192,7 +206,7 @@ def _about(declared: Declared, settings: SieveSettings, result: Sieved, announce
         "settings": asdict(settings) | {"rounds": list(settings.rounds)},
         "parts": dict(result.costs),
         "mechanism": mechanism,
-        "guarantee": promised.to_json(),
+        "guarantee": (promised if declared.domain.is_declared else promised.reading_items()).to_json(),
     }
 
 

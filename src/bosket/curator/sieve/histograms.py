@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -124,18 +125,26 @@ def divided(held: Units, starts: Units) -> Units:
     return np.stack(parts, axis=1).astype(np.int64)
 
 
+class Divided(Protocol):
+    """Records whose units, by bin and group of itemsets, can be told."""
+
+    def divided(self, starts: Units, bounding: Bounding) -> Units:
+        """The units of all records, before noise; ``starts`` are the first numbers of bins."""
+
+
 def noisy_histogram(
-    held: Units, n_active: int, *, granted: Composition, amount: float, bounding: Bounding, per_person: int
+    held: Divided, n_active: int, *, granted: Composition, amount: float, bounding: Bounding, per_person: int
 ) -> Histogram:
-    """How many records hold 1, 2, ... of the itemsets; ``held`` has a row per group of itemsets.
+    """How many records hold 1, 2, ... of the itemsets, by group of these.
 
     A record adds RESOLUTION units at most, to one bin: where one is replaced, some go and some come.
     """
     starts = bins(n_active)
+    exact = held.divided(starts, bounding)
     if len(starts) < 2:
-        return Histogram(np.ones(0), np.zeros((0, len(held))))
+        return Histogram(np.ones(0), np.zeros((0, exact.shape[1])))
     sensitivity = RESOLUTION * bounding.norm_of_ones(per_person)
-    noisy = granted.noisy(divided(held, starts), epsilon=amount, sensitivity=sensitivity) / RESOLUTION
+    noisy = granted.noisy(exact, epsilon=amount, sensitivity=sensitivity) / RESOLUTION
     deviation = bounding.deviation(granted.scale_of(amount, sensitivity)) / RESOLUTION
     ends = np.append(starts[1:] - 1, starts[-1])
     middles = np.sqrt(starts[1:] * ends[1:])

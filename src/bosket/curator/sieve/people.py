@@ -28,7 +28,7 @@ import pyarrow as pa
 from bosket.checks import check_integer
 from bosket.curator.noise import LAPLACE, Composition
 from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
-from bosket.curator.sieve.histograms import Histogram, NoisyBins, bins, divided, smoothed
+from bosket.curator.sieve.histograms import Divided, Histogram, NoisyBins, bins, divided, smoothed
 from bosket.data import Baskets
 from bosket.data.formats.arrow_cells import ArrowCells
 from bosket.errors import ParameterError
@@ -66,14 +66,13 @@ class People:
         return [min(1 << power, self.most) for power in range((self.most - 1).bit_length() + 1)]
 
     def noisy_histogram(
-        self, held: Units, n_active: int, *, granted: Composition, amount: float, bounding: Bounding, per_person: int
+        self, held: Divided, n_active: int, *, granted: Composition, amount: float, bounding: Bounding, per_person: int
     ) -> Histogram:
         """How many persons hold 1, 2, ... of the itemsets, by class; as of records otherwise
         (:func:`~bosket.curator.sieve.histograms.noisy_histogram`).
         """
         starts = bins(n_active * self.most)
-        classes, which, by_person = self.classes(bounding), self._class_of(bounding), self.held(held)
-        exact = np.stack([divided(by_person[:, which == one], starts) for one in range(len(classes))])
+        classes, exact = self.classes(bounding), held.divided(starts, bounding)
         sensitivity = RESOLUTION * bounding.norm_of_ones(per_person)
         noisy = granted.noisy(exact, epsilon=amount, sensitivity=sensitivity) / RESOLUTION
         deviation = bounding.deviation(granted.scale_of(amount, sensitivity)) / RESOLUTION
@@ -85,6 +84,11 @@ class People:
             np.concatenate([part.numbers for part in parts]),
             np.repeat(np.array(classes, float), len(middles)),
         )
+
+    def divided(self, by_record: Units, starts: Units, bounding: Bounding) -> Units:
+        """By class, bin and group the units of all persons."""
+        which, by_person = self._class_of(bounding), self.held(by_record)
+        return np.stack([divided(by_person[:, which == one], starts) for one in range(len(self.classes(bounding)))])
 
     @property
     def _number(self) -> int:

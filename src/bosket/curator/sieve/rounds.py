@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -23,9 +24,11 @@ from bosket.curator.noise import Composition
 from bosket.curator.population.dense import FoundDense
 from bosket.curator.sieve.beliefs import SIZES, Believer, LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.bounds import RoundShares, choose_bound
-from bosket.curator.sieve.contributions import RESOLUTION, Active, ActiveItems, ActiveItemsets, Bounding, Units
+from bosket.curator.sieve.contributions import RESOLUTION, Bounding, Units
+from bosket.curator.sieve.crowds import LeastCut
 from bosket.curator.sieve.histograms import Histogram, noisy_histogram
 from bosket.curator.sieve.people import People
+from bosket.curator.sieve.records import Active, BasketRecords, CuratedRecords, Held
 from bosket.curator.sieve.search import SieveSearch
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.sieve.unseen import frequent_numbers
@@ -77,7 +80,7 @@ class Instead(Protocol):
 class Sieve:
     """Records that are looked at through one composition, and nothing else."""
 
-    data: Baskets
+    data: Baskets | CuratedRecords
     bounding: Bounding
     granted: Composition
     settings: SieveSettings
@@ -85,6 +88,18 @@ class Sieve:
     groups: ItemGroups | None = None
     people: People | None = None
     """Whose the records are, where a person may have several."""
+
+    @cached_property
+    def records(self) -> CuratedRecords:
+        """The records as rounds ask them."""
+        return self.data if isinstance(self.data, CuratedRecords) else BasketRecords(self.data, self.people)
+
+    @property
+    def baskets(self) -> Baskets:
+        """The records in memory, where they are."""
+        if not isinstance(self.data, Baskets):
+            raise TypeError("These records are not in memory.")
+        return self.data
 
     @property
     def records_each(self) -> int:
@@ -130,7 +145,7 @@ class Sieve:
         for number, share in enumerate(settings.shares(), 1):
             _tell(on_progress, number, 0.0)
             if number == 1:
-                self._measure(levels, [np.arange(self.data.n_items)], ActiveItems(self.data), share, limit)
+                self._measure(levels, [np.arange(self.data.n_items)], self.records.items(), share, limit)
                 other = None if instead is None else instead(levels[0].rounds[0])
                 if other is not None:
                     costs = (*self._costs()[:2], *other.costs)
@@ -165,7 +180,7 @@ class Sieve:
         places = _undecided(levels, self.settings.undecided, most)
         rows = [level.rows[at] for level, at in zip(levels, places, strict=True) if len(at)]
         if rows:
-            self._measure(levels, places, ActiveItemsets(self.data, rows), share, limit)
+            self._measure(levels, places, self.records.itemsets(rows), share, limit)
 
     def _measure(
         self, levels: list[SievedLevel], places: list[LevelPlaces], active: Active, share: float, limit: float
@@ -179,10 +194,7 @@ class Sieve:
         bound = choose_bound(histogram, bounding, of_one / RESOLUTION, limit, settings.spread)
         budget = bounding.budget(bound.bound)
         sensitivity = bounding.sensitivity(budget, self.per_person)
-        of_records = held.sum(axis=0)
-        people = self.people
-        units = bounding.units(of_records, budget) if people is None else people.units(of_records, budget, bounding)
-        sums = active.sums(units)
+        sums = held.sums(bounding, budget)
         noisy = self.granted.noisy(sums, epsilon=share * whole, sensitivity=sensitivity) / RESOLUTION
         scale = self.granted.scale_of(share * whole, sensitivity) / RESOLUTION
         if not levels[0].rounds:  # of items nothing was known before
@@ -190,9 +202,11 @@ class Sieve:
             histogram = self._histogram(active.held_by(groups), len(groups))
         told = RoundShares(bounding, bound.bound, scale, limit, tells_chance=bool(levels[0].rounds))
         shares = told.shares(histogram, groups, noisy)[groups]
-        _remember(levels, places, noisy, scale, shares)
+        seen = histogram.seen if bounding.foresees_cuts else None
+        least_cut = None if seen is None else LeastCut(bound.bound, seen.clear * seen.deviation)
+        _remember(levels, places, noisy, scale, shares, least_cut)
 
-    def _histogram(self, held: Units, n_active: int) -> Histogram:
+    def _histogram(self, held: Held, n_active: int) -> Histogram:
         measured = noisy_histogram if self.people is None else self.people.noisy_histogram
         return measured(
             held,
@@ -249,14 +263,19 @@ def _groups(levels: list[SievedLevel], places: list[LevelPlaces]) -> Units:
 
 
 def _remember(
-    levels: list[SievedLevel], places: list[LevelPlaces], noisy: Floats, scale: float, shares: Floats
+    levels: list[SievedLevel],
+    places: list[LevelPlaces],
+    noisy: Floats,
+    scale: float,
+    shares: Floats,
+    least_cut: LeastCut | None = None,
 ) -> None:
     """Add the values of one round to the levels."""
     start, number = 0, 1 + max((values.number for level in levels for values in level.rounds), default=0)
     for level, at in zip(levels, places, strict=False):
         if len(at):
             part = slice(start, start + len(at))
-            level.rounds.append(Values(at, noisy[part], scale, shares[part], number))
+            level.rounds.append(Values(at, noisy[part], scale, shares[part], number, least_cut))
             start += len(at)
 
 

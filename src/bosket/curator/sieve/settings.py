@@ -37,8 +37,9 @@ class SieveSettings:
     noisy number of records would pass 2^34."""
     largest: int = 12
     """No itemset has more items; ``max_size`` of a call may say fewer."""
-    population: PopulationSettings = field(default_factory=PopulationSettings)
-    """What is decided where records are dense."""
+    population: PopulationSettings | None = field(default_factory=PopulationSettings)
+    """What is decided where records are dense, or None: rounds go on whatever records are.  A table's cells are not
+    counted either."""
 
     def __post_init__(self) -> None:
         check_fraction("number", self.number, of="SieveSettings")
