@@ -137,7 +137,7 @@ def test_intervals_hold_what_they_say(bounding: Bounding, law: NoiseLaw) -> None
         granted = Recording(1.0, law)
         program = Sieve(table.to_baskets(), bounding, granted, SieveSettings(), 1, table.domain.groups)
         cells = TableCells.measured(
-            program.data, sizes, bounding, granted, amount=0.9, per_person=1, number=program.number(),
+            program.baskets, sizes, bounding, granted, amount=0.9, per_person=1, number=program.number(),
             number_deviation=bounding.deviation(program.scale_of_number), most=1000, largest=4,
         )  # fmt: skip
         shares, deviations = cells.shares()

@@ -168,6 +168,7 @@ def test_no_itemset_has_two_values_of_one_attribute() -> None:
     assert all(len({str(item).split("=")[0] for item in name}) == len(name) for name in release.names)
 
 
+@pytest.mark.slow
 def test_sparse_records_go_through_the_sieve() -> None:
     sparse = bk.quest(records=8000, items=300, patterns=100, mean_size=6, seed=3)
     assert "pairs" not in released(sparse, 0.02).about["parts"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -128,9 +129,21 @@ def test_every_measurement_of_a_run_with_leaves_moves_no_more_than_it_says(
 @pytest.mark.parametrize(("bounding", "law"), [(PURE, LAPLACE), (CONCENTRATED, GAUSSIAN)])
 def test_leaves_are_for_records_that_repeat_each_other(bounding: Bounding, law: NoiseLaw) -> None:
     rounds = PopulationRounds(Baskets([[0]]), bounding, Composition(1.0, law), PopulationSettings(), 1, 1.0)
-    assert rounds._are_few(100.0, 10.0, 5000)
-    assert not rounds._are_few(600.0, 30.0, 5000), "eight records each"
-    assert rounds._are_few(100.0, 2.0, 5000) == (law is GAUSSIAN), "pairs of bound 2 tell more"
+    assert rounds._are_few(100.0, 10.0, 5000, 50.0)
+    assert not rounds._are_few(600.0, 30.0, 5000, 50.0), "eight records each"
+    assert rounds._are_few(100.0, 2.0, 5000, 50.0) == (law is GAUSSIAN), "pairs of bound 2 tell more"
+    assert rounds._are_few(100.0, 2.0, 5000, 5.0), "noise of 0.1% hides less than pairs leave untold"
+    assert not rounds._are_few(600.0, 2.0, 5000, 5.0), "eight records each"
+    assert rounds._is_clear(13.9, 5000)
+    assert not rounds._is_clear(14.1, 5000), "a fifth of 1.4%"
+
+
+@pytest.mark.parametrize(("bounding", "law"), [(PURE, LAPLACE), (CONCENTRATED, GAUSSIAN)])
+def test_the_noise_of_pairs_is_that_of_their_bound(bounding: Bounding, law: NoiseLaw) -> None:
+    """By definition: bound over epsilon, times sqrt(2), or its root over sqrt(2 rho)."""
+    rounds = PopulationRounds(Baskets([[0]]), bounding, Composition(1.0, law), PopulationSettings(), 1, 1.0)
+    expected = 2**0.5 * 9 / 0.5 if law is LAPLACE else 3 / (2 * 0.5) ** 0.5
+    assert rounds._noise_of(9.0, 0.5) == pytest.approx(expected, rel=1e-6)
 
 
 def four_kinds() -> tuple[Floats, npt.NDArray[np.uint8]]:
@@ -171,6 +184,11 @@ def test_patterns_that_pairs_do_not_tell_are_found_by_leaves() -> None:
 
     assert worst(second) < 0.02
     assert worst(first) > 0.04
+    clear = replace(with_leaves, counted=replace(counted, are_clear=True))
+    third = Fitter(clear, singles, np.full(M, 0.02)).fit(first)
+    assert (first.n_leaves, second.n_leaves, third.n_leaves) == (0, 0, len(told)), "by them intervals become smaller"
+    inside = features[leaves.of(words_of(third.particles))]
+    assert (third.strata == np.where(inside < 0, len(told), inside)).all()
 
 
 def test_no_leaves_are_one() -> None:

@@ -42,6 +42,9 @@ _LEAST_SCALE, _MOST_SCALE = 0.2, 4.0
 _PARTICLES_A_CALL = 2048
 _FINEST = 1e-3  # of the records: particles say no more
 _FINEST_OF_LEAVES = 2e-4  # the same of a leaf, in which few particles are
+_FINEST_AT_LAST = 1e-4  # of the records, once particles stay as they are and weights alone move
+_COARSE = 1.5  # times the variance of noise
+_LAST = 20  # steps at the end, where particles are alike
 _SCALE_OF_LEAVES = 3.0  # of coefficients of leaves, at first: pairs may expect a tenth of what is there
 _LEAST_EXPECTED = 0.3  # particles in a leaf that has none
 _LEAST_OF_LEAF = 4  # particles of a leaf that has a coefficient
@@ -60,6 +63,8 @@ class CountedLeaves:
     values: Floats
     """Of those that have one."""
     variance: float
+    are_clear: bool = False
+    """Whether noise is well below what pairs do not tell."""
 
     @property
     def n(self) -> int:
@@ -103,6 +108,14 @@ class Population:
     """Of the prior that was learned."""
     variances: Floats
     """Of it."""
+    n_leaves: int = 0
+    """Leaves that tell what pairs do not, the last of the features; none where noise is not clear."""
+
+    @property
+    def strata(self) -> LeafPlaces:
+        """Of each particle its place among those leaves, the last number where it is in none."""
+        told = self.features[:, self.features.shape[1] - self.n_leaves :]
+        return np.where(told.any(axis=1), told.argmax(axis=1) if self.n_leaves else 0, self.n_leaves)
 
     @property
     def weights(self) -> Floats:
@@ -135,6 +148,8 @@ class Fitter:
             values = np.concatenate([values, counted.values])
             variances = np.concatenate([variances, np.full(counted.n, counted.variance + finest)])
         self._known = replace(statistics, values=values, variances=variances)
+        finest = (_FINEST_AT_LAST * statistics.n_records) ** 2
+        self._at_last = np.minimum(variances, self.deviations_of_noise**2 + finest)
         self._m = m = len(shares)
         self._stream: Stream = Seeded(_SEED).stream()
         self._pairs = np.triu_indices(m, 1)
@@ -166,29 +181,36 @@ class Fitter:
             particles = (self._uniform((_PARTICLES, self._m)) < self._shares).astype(np.uint8)
         else:
             some = slice(0, len(near.coefficients))
-            coefficients[some], self._start[some], self._variances[some] = (
-                near.coefficients,
-                near.centre,
-                near.variances,
-            )
+            coefficients[some] = near.coefficients
+            self._start[some], self._variances[some] = near.centre, near.variances
             particles, logs = self._stratified(near, coefficients)
-        for _ in range(_OUTER):
-            features = self._features(particles)
-            coefficients, logs, is_near, precision = self._steps(coefficients, features, logs)
-            particles = self._moved(_resampled(particles, logs, self._uniform(1)[0]), coefficients)
-            logs = np.zeros(len(particles))
-            if is_near and self._learn_prior():
-                break
+        for rounds, variances in self._stages():
+            self._known = replace(self._known, variances=variances)
+            for _ in range(rounds):
+                features = self._features(particles)
+                coefficients, logs, is_near, precision = self._steps(coefficients, features, logs)
+                particles = self._moved(_resampled(particles, logs, self._uniform(1)[0]), coefficients)
+                logs = np.zeros(len(particles))
+                if is_near and self._learn_prior():
+                    break
         parts = []
         for _ in range(_FINAL):
             particles = self._moved(particles, coefficients)
             parts.append(particles.copy())
-        particles = np.concatenate(parts)
+        particles, numbers = _merged(np.concatenate(parts))
         features = self._features(particles)
-        coefficients, logs, _, precision = self._steps(coefficients, features, np.zeros(len(particles)))
+        most = max(_INNER, min(_LAST, _INNER * _FINAL * _PARTICLES // len(particles)))
+        coefficients, logs, _, precision = self._steps(coefficients, features, np.log(numbers), numbers, most)
         return Population(
-            particles, logs, features, _inverse_root(precision), coefficients, self._start, self._variances
-        )
+            particles, logs, features, _inverse_root(precision), coefficients, self._start, self._variances,
+            self._n_leaves if self._known.counted is not None and self._known.counted.are_clear else 0,
+        )  # fmt: skip
+
+    def _stages(self) -> list[tuple[int, Floats]]:
+        """Rounds, and variances of the statistics with what particles add: first coarse, then fine where it matters."""
+        coarse, fine = self._known.variances, self._at_last
+        more = _OUTER // 2 if float((coarse / fine).max()) > _COARSE else 0
+        return [(_OUTER, coarse), (more, fine)]
 
     def expected(self, population: Population) -> Floats:
         """What would be measured of a population without noise."""
@@ -254,12 +276,14 @@ class Fitter:
         return moved < 0.1
 
     def _steps(
-        self, coefficients: Floats, features: npt.NDArray[np.float32], logs: Floats
-    ) -> tuple[Floats, Floats, bool, Floats]:
-        """Gauss-Newton steps with these particles, as long as their weights stay even."""
+        self, coefficients: Floats, features: npt.NDArray[np.float32], logs: Floats,
+        numbers: Floats | None = None, most: int = _INNER,
+    ) -> tuple[Floats, Floats, bool, Floats]:  # fmt: skip
+        """Gauss-Newton steps with these particles, of which each stands for a number, as long as weights stay even."""
+        numbers = np.ones(len(logs)) if numbers is None else numbers
         measured = self._measured(features)
         is_near = False
-        for _ in range(_INNER):
+        for _ in range(most):
             weights = _weights(logs)
             means, plain = weights @ measured, weights @ features
             moves = _products(measured, features, weights) - np.outer(means, plain)
@@ -270,15 +294,15 @@ class Fitter:
             part = min(1.0, _STEP / max(length, 1e-12))
             now = self._misfit(coefficients, self._n_records, means)
             while part > 1e-3:
-                if _effective(logs + part * change) >= _EFFECTIVE:
+                if _effective(logs + part * change, numbers) >= _EFFECTIVE:
                     there = _weights(logs + part * change) @ measured
                     if self._misfit(coefficients + part * step, self._n_records + part * more, there) <= now:
                         break
                 part /= 2
             coefficients, logs = coefficients + part * step, logs + part * change
             self._n_records += part * more
-            is_near = part == 1.0 and _effective(logs) > 2 * _EFFECTIVE
-            if _effective(logs) < 1.5 * _EFFECTIVE or length < 0.02:
+            is_near = part == 1.0 and _effective(logs, numbers) > 2 * _EFFECTIVE
+            if _effective(logs, numbers) < 1.5 * _EFFECTIVE or length < 0.02:
                 break
         return coefficients, logs, is_near, precision
 
@@ -369,10 +393,16 @@ def _weights(logs: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _effective(logs: Floats) -> float:
-    """The share of particles that weights leave in effect."""
+def _effective(logs: Floats, numbers: Floats) -> float:
+    """The share of particles that weights leave in effect, where each stands for a number of them."""
     weights = np.exp(logs - logs.max())
-    return float(weights.sum() ** 2 / (weights @ weights) / len(weights))
+    return float(weights.sum() ** 2 / (weights @ (weights / numbers)) / numbers.sum())
+
+
+def _merged(particles: Particles) -> tuple[Particles, Floats]:
+    """Particles that are alike once, with their numbers."""
+    _, first, numbers = np.unique(words_of(particles), return_index=True, return_counts=True)
+    return particles[first], numbers.astype(float)
 
 
 def resampled(weights: Floats, number: int, offset: float) -> npt.NDArray[np.int64]:

@@ -37,6 +37,7 @@ _NEARLY_ALL = 0.98  # of what records hold is kept in such a round
 _CLEAR_OF_LEAVES = 2.0  # standard deviations of noise that a leaf is expected to have, to get a coefficient
 _PER_LEAF = 2000  # of all particles, four are then in it
 _EQUAL = 0.2  # of all patterns, as many of equal numbers tell as much
+_CLEAR_OF_NOISE = 0.2  # of what pairs do not tell of a record
 _DOUBT = 0.03  # of a sum of literals: some records hold more of them than their bound
 
 
@@ -82,6 +83,8 @@ class PopulationRounds:
         population = Fitter(statistics, shares, deviation[chosen]).fit()
         if for_leaves:
             counted = self._leaves(records, population, n_records, for_leaves)
+            are_clear = self._is_clear(math.sqrt(statistics.variances[0]), n_records)
+            counted = None if counted is None else replace(counted, are_clear=are_clear)
             statistics = replace(statistics, counted=counted)
             population = Fitter(statistics, shares, deviation[chosen]).fit(population)
         refits = Refits(statistics, shares, deviation[chosen], self.bounding).of(population, self.settings.refits)
@@ -163,7 +166,8 @@ class PopulationRounds:
         bound = self._bound(_totals(counts, deviation), adds, self.settings.kept)
         of_patterns = self.settings.patterns * rest
         for_leaves = 0.0
-        if self._are_few(self._patterns(records, of_patterns), bound, n_records):
+        noise = self._noise_of(bound, (1 - self.settings.leaves) * (rest - of_patterns))
+        if self._are_few(self._patterns(records, of_patterns), bound, n_records, noise):
             for_leaves = self.settings.leaves * (rest - of_patterns)
         for_pairs = rest - of_patterns - for_leaves
         budget = bounding.budget(bound)
@@ -189,14 +193,25 @@ class PopulationRounds:
         deviation = self.bounding.deviation(self.granted.scale_of(amount, self.records_each))
         return max(1.0, float(noisy[0]) + deviation)
 
-    def _are_few(self, n_patterns: float, bound: float, n_records: int) -> bool:
+    def _noise_of(self, bound: float, amount: float) -> float:
+        """The standard deviation of the noise of literals and pairs, in records."""
+        sensitivity = self._times(self.bounding.sensitivity(self.bounding.budget(bound), self.per_person))
+        return self.bounding.deviation(self.granted.scale_of(amount, sensitivity) / RESOLUTION)
+
+    def _are_few(self, n_patterns: float, bound: float, n_records: int, noise: float) -> bool:
         """Whether records repeat each other, so that leaves tell of whole patterns; by noisy numbers.
 
         Where noise grows with the bound of pairs (pure), leaves must tell more of the pairs themselves: K patterns of
-        equal numbers tell of a coefficient what pairs of bound b do if K = b^2.  Numbers are not equal.
+        equal numbers tell of a coefficient what pairs of bound b do if K = b^2.  Numbers are not equal.  Where the
+        noise of pairs is well below what pairs do not tell, leaves are worth what they cost.
         """
-        is_worth = self.bounding.law is not LAPLACE or _EQUAL * n_patterns < bound**2
+        is_clear = self._is_clear(noise, n_records)
+        is_worth = is_clear or self.bounding.law is not LAPLACE or _EQUAL * n_patterns < bound**2
         return is_worth and self.settings.repeated * n_patterns <= n_records
+
+    def _is_clear(self, noise: float, n_records: int) -> bool:
+        """Whether the noise of literals and pairs is well below what pairs do not tell."""
+        return noise <= _CLEAR_OF_NOISE * self.settings.misfit * n_records
 
     def _leaves(
         self, records: LiteralRecords, population: Population, n_records: int, amount: float

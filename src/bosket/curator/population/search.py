@@ -28,6 +28,8 @@ _DRAWS = 48
 _CELLS = 1 << 24  # itemsets times particles in one step
 _TRUST = 0.5  # of a bias that was told by refits: the rest may be
 _OF_A_SIZE = 300  # itemsets that bias is learned from
+_OF_LEAVES = 60  # itemsets of a size by which it is told what leaves leave untold
+_LEAST_UNTOLD = 0.2  # of that
 _MARGIN = 2.0  # standard deviations below the limit
 _NEAR = 0.05  # of the limit
 _BISECTIONS = 40
@@ -201,11 +203,31 @@ class PopulationSearch:
             shares[start:stop] = held.astype(np.float32) @ changes
         mean, draws = shares[:, 0].astype(float), shares[:, 1:]
         bias = np.zeros(len(rows)) if self._bias is None else self._bias.of(rows, mean, self._singles)
-        own = self._misfit * np.sqrt(np.clip(mean * (1 - mean), 1e-6, None))
+        own = self._misfit * self._untold(rows) * np.sqrt(np.clip(mean * (1 - mean), 1e-6, None))
         bias = _TRUST * bias
         own = np.hypot(own, bias)
         deviation = np.sqrt((draws.astype(float) ** 2).mean(axis=1) + own**2)
         return FittedItemsets(rows, np.clip(mean - bias, 0.0, 1.0), deviation, draws, own, bias)
+
+    def _untold(self, rows: ItemsetRows) -> float:
+        """Of the standard deviation of a record's own holding an itemset, the part that leaves do not tell, on average.
+
+        In a leaf that holds the share q of the itemset a record's holding it has the variance q (1 - q); pairs are
+        asked for no more than that.
+        """
+        population = self._population
+        if not population.n_leaves or not len(rows):
+            return 1.0
+        weights, strata = population.weights, population.strata
+        masses = np.bincount(strata, weights=weights, minlength=population.n_leaves + 1)
+        holds = (population.particles.astype(bool) ^ self._literals.complemented).T
+        within, whole = 0.0, 0.0
+        for row in rows[:: max(1, len(rows) // _OF_LEAVES)]:
+            held = np.logical_and.reduce(holds[row], axis=0)
+            inside = np.bincount(strata, weights=weights * held, minlength=len(masses))
+            within += float((inside * (1 - inside / np.maximum(masses, 1e-12))).sum())
+            whole += float(inside.sum() * (1 - inside.sum()))
+        return max(_LEAST_UNTOLD, math.sqrt(max(within, 0.0) / max(whole, 1e-12)))
 
     @cached_property
     def _singles(self) -> Floats:
