@@ -24,6 +24,7 @@ from bosket.curator.sieve.contributions import (
     Units,
 )
 from bosket.curator.sieve.histograms import Histogram, noisy_histogram
+from bosket.curator.sieve.records import HeldByRecord
 from bosket.curator.sieve.rounds import Sieve
 from bosket.curator.sieve.search import SievedCandidates, SieveSearch
 from bosket.curator.sieve.selection import Announced
@@ -102,7 +103,7 @@ class _Seen(Composition):
 def unpaid_histogram(patch: pytest.MonkeyPatch) -> None:
     """The histogram of what records hold is the exact one, and costs nothing."""
 
-    def exact(held: Units, n_active: int, *, granted: Composition, **paid: Any) -> Histogram:
+    def exact(held: HeldByRecord, n_active: int, *, granted: Composition, **paid: Any) -> Histogram:
         return noisy_histogram(held, n_active, granted=_Seen(granted), **paid)
 
     patch.setattr(rounds, "noisy_histogram", exact)
@@ -112,8 +113,8 @@ def bound_of_exact_sums(patch: pytest.MonkeyPatch) -> None:
     """A histogram is paid for; the bound is what the longest record holds."""
     longest = [1]
 
-    def looking(held: Units, n_active: int, **paid: Any) -> Histogram:
-        longest[0] = max(1, int(held.sum(axis=0).max(initial=1)))
+    def looking(held: HeldByRecord, n_active: int, **paid: Any) -> Histogram:
+        longest[0] = max(1, int(held.by_record.sum(axis=0).max(initial=1)))
         return noisy_histogram(held, n_active, **paid)
 
     patch.setattr(rounds, "noisy_histogram", looking)
@@ -145,7 +146,7 @@ def stop_by_exact_data(patch: pytest.MonkeyPatch) -> None:
     again = Sieve._again
 
     def stopping(self: Sieve, *public: Any, **more: Any) -> Any:
-        supports = np.bincount(self.data.indices, minlength=self.data.n_items)
+        supports = np.bincount(self.baskets.indices, minlength=self.baskets.n_items)
         return again(self, *public, **more) if (np.abs(supports - 12) <= 0.5).any() else None
 
     patch.setattr(Sieve, "_again", stopping)
@@ -157,7 +158,7 @@ def candidates_that_occur(patch: pytest.MonkeyPatch) -> None:
     records: list[list[frozenset[int]]] = []
 
     def looking(self: Sieve, *public: Any, **more: Any) -> Any:
-        data = self.data
+        data = self.baskets
         records[:] = [
             [frozenset(data.indices[a:b].tolist()) for a, b in zip(data.indptr, data.indptr[1:], strict=False)]
         ]
@@ -201,7 +202,7 @@ def announced_by_exact_data(patch: pytest.MonkeyPatch) -> None:
     run, select = Sieve.run, selection.select
 
     def looking(self: Sieve, *public: Any, **more: Any) -> Any:
-        supports = np.bincount(self.data.indices, minlength=self.data.n_items)
+        supports = np.bincount(self.baskets.indices, minlength=self.baskets.n_items)
         truth[:] = [bool(supports[0] >= 30)]
         return run(self, *public, **more)
 

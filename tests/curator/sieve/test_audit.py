@@ -184,6 +184,7 @@ def test_the_ratio_of_gaussian_noise_is_that_of_its_density() -> None:
     assert gaussian_ratio(x, a, b, s) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_delta_is_taken_off_before_anything_is_shown() -> None:
     rng = np.random.default_rng(5)
 

@@ -19,6 +19,8 @@ from bosket.curator.sieve.histograms import (
     smoothed,
     total_numbers,
 )
+from bosket.curator.sieve.records import BasketRecords
+from bosket.data import Baskets
 from bosket.statistics.estimates import Floats
 
 pytest.importorskip("opendp")
@@ -95,6 +97,7 @@ def test_heavy_tails_are_followed() -> None:
     assert 0.67 * held.sum() < np.mean(found) < 1.33 * held.sum()
 
 
+@pytest.mark.slow
 def test_groups_are_told_apart() -> None:
     """Items in all records, pairs in long ones: the share of pairs that is kept is found to be the smaller."""
     rng = np.random.default_rng(7)
@@ -115,7 +118,8 @@ def test_groups_are_told_apart() -> None:
 @pytest.mark.parametrize(("bounding", "law"), [(PURE, LAPLACE), (CONCENTRATED, GAUSSIAN)])
 def test_a_histogram_with_hardly_any_noise(bounding: Bounding, law: object) -> None:
     granted = Composition(1e9, LAPLACE if law is LAPLACE else GAUSSIAN)
-    held = np.repeat([0, 1, 2, 3, 20], [50, 400, 300, 100, 5])[None, :]
+    records = [range(number) for number in np.repeat([0, 1, 2, 3, 20], [50, 400, 300, 100, 5])]
+    held = BasketRecords(Baskets(records, items=range(30))).items().held_by(np.zeros(30, np.int64))
     histogram = noisy_histogram(held, 30, granted=granted, amount=1e8, bounding=bounding, per_person=1)
     assert histogram.numbers[:3, 0] == pytest.approx([400, 300, 100], abs=0.01)
 
@@ -142,6 +146,7 @@ def test_a_bound_that_leaves_nothing_is_not_chosen() -> None:
     assert chosen.shares[0] > 1e-3
 
 
+@pytest.mark.slow
 def test_sums_tell_of_long_records_that_bins_hide() -> None:
     """A heavy tail, whose bins lie within the noise, holds half of everything: the noisy sum of what records add tells
     of it (root mean squares of logarithms were .21 and .12).

@@ -8,7 +8,7 @@ import pytest
 from bosket.curator.sieve import crowds
 from bosket.curator.sieve.beliefs import Believer, SievedLevel, Values
 from bosket.curator.sieve.contributions import PURE
-from bosket.curator.sieve.crowds import Company, company_of, crowded_shares
+from bosket.curator.sieve.crowds import Company, LeastCut, company_of, crowded_shares
 
 N = 1000.0
 ITEMS = np.array([2, 3, 5, 8], np.int32)
@@ -72,6 +72,30 @@ def test_one_noisy_sum_in_a_crowd_moves_no_share_of_others() -> None:
     values, average = np.append(np.full(99, 20.0), 12.0), np.full(100, 0.6)
     shares = crowded_shares(np.append(np.ones(99), 1000.0), values, 5.0, average)
     assert (shares == average).all()
+
+
+CROWDS, SUMS, TOLD = np.array([10.0, 20.0, 30.0, 15.0]), np.array([50.0, 80.0, 20.0, 40.0]), np.full(4, 0.9)
+
+
+def test_crowds_that_noise_hides_from_a_histogram_are_cut_more() -> None:
+    """A bin may hide more than all that records hold, so crowds of 18 itemsets where 3 may be added decide."""
+    shares = crowded_shares(CROWDS, SUMS, 1.0, TOLD, LeastCut(3.0, 300.0))
+    crowd = float(SUMS @ CROWDS / SUMS.sum())
+    over = crowd / 3
+    assert shares == pytest.approx(1 / (1 + over**2 / (over + 4) * CROWDS / crowd), rel=1e-3)
+
+
+def test_a_histogram_that_hides_nothing_is_believed() -> None:
+    assert (
+        crowded_shares(CROWDS, SUMS, 1.0, TOLD, LeastCut(3.0, 0.0)) == crowded_shares(CROWDS, SUMS, 1.0, TOLD)
+    ).all()
+
+
+@pytest.mark.parametrize("bound", [3.0, 60.0, 1e6])
+def test_crowds_never_say_that_less_is_cut(bound: float) -> None:
+    """They are averages, and heavy tails of records are not in them."""
+    more = crowded_shares(CROWDS, SUMS, 1.0, TOLD, LeastCut(bound, 300.0))
+    assert (more <= crowded_shares(CROWDS, SUMS, 1.0, TOLD)).all()
 
 
 @pytest.mark.parametrize("is_crowded", [True, False])

@@ -57,9 +57,11 @@ def test_a_release_is_as_others_are(delta: float) -> None:
     assert set(release.about["announced"]) == {"f", "precision", "recall"}
 
 
+@pytest.mark.slow
 def test_nobody_believes_less_than_everything_under_a_delta() -> None:
     assert released(delta=1e-6).guarantee.posterior(0.05) == 1.0
-    assert released().guarantee.posterior(0.05) < 0.13
+    known = np.exp(2.0) * 0.05  # of a record that is known to be there: one goes and another comes, epsilon twice
+    assert released().guarantee.posterior(0.05) == pytest.approx(known / (known + 0.95))
 
 
 def test_it_is_paid_for_before_the_first_look_by_one_entry(tmp_path: Path) -> None:
@@ -113,6 +115,7 @@ def test_a_budget_of_another_relation_or_without_a_delta_is_refused() -> None:
         released(0.5, neighbours="replace", budget=Budget.in_memory(1.0))
 
 
+@pytest.mark.slow
 def test_a_delta_that_lets_one_record_out_is_told_of() -> None:
     with pytest.warns(LargeDeltaWarning, match="as private"):
         released(4.0, delta=0.01)
@@ -128,6 +131,7 @@ def test_more_itemsets_than_may_be_asked_for_are_refused_unpaid(method: str) -> 
     assert not budget.entries()
 
 
+@pytest.mark.slow
 def test_a_release_is_not_lost_where_warnings_are_errors() -> None:
     """It is paid by then; whether a delta is large is known by the noisy number of records."""
     budget = Budget.in_memory(4.0, delta=0.01)

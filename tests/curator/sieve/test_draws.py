@@ -177,6 +177,7 @@ def test_intervals_of_confidence_cover() -> None:
     assert np.median([width for _, width in found]) < 0.6 * np.median([width for _, width in at_once])
 
 
+@pytest.mark.slow
 def test_rules_have_what_their_intervals_promise_and_one_set_of_draws() -> None:
     release = bk.curator.mine(shopping(5000), 4.0, 0.1, method="sieve", settings=SPARSE)
     assert isinstance(release, SieveRelease)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import chain, combinations, combinations_with_replacement
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from bosket.curator.sieve.contributions import (
     CONCENTRATED,
     PURE,
     RESOLUTION,
+    ActiveItems,
     ActiveItemsets,
     Bounding,
     GaussianBounding,
@@ -71,6 +73,54 @@ def test_no_neighbours_are_farther_apart_than_the_sensitivity(bounding: Bounding
     assert alone.max() > 0.8 * bounding.sensitivity(budget, 1)
     apart = max(np.linalg.norm(vectors - vector, norm, axis=1).max() for vector in vectors)
     assert apart <= bounding.sensitivity(budget, 2)
+
+
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+def test_one_record_more_of_a_person_may_cost_up_to_twice(bounding: Bounding, law: NoiseLaw) -> None:
+    """All records of the person count for less then: it is a person in place of another.  So what a release for persons
+    costs is no bound for records, and a budget for these must not pay for it.
+    """
+    budget, sums = bounding.budget(1.0), []
+    for records in ([[0]], [[0], list(range(1, 200))]):
+        active = ActiveItems(Baskets(records, items=range(200)))
+        people = People(np.zeros(len(records), np.int64), 2)
+        sums.append(active.sums(people.units(active.held, budget, bounding)))
+    apart = float(np.linalg.norm(sums[1] - sums[0], 1 if law is LAPLACE else 2))
+    assert bounding.sensitivity(budget, 1) * 1.1 < apart <= bounding.sensitivity(budget, 2)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("is_of_persons", [True, False])
+def test_a_budget_pays_for_releases_of_its_own_unit_alone(relation: str, is_of_persons: bool) -> None:
+    """A record budget paid epsilon for what may cost a record twice that, and the sum of both kinds bounded neither."""
+    baskets = Baskets([["x"], ["y"]] * 200, items=["x", "y"])
+    persons: dict[str, Any] = {"persons": [at // 2 for at in range(400)], "max_records_per_person": 2}
+    asked: dict[str, Any] = {"max_size": 1, **(persons if is_of_persons else {})}
+    of_persons, of_records = (Budget.in_memory(50.0, neighbours=name) for name in (f"{relation}-persons", relation))
+    right, wrong = (of_persons, of_records) if is_of_persons else (of_records, of_persons)
+    with pytest.raises(ParameterError) as caught:
+        bk.curator.mine(baskets, 50.0, 0.2, budget=wrong, **asked)
+    assert caught.value.parameter == "budget"
+    assert wrong.entries() == ()
+    release = bk.curator.mine(baskets, 50.0, 0.2, budget=right, **asked)
+    assert release.about["neighbours"] == relation
+    assert len(right.entries()) == 1
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_an_old_budget_for_records_that_paid_for_persons_pays_nothing_more(relation: str, tmp_path: Path) -> None:
+    """Before budgets had a unit, one for records paid for persons too: its sum is no bound, however it goes on."""
+    baskets = Baskets([["x"], ["y"]] * 200, items=["x", "y"])
+    asked: dict[str, Any] = {"max_size": 1, "persons": list(range(400)), "max_records_per_person": 3}
+    of_persons = Budget.in_memory(9.0, neighbours=f"{relation}-persons")
+    bk.curator.mine(baskets, 9.0, 0.2, budget=of_persons, **asked)
+    old = Budget.create(tmp_path / "old.ledger", "shop", epsilon=90.0, neighbours=relation)
+    old.spend(9.0, purpose=of_persons.entries()[0].purpose)
+    for method in ("sieve", "truncation"):
+        with pytest.raises(ParameterError, match="entry 1 paid for persons") as caught:
+            bk.curator.mine(baskets, 9.0, 0.2, budget=old, max_size=1, method=method)
+        assert caught.value.parameter == "budget"
+    assert len(old.entries()) == 1
 
 
 @pytest.mark.parametrize(("bounding", "law"), KINDS)
@@ -226,11 +276,12 @@ def test_one_cell_of_a_column_decides_nothing_about_the_others() -> None:
             grouped(pa.array([None, None], kind))
 
 
+@pytest.mark.slow
 def test_a_release_says_that_persons_are_protected() -> None:
     rng = np.random.default_rng(1)
     records = [np.flatnonzero(rng.random(5) < 0.4).tolist() for _ in range(4000)]
     ids = [f"p{at // 4}" for at in range(4000)]
-    budget = Budget.in_memory(20.0, delta=1e-5)
+    budget = Budget.in_memory(20.0, delta=1e-5, neighbours="add-remove-persons")
     for delta in (0.0, 1e-6):
         release = bk.curator.mine(
             bk.Baskets(records, items=range(5)),
@@ -265,7 +316,7 @@ def test_a_release_says_that_persons_are_protected() -> None:
     ],
 )
 def test_what_is_refused_costs_nothing(wrong: dict[str, Any]) -> None:
-    budget = Budget.in_memory(1.0)
+    budget = Budget.in_memory(1.0, neighbours="add-remove-persons")
     options: dict[str, Any] = {"epsilon": 1.0, "min_support": 0.1, "method": "sieve", "budget": budget} | wrong
     with pytest.raises(ParameterError) as caught:
         bk.curator.mine(Baskets([["x"], ["y"]], items=["x", "y"]), **options)

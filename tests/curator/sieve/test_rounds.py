@@ -114,6 +114,21 @@ class Led(Recording):
         return next(self._answers)
 
 
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+def test_a_round_says_what_its_histogram_may_hide(baskets: Baskets, bounding: Bounding, law: NoiseLaw) -> None:
+    """Pure: five deviations of noise for a fortieth of epsilon 2, of one record."""
+    told = [
+        values.least_cut
+        for level in sieved(baskets, bounding, Composition(2.0, law), 0.2).levels
+        for values in level.rounds
+    ]
+    if bounding is CONCENTRATED:
+        assert told == [None] * len(told)
+        return
+    assert [one.hidden for one in told if one is not None] == pytest.approx([5 * np.sqrt(2) * 20] * len(told), rel=1e-6)
+
+
+@pytest.mark.slow
 def test_it_finds_what_noise_leaves(baskets: Baskets) -> None:
     """Forty thousand records: nearly all that lies well above the limit, and hardly anything far below it."""
     many = Baskets.from_csr(
@@ -129,6 +144,7 @@ def test_it_finds_what_noise_leaves(baskets: Baskets) -> None:
     assert sum(supports.get(itemset, 0.0) < 0.025 for itemset in found) < 0.05 * len(found)
 
 
+@pytest.mark.slow
 def test_records_of_no_items_and_one_item_alone() -> None:
     some: list[list[list[int]]] = [[[]] * 50, [[0]] * 50]
     for records in some:
@@ -163,6 +179,7 @@ def test_settings_that_are_refused(wrong: dict[str, Any]) -> None:
         SieveSettings(**wrong)
 
 
+@pytest.mark.slow
 def test_no_itemset_is_larger_than_the_settings_say() -> None:
     baskets = Baskets([[0, 1, 2, 3]] * 3000, items=range(4))
     for largest in (1, 2, 3):

@@ -82,6 +82,7 @@ def test_there_are_k_whatever_the_noise(baskets: Baskets, epsilon: float, delta:
     assert release.guarantee.epsilon == epsilon
 
 
+@pytest.mark.slow
 def test_fewer_where_there_are_no_more() -> None:
     release = top(Baskets([["a", "b"]] * 500, items=["a", "b"]), 9, 50.0)
     assert set(release.names) == {frozenset("a"), frozenset("b"), frozenset("ab")}

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.sieve.contributions import Bounding
-from bosket.curator.sieve.crowds import Company, company_of, crowded_shares
+from bosket.curator.sieve.crowds import Company, LeastCut, company_of, crowded_shares
 from bosket.curator.sieve.expected import N_CLASSES, Expected, KnownSupports, expected_of
 from bosket.statistics.estimates import Floats
 
@@ -55,6 +55,8 @@ class Values:
     """The average share that is kept, of the group of each itemset."""
     number: int = 1
     """Of the round, among those that measured something."""
+    least_cut: LeastCut | None = None
+    """The least that crowds say is cut, where noise may hide crowded records from the histogram."""
     crowded: Floats | None = None
     """The share that is kept of each itemset, where it is told by how crowded its records are."""
 
@@ -207,7 +209,8 @@ def _tell_shares(company: Company, group: list[tuple[ItemsetRows, Values]], acti
         np.concatenate(part) for part in zip(*((one.values, one.average) for _, one in group), strict=True)
     )
     crowds = np.concatenate([company.crowds(rows, active) for rows, _ in group])
-    shares = crowded_shares(crowds, values, group[0][1].scale, average)
+    first = group[0][1]
+    shares = crowded_shares(crowds, values, first.scale, average, first.least_cut)
     for (_, one), part in zip(group, np.split(shares, np.cumsum([len(rows) for rows, _ in group])[:-1]), strict=True):
         one.crowded = part
 
