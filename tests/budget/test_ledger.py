@@ -96,6 +96,7 @@ except BudgetExceeded:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_race_never_overdraw(path: Path) -> None:
     processes = [start(RACE, path) for _ in range(4)]
     assert [said_by(process) for process in processes] == ["ready"] * 4
@@ -132,6 +133,7 @@ except BudgetExceeded:
 """
 
 
+@pytest.mark.slow
 def test_pairs_and_returns_that_race(path: Path) -> None:
     """Pairs stay together, and what is handed back is there for others: one pair's part is left over at the end."""
     Budget.create(path, "data", epsilon=0.5)

@@ -47,6 +47,7 @@ def test_a_release_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     assert "0.5" in shown.out
 
 
+@pytest.mark.slow
 def test_the_sieve_with_a_delta_from_a_ledger(run: Run, raw: Path, tmp_path: Path) -> None:
     ledger, out = tmp_path / "ledger.sqlite", tmp_path / "release.json"
     assert run("budget", "create", ledger, "--name", "shop", "--epsilon", 9, "--delta", 1e-5).code == 0
@@ -62,6 +63,7 @@ def test_the_sieve_with_a_delta_from_a_ledger(run: Run, raw: Path, tmp_path: Pat
     assert all(0 <= row["probability"] <= 1 for row in value["release"])
 
 
+@pytest.mark.slow
 def test_a_delta_of_which_nothing_is_left_is_said(run: Run, raw: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     run("budget", "create", ledger, "--name", "shop", "--epsilon", 9, "--delta", 1e-6)
@@ -98,6 +100,9 @@ def test_the_most_frequent_of_a_size_with_a_page(run: Run, raw: Path, tmp_path: 
     assert "50-differential privacy for one record" in html
     assert "for the 2 most frequent" in html
     assert "3007" not in html
+    assert "read off the records" in html
+    assert ("those of a posterior: they hold as far as its assumptions do" in html) == (method == "sieve")
+    assert "was read off the records as known to everybody, and is not protected" in result.err
     assert ("expected to be among the 2 most frequent" in result.err) == (method == "sieve")
 
 
@@ -448,6 +453,36 @@ def test_records_of_persons_are_protected_together(run: Run, tmp_path: Path) -> 
     assert run(*call, "--max-records-per-person", 2, "--method", "truncation", *known).code == 2
     no_such = ("curate", raw, "--epsilon", 9, "--min-support", 0.2, "--person", "buyer", "--max-records-per-person", 2)
     assert run(*no_such, *known).code == 2
+
+
+def test_persons_are_paid_for_by_a_budget_for_persons(run: Run, tmp_path: Path) -> None:
+    raw, items, ledger = _of_persons(tmp_path / "raw.csv"), tmp_path / "items.txt", tmp_path / "shop.ledger"
+    items.write_text("milk\nbread\n")
+    call = (
+        "curate",
+        raw,
+        "--epsilon",
+        9,
+        "--min-support",
+        0.2,
+        "--max-size",
+        1,
+        "--record",
+        "record",
+        "--item",
+        "item",
+    )
+    known = (*call, "--person", "shopper", "--max-records-per-person", 2, "--items", items, "--ledger", ledger)
+    assert run("budget", "create", ledger, "--name", "records", "--epsilon", 9).code == 0
+    made = run("budget", "create", ledger, "--name", "people", "--epsilon", 9, "--neighbours", "add-remove-persons")
+    assert "one person, added or removed with all their records" in made.err
+    refused = run(*known, "--budget", "records")
+    assert refused.code != 0
+    assert "must be one for persons" in refused.err
+    assert json.loads(run("budget", "show", ledger, "--name", "records", "--format", "json").out)["entries"] == []
+    paid = run(*known, "--budget", "people")
+    assert paid.code == 0, paid.err
+    assert "epsilon 0.0 is left" in paid.err
 
 
 def test_rows_of_a_person_decide_nothing_but_its_own_records(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from bosket.curator.noise import Composition, scale_of
 from bosket.curator.pool import Pool
 from bosket.curator.sieve.contributions import ActiveItemsets
 from bosket.curator.sieve.histograms import Histogram, noisy_histogram
+from bosket.curator.sieve.records import HeldByRecord
 from bosket.curator.truncation import count_candidates
 from bosket.data import Baskets, Domain
 from bosket.errors import DataError, TooManyCandidatesError
@@ -164,9 +165,9 @@ def short_records(sizes: npt.NDArray[np.int64], *, longest: int, **paid: Any) ->
     return noisy_lengths(sizes, longest=longest, **paid)
 
 
-def histogram_of_few(held: npt.NDArray[np.int64], n_active: int, **paid: Any) -> Histogram:
+def histogram_of_few(held: HeldByRecord, n_active: int, **paid: Any) -> Histogram:
     """For ``noisy_histogram`` of the sieve: no records, or one that holds more than a hundred itemsets: an error."""
-    if not held.size or int(held.sum(axis=0).max()) > 100:
+    if not held.by_record.size or int(held.by_record.sum(axis=0).max()) > 100:
         raise DataError("A record holds too much.")
     return noisy_histogram(held, n_active, **paid)
 

@@ -97,6 +97,7 @@ def test_a_mechanism_of_the_local_model() -> None:
         distinguish(3, one, other, bool, trials=10)  # type: ignore[arg-type]  # that is the point
 
 
+@pytest.mark.slow
 def test_choosing_an_event_does_not_make_one() -> None:
     """The best of many events or thresholds between equals; measured where it was chosen, it would look like one."""
     rng = np.random.default_rng(2)

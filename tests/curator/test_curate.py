@@ -65,6 +65,7 @@ class TestWithoutNoise:
         assert {name: pytest.approx(value) for name, value in exact.items()} == dict(release)
         assert release.n_records == baskets.n_records
 
+    @pytest.mark.slow
     def test_long_records_are_exact_mining_of_what_is_left(self) -> None:
         """The naive miner counts in records that were cut once; their supports are those it reports."""
         baskets = short_baskets(longest=9)

@@ -33,6 +33,7 @@ def test_what_is_drawn_inside_adds_up() -> None:
     assert "1, 2" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_part_costs_what_it_says_whatever_its_sensitivity() -> None:
     for sensitivity in (1, 2, 7, 1000):
         granted = Composition(0.5)
@@ -146,6 +147,7 @@ def test_features_are_off_again_after_an_error(features: set[str]) -> None:
     assert features == set()
 
 
+@pytest.mark.slow
 def test_threads_do_not_take_features_from_each_other(features: set[str]) -> None:
     """Each makes measurements of its own while others switch the features off."""
 

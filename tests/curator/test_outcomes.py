@@ -16,6 +16,7 @@ import bosket as bk
 from bosket.budget.budgets import Budget
 from bosket.curator import Release, curate, levels, miner, vocabulary
 from bosket.curator.pool import Pool
+from bosket.curator.sieve import records as sieve_records
 from bosket.curator.sieve import rounds
 from bosket.curator.sieve.contributions import ActiveItems
 from tests.curator import broken
@@ -142,7 +143,7 @@ CONSTRUCTIONS = [
     ),
     Construction(
         "a record of all items, where the sieve adds up", SHORT + SPARSE, list(range(N_ITEMS)), sift,
-        patched(rounds, "ActiveItemsets", broken.HeldAgain),
+        patched(sieve_records, "ActiveItemsets", broken.HeldAgain),
     ),
     Construction(
         "no memory, for the sieve", SHORT, [0], sift, patched(curate, "_telling_no_counts", nullcontext),

@@ -67,6 +67,21 @@ class TestAsFrequentItemsets:
         assert release.provenance.mechanism == release.about["mechanism"]
         assert not release.provenance.is_simulation
 
+    @pytest.mark.parametrize("method", ["sieve", "truncation"])
+    def test_items_that_were_read_off_the_records_are_not_covered(self, method: str) -> None:
+        """Which occur, one record decides; the card said nothing of it."""
+        records = [["a"]] * 300
+        for baskets, is_read_off in ((bk.Baskets(records), True), (bk.Baskets(records, items=["a", "b"]), False)):
+            asked = baskets.domain if is_read_off else None
+            release = bk.curator.mine(baskets, SURE, 0.5, method=method, vocabulary=asked, max_size=1)
+            told = [line for line in release.guarantee.card().splitlines() if "read off the records" in line]
+            assert len(told) == is_read_off
+            assert release.about["guarantee"]["not_covered"] == list(release.guarantee.not_covered)
+
+    def test_its_epsilon_is_rounded_up_where_it_is_said(self) -> None:
+        told = bk.curator.mine(bk.Baskets([["a"]] * 300, items=["a"]), 1.2345641, 0.5, max_size=1)
+        assert "epsilon 1.23457," in repr(told)
+
     def test_without_itemsets(self) -> None:
         baskets = bk.Baskets([["a"]] * 4000, items=["a", "b"])
         none = bk.curator.mine(baskets, SURE, 1.0, method="truncation")

@@ -160,7 +160,7 @@ def test_values_must_be_declared() -> None:
     assert budget.entries() == ()
     assert len(bk.curator.mine(read, SURE, 0.3, vocabulary=read.domain, method="truncation"))
     with pytest.raises(DataError):
-        bk.curator.mine(frame(10), 1.0, 0.1, budget=budget, method="truncation")  # type: ignore[arg-type]  # that is the point
+        bk.curator.mine(frame(10), 1.0, 0.1, budget=budget, method="truncation")
 
 
 def test_baskets_of_a_table_are_baskets() -> None:

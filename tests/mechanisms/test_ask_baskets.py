@@ -141,6 +141,7 @@ def test_buckets_are_alike_and_independent_over_seeds(keys: tuple[int, ...]) -> 
     assert_rejected(chi_square(numbers, wrong))
 
 
+@pytest.mark.slow
 def test_keys_are_counted_alike_in_ranges_and_one_by_one() -> None:
     domain = bk.Domain(range(37))
     mechanism = bk.AskBaskets(epsilon=3, length=4)
@@ -402,6 +403,7 @@ def one_hash_value(number: int) -> list[tuple[int, int]]:
     return pairs
 
 
+@pytest.mark.slow
 def test_candidates_that_were_chosen_to_be_told_apart_slowly() -> None:
     """65 536 of one hash value took two minutes: labels are refused, and itemsets compared by numbers of labels."""
     with effort_within(5):

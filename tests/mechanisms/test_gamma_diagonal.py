@@ -483,6 +483,22 @@ class TestSiblings:
         assert "anonymous channel" in guarantee.card()
         assert "anonymous" not in bk.GammaDiagonal(19).guarantee(CENSUS).card()
 
+    def test_versions_that_nobody_can_link_compose_all_the_same(self) -> None:
+        """Two people with three versions each, all six mixed, the record of one known: the card said that each version
+        then stands alone.
+        """
+        gamma, n = 19.0, 3
+        same, other = gamma / (gamma + 1), 1 / (gamma + 1)
+
+        def law(p: float) -> list[float]:
+            return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+
+        mixed = [np.convolve(law(same), law(p)) for p in (same, other)]  # how many of the six show the known record
+        assert (mixed[0] / mixed[1]).max() == pytest.approx(gamma**n)
+        card = bk.GammaDiagonal(gamma).guarantee(CENSUS, reports=n).card()
+        assert "all together may still tell as much as linked ones" in card
+        assert "stand alone" not in card
+
 
 @pytest.mark.parametrize("domain", SMALL, ids=lambda domain: str(domain.sizes))
 def test_moves_of_single_items(domain: bk.TableDomain) -> None:

@@ -144,6 +144,7 @@ def test_pictures_follow_the_scheme_of_the_page(comparison: Comparison) -> None:
         assert f"--{name}: {colour};" in style
 
 
+@pytest.mark.slow
 def test_pictures_say_what_they_show(comparison: Comparison) -> None:
     for svg in (
         pictures.support_against_truth(comparison.frame, min_support=comparison.min_support),
@@ -154,6 +155,7 @@ def test_pictures_say_what_they_show(comparison: Comparison) -> None:
         assert root.get("aria-label", "").endswith(".")
 
 
+@pytest.mark.slow
 def test_the_same_picture_twice_and_no_state_left_behind(comparison: Comparison) -> None:
     before = dict(mpl.rcParams)
     first, second = (pictures.error_by_size(comparison.frequent, quantile=1.96) for _ in range(2))
@@ -202,6 +204,7 @@ def test_pictures_of_exact_results_and_of_numbers_that_are_not() -> None:
     assert set(names) <= set(shown)
 
 
+@pytest.mark.slow
 def test_pictures_from_several_threads(comparison: Comparison) -> None:
     before = dict(mpl.rcParams)
     svgs: list[str] = []
@@ -266,6 +269,7 @@ def test_comparison_of_exact_mining_with_itself(
     drawn(pictures.error_by_size(same.frequent, quantile=1.96))
 
 
+@pytest.mark.slow
 def test_true_rules(simulation: tuple[bk.Baskets, bk.Reports, bk.FrequentItemsets, bk.FrequentItemsets]) -> None:
     baskets, _, found, truth = simulation
     rules = true_rules(found.rules(min_threshold=0.5), truth, baskets)

@@ -30,9 +30,21 @@ from bosket._version import __version__
 from bosket.checks import check_between, check_choice, check_not_negative
 from bosket.errors import BudgetExceeded, ParameterError
 
-NEIGHBOURS = {
+RELATIONS = {
     "add-remove": "data sets that differ by one record, added or removed",
     "replace": "data sets of one size that differ in one record, replaced by another",
+}
+"""The neighbouring relations of records, in words."""
+OF_PERSONS = {"add-remove": "add-remove-persons", "replace": "replace-persons"}
+"""The same where a person may have several records.
+
+They do not imply each other: one record more of a person who is there is that person in place of itself, which costs a
+release for persons up to twice its epsilon; and a release for records costs a person epsilon for each of them.
+"""
+NEIGHBOURS = {
+    **RELATIONS,
+    OF_PERSONS["add-remove"]: "data sets that differ by one person, added or removed with all their records",
+    OF_PERSONS["replace"]: "data sets that differ in one person, replaced by another with all their records",
 }
 """The neighbouring relations that a budget can be for, in words."""
 

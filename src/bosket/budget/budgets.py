@@ -54,6 +54,8 @@ class Budget:
     Made by :meth:`create` and :meth:`open` in a ledger, which is a file that processes share, or by :meth:`in_memory`.
     ``neighbours`` says which data sets the promise is about, ``"add-remove"`` (one record more or less) or
     ``"replace"`` (one record in place of another); an epsilon for the former is up to twice that for the latter.
+    ``"add-remove-persons"`` and ``"replace-persons"`` are about persons with all their records: these pay for releases
+    that protect persons, and for no others.
     """
 
     def __init__(self, store: Store) -> None:

@@ -10,6 +10,7 @@ from bosket.curator.noise import scale_of
 from bosket.curator.possible import discoverable_count, least_epsilon, useful_epsilon
 from bosket.curator.prepared import WITHIN, Prepared
 from bosket.errors import HopelessError
+from bosket.privacy.guarantee import rounded_up
 
 _CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
 _MARGIN = 1.3  # for an epsilon that will do, as the limit itself is noisy
@@ -43,7 +44,7 @@ def check_hope(prepared: Prepared, n_items: int, epsilon: float, *, per_person: 
     raise HopelessError(
         f"The limit of {prepared.min_count:,.0f} of about {total:,} records is within the noise, which has a scale of "
         f"{scale:,.3g} for single items and of {of_total:,.3g} for the number of records: what would be reported is "
-        f"chance. An epsilon of {spent:g} was spent to find that out, and {epsilon:g} was handed back.",
+        f"chance. An epsilon of {rounded_up(spent, 6)} was spent to find that out, and {epsilon:g} was handed back.",
         discoverable=least / total if is_counted else math.inf,
         spent=spent,
         hint=f"{hint} (In the words of Theorem 3 single items are ({_RIGHT}, {_TIMES})-useful from an epsilon of "

@@ -20,6 +20,7 @@ from bosket.data.domain import as_objects
 from bosket.errors import DataError
 from bosket.evidence import Provenance
 from bosket.privacy.central import CentralGuarantee
+from bosket.privacy.guarantee import rounded_up
 from bosket.progress import Progress
 from bosket.statistics.estimates import Floats
 
@@ -76,6 +77,7 @@ class Release(ABC):
             about["epsilon"],
             about["neighbours"],
             tuple(about["parts"].items()),
+            tuple(about["guarantee"]["not_covered"]),
             delta=about.get("delta", 0.0),
             max_records_per_person=about.get("max_records_per_person"),
         )
@@ -172,7 +174,7 @@ class Release(ABC):
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} of size {size}" for size, count in self.sizes.items()) or "none"
-        return f"Release({sizes}; epsilon {self.about['epsilon']:g}, about {self.n_records:,} records)"
+        return f"Release({sizes}; epsilon {rounded_up(self.about['epsilon'], 6)}, about {self.n_records:,} records)"
 
 
 def frame_of(release: Release, support: Floats, columns: dict[str, Any], *, level: float) -> pd.DataFrame:

@@ -84,7 +84,7 @@ def _about(declared: Declared, paid: Paid, measured: Measured) -> dict[str, Any]
             {"number": entry.number} | ({"digest": entry.digest} if paid.is_kept else {}) for entry in paid.entries
         ],
         "mechanism": MECHANISM,
-        "guarantee": promised.to_json(),
+        "guarantee": (promised if declared.domain.is_declared else promised.reading_items()).to_json(),
     }
 
 

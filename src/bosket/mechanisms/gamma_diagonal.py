@@ -107,9 +107,9 @@ class GammaDiagonal(Mechanism):
         ]
         if reports > 1:
             notes.append(
-                "only where nobody can tell which reports are the same person's, as over an anonymous channel, does "
-                f"each stand alone with epsilon {epsilon:.4g}; linked, {reports} versions have gamma to the power of "
-                f"{reports}"
+                f"linked, {reports} versions have gamma to the power of {reports}; over an anonymous channel, where "
+                "nobody can tell which reports are the same person's, one of them has gamma, and all together may "
+                "still tell as much as linked ones"
             )
         if self.spread > 0:
             low, high = ran_gd_range(channel.gamma, channel.n_cells, self.spread, prior=0.05)

@@ -6,7 +6,7 @@ as likely on one data set as on a neighbouring one.  Parts that are measured one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bosket.checks import check_between, check_choice, check_integer, check_positive
 from bosket.privacy.guarantee import Amplification, gamma_text, json_number, percent_up, rounded_up
@@ -23,10 +23,13 @@ _SEVERAL = "a person with several records is protected for each of them, not for
 NOT_COVERED = (
     _SEVERAL,
     "what holds of a group can be learnt, and be concluded of its members, whether they took part or not",
-    "other releases of the same records cost their own epsilon and delta: epsilons add, and deltas too",
+    "other releases of the same records cost their own epsilon and delta: epsilons add, and deltas too, if all are for "
+    "the same neighbours",
     "how long the curator's program takes, for somebody who can watch it run",
 )
 """What no release of the curator promises."""
+OF_ITEMS = "which items, or values, occur: they were read off the records, and taken to be known to everybody"
+"""What is not promised either where nobody declared them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,10 @@ class CentralGuarantee:
             check_integer("max_records_per_person", self.max_records_per_person, least=1, of="CentralGuarantee")
             left = tuple(what for what in self.not_covered if what != _SEVERAL)
             object.__setattr__(self, "not_covered", left)
+
+    def reading_items(self) -> CentralGuarantee:
+        """The same promise where items, or values, were not declared but read off the records."""
+        return self if OF_ITEMS in self.not_covered else replace(self, not_covered=(*self.not_covered, OF_ITEMS))
 
     @property
     def unit(self) -> str:
@@ -92,6 +99,18 @@ class CentralGuarantee:
         return Amplification(self.epsilon, self.unit)
 
     @property
+    def exchanged(self) -> Amplification:
+        """The same between data with one record, or person, in place of another: what tells of the things it holds.
+
+        Where neighbours differ by one more or less, one goes and another comes, and epsilon counts twice.
+        """
+        times, units = (1 if self.neighbours == "replace" else 2), _UNITS
+        if self.max_records_per_person is not None:
+            units = _UNITS_OF_PERSONS
+        unit = units["replace"].format(self.max_records_per_person)
+        return Amplification(times * self.epsilon, unit)
+
+    @property
     def gamma(self) -> float:
         """exp(epsilon)."""
         return self.record.gamma
@@ -99,9 +118,10 @@ class CentralGuarantee:
     def posterior(self, prior: float) -> float:
         """Worst posterior of anything about one record with this prior, for one who knows all the others.
 
-        1 where delta is not 0: some outcome, of a small probability, may tell.
+        That it is there may be known too, so this is about records in place of each other, with ``exchanged``.  1 where
+        delta is not 0: some outcome, of a small probability, may tell.
         """
-        posterior = self.record.posterior(prior)
+        posterior = self.exchanged.posterior(prior)
         return 1.0 if self.delta else posterior
 
     def card(self) -> str:
@@ -115,12 +135,20 @@ class CentralGuarantee:
                 f"  delta {rounded_up(self.delta)}: a set of outcomes has at most gamma times its probability on "
                 "neighbouring data, and delta"
             )
+            if self.neighbours != "replace":
+                of_two = min(1.0, (1 + self.gamma) * self.delta)
+                lines.append(
+                    f"  of what a {self.protects} holds that is known to be there: epsilon "
+                    f"{rounded_up(self.exchanged.epsilon)}, delta {rounded_up(of_two)}"
+                )
         else:
             lines.append(
-                f"  who knows all other {self.protects}s and sees the release may come to believe anything about one "
-                f"{self.protects}"
+                f"  who knows all other {self.protects}s, and that this one is there, may come to believe anything "
+                "about it that"
             )
-            lines.append(f"  that had 5% with up to {percent_up(self.posterior(0.05))}")
+            known = self.exchanged
+            beside = "" if self.neighbours == "replace" else f" (epsilon {rounded_up(known.epsilon)}: {known.unit})"
+            lines.append(f"  had 5% with up to {percent_up(self.posterior(0.05))}{beside}")
         if self.parts:
             shares = ", ".join(f"{name} {rounded_up(part)}" for name, part in self.parts)
             lines.append(f"  paid for  {shares}" + (", in rho" if self.delta else ""))

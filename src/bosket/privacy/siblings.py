@@ -4,8 +4,9 @@ FRAPP, section 5.1.1: the miner guesses the value seen most often among m versio
 version shows the true value with probability p and each of the other n - 1 values with probability (1 - p) / (n - 1).
 The paper bounds the probability of a right guess (Eq. 17, whose sum should start at 0); here it is computed.
 
-Versions known to be siblings compose: their amplification is gamma^m, so epsilon is m ln gamma.  Only where nobody can
-tell which reports are siblings does each report stand alone, and that takes an anonymous channel.
+Versions known to be siblings compose: their amplification is gamma^m, so epsilon is m ln gamma.  Over an anonymous
+channel, where nobody can tell which reports are siblings, any one report has gamma; all reports together are gamma^m in
+the worst case as before, for one who knows the records of all others.
 """
 
 from __future__ import annotations

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 _SURE = 0.99  # a belief from which on nothing is said to be hidden
 _PRIORS = (0.05, 0.5)
+CHANGES_SHOW = "The same answers give the same report. If your answers change, it can be seen that they did."
+"""What a person should know besides who may send several reports by one memo; the next says it on a card."""
+CHANGES_SHOW_ON_CARD = (
+    "the same record gives the same report (a memo): that the record of a person changed between two reports shows for "
+    "certain, whatever epsilon is; what it was, and is, has an epsilon for each"
+)
 
 
 def participant_text(promise: LocalGuarantee) -> str:

@@ -17,6 +17,11 @@ _NOISY = (
     "Every number here is noisy, the number of records too. An itemset that is missing may be frequent, and one that "
     "is shown may not be."
 )
+_BELIEVED = (
+    "Intervals, probabilities and what is expected are those of a posterior: they hold as far as its assumptions do. "
+    "On files where that was tried most intervals held as often as they say, some held less often, and more was "
+    "expected of some releases than they had."
+)
 _NAMES = {
     "version": "bosket",
     "method": "method",
@@ -61,12 +66,13 @@ def _announced(about: Mapping[str, Any]) -> list[Block]:
     if announced is None:
         return []
     return [
+        Paragraph(_BELIEVED),
         Tiles(
             [
                 ("of these are expected to be what was asked for", f"{announced['precision']:.0%}"),
                 ("of all that was asked for are expected here", f"{announced['recall']:.0%}"),
             ]
-        )
+        ),
     ]
 
 

@@ -48,6 +48,7 @@ RELEASE = ResultKind("release", ("itemsets",))
 UNKNOWN = "unknown"
 """The value that cells of a table have which stand for no declared one."""
 _ROWS = 20
+_READ_OFF = "note: which items, or values, occur was read off the records as known to everybody, and is not protected"
 
 
 def add_parser(commands: Commands) -> None:
@@ -158,7 +159,7 @@ def run(options: argparse.Namespace) -> None:
     frame = release.to_frame()
     about = release.about
     say(
-        f"{count_text(len(release), 'itemset')} under epsilon {about['epsilon']:g}{_and_delta(about)} "
+        f"{count_text(len(release), 'itemset')} under {_costs(about)} "
         f"({about['neighbours']}), of about {release.n_records:,} records"
     )
     if options.ledger is not None:
@@ -166,8 +167,7 @@ def run(options: argparse.Namespace) -> None:
         say(f"paid from the budget {about['budget']!r}: entries {numbers}{_left(budget)}")
     for note in _notes(about):
         say(note)
-    if not options.items_are_public:
-        say(_left_out(options))
+    say(_READ_OFF if options.items_are_public else _left_out(options))
     if options.ledger is None:
         say("note: paid from no ledger: whoever runs this again spends as much again, and nobody counts")
     say(f"guarantee: {release.guarantee.sentence}")
@@ -196,8 +196,11 @@ def _write_page(release: Release, frame: pd.DataFrame, options: argparse.Namespa
         say(f"wrote {options.report}")
 
 
-def _and_delta(about: dict[str, Any]) -> str:
-    return f", delta {about['delta']:g}" if about.get("delta") else ""
+def _costs(about: dict[str, Any]) -> str:
+    from bosket.privacy.guarantee import rounded_up
+
+    names = ("epsilon", "delta") if about.get("delta") else ("epsilon",)
+    return ", ".join(f"{name} {rounded_up(about[name], 6)}" for name in names)
 
 
 def _left(budget: Budget | None) -> str:

@@ -50,9 +50,16 @@ def way_text(asked: Curator) -> str:
 
 def curate_command(asked: Curator) -> str:
     """What makes this release."""
-    delta = f" --delta {asked.delta:g}" if asked.delta else ""
+    delta = f" --delta {_as_asked(asked.delta)}" if asked.delta else ""
     method = "" if asked.method == "sieve" else f" --method {asked.method}"
-    return f"bosket curate RAW --epsilon {asked.epsilon:g}{delta} --min-support {asked.min_support:g}{method}"
+    limit = _as_asked(asked.min_support)
+    return f"bosket curate RAW --epsilon {_as_asked(asked.epsilon)}{delta} --min-support {limit}{method}"
+
+
+def _as_asked(number: float) -> str:
+    """The very number, in few signs where these are enough: a command must not spend more than was planned."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def _sizes(seen: ReleaseForesight) -> list[list[str]]:
