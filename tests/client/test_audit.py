@@ -87,6 +87,7 @@ def test_fresh_coins_have_the_law() -> None:
     assert_plausible(p_value(case, taken(case)[1], 2000))
 
 
+@pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("twin", ["of_doubles", "math_random"], indirect=True)
 def test_another_source_of_chance_is_convicted(twin: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import socket
 import subprocess
 import threading
@@ -293,9 +294,14 @@ def test_submit_with_the_secret_of_one_person(
         assert len(collector.posted) == 8
         monkeypatch.setenv("BOSKET_TOKEN", "word\nzebra")
         assert main([*options, raw(tmp_path, 1)]) == 2
-    assert len(secret.read_bytes()) == 32
-    assert secret.stat().st_mode & 0o077 == 0
+        assert len(secret.read_bytes()) == 32
+        assert secret.stat().st_mode & 0o077 == 0
+        monkeypatch.delenv("BOSKET_TOKEN")
+        secret.chmod(0o640)
+        assert main([*options, raw(tmp_path, 1)]) == 1
+        assert len(collector.posted) == 8
     said = capsys.readouterr().err
+    assert "readable by its owner alone" in said
     assert "secret of one person" in said
     assert "zebra" not in said
 
@@ -333,6 +339,46 @@ def test_submit_keeps_what_could_not_be_sent_and_sends_it_as_it_was_drawn(
             (tmp_path / "spoiled").write_text(spoiled)
             assert main([*options, "spoiled", "--unsent"]) == 1
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_submit_keeps_what_ctrl_c_left_as_it_was_drawn(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who then ran it again randomized all records afresh, those that had been sent among them."""
+    monkeypatch.chdir(tmp_path)
+
+    def interrupt(seconds: float) -> None:
+        if name != "SIGINT" and signal.getsignal(signal.Signals[name]) is signal.SIG_DFL:
+            pytest.fail("it would end this very program")
+        signal.raise_signal(signal.Signals[name])
+
+    def keep(self: Unsent, path: Path, client: bk.Client) -> None:
+        interrupt(0.0)  # the shell of a terminal that ends and the system both tell of it
+        write(self, path, client)
+
+    write = Unsent.write
+    monkeypatch.setattr(Unsent, "write", keep)
+    impatient = Transport(timeout=5, tries=3, wait=0.0, sleep=interrupt)
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--key", collector.document["key"]]
+        collector.faults = ["", "lost"]  # it has the second batch too, and cannot say so
+        monkeypatch.setattr("bosket.client.client.Transport", lambda: impatient)
+        assert main([*options, raw(tmp_path), "--at-once", "10"]) == 130
+        said = capsys.readouterr().err
+        assert "Of 25 reports, 10 were acknowledged. The others are kept in bosket-unsent-" in said
+        assert "--unsent sends them" in said
+        tried = {headers["Idempotency-Key"]: body for _, _, headers, body in collector.posted}
+        (kept,) = tmp_path.glob("bosket-unsent-*.reports")
+        collector.faults = ["503"]
+        assert main([*options, kept.name, "--unsent"]) == 130
+        assert kept.exists(), "as it was"
+        monkeypatch.setattr("bosket.client.client.Transport", lambda: QUICK)
+        assert main([*options, kept.name, "--unsent"]) == 0
+        assert collector.reports(PLAN).n_records == 25, "each once"
+        assert tried.items() <= collector.batches.items(), "under their ids, as they were drawn"
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 
 def test_the_client_waits_as_long_as_the_collector_says() -> None:
@@ -440,6 +486,24 @@ def test_a_client_does_not_outlive_its_period(every: str) -> None:
     assert began.has_ended(date(2020, 1, 1) + timedelta(days))
 
 
+def test_a_client_with_a_memo_says_that_a_change_shows() -> None:
+    """Its card is its own, not the collector's, and bounded beliefs for all reports together."""
+    plan = bk.Plan(PLAN.domain, PLAN.mechanism, unit=bk.PrivacyUnit(reports=3))
+    apart = {"name": "2020-01-01", "every": "day", "versions": "unlinked", "reports": 1}
+
+    def says(plan: bk.Plan, memo: bytes | None, period: str | None, periods: Any) -> bool:
+        task = document(plan, period=period, periods=periods)
+        return "changed between two reports shows" in bk.Client(task, memo=memo).promise.card()
+
+    assert says(plan, SECRET, None, None)
+    assert not says(plan, None, None, None), "coins are drawn afresh"
+    assert not says(PLAN, SECRET, None, None), "one report"
+    assert not says(plan, SECRET, "2020-01-01", apart)
+    assert says(plan, SECRET, "2020", apart), "coins of something else than the period"
+    assert says(plan, SECRET, None, apart | {"versions": "linked"})
+    assert says(plan, SECRET, "2020-01-01", apart | {"reports": 2})
+
+
 @pytest.mark.parametrize("versions", ["linked", "unlinked"])
 def test_a_client_that_was_made_before_the_first_period_draws_no_coins(versions: str) -> None:
     """Those of no period gave the same report in each that followed, and tied them."""
@@ -453,6 +517,7 @@ def test_a_client_that_was_made_before_the_first_period_draws_no_coins(versions:
                 client.randomize(RECORDS[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
 def test_an_answer_that_drips_is_not_waited_for(status: str) -> None:
     """Each byte came in time, and the whole answer never."""
@@ -509,6 +574,7 @@ def test_submit_refuses_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert main(["submit", collector.task, path, "--key", document(PLAN)["key"]]) == 1
         assert main(["submit", collector.task, path, "--token-file", str(tmp_path / "none")]) == 1
         (tmp_path / "short").write_bytes(b"1234")
+        (tmp_path / "short").chmod(0o600)
         assert main(["submit", collector.task, path, "--memo-file", str(tmp_path / "short")]) == 2
         assert main(["submit", "http://elsewhere.example/t/x", path]) == 2
         assert main(["submit", collector.task, path, "--at-once", "1001"]) == 2
@@ -534,3 +600,14 @@ def test_the_browser_reads_what_python_made_and_refuses_what_is_none() -> None:
         found = run(jobs)
         assert found[0]["payload"] == frame[12:-4].hex()
         assert all("refused" in one for one in found[1:])
+
+
+@needs_node
+def test_the_browser_refuses_too_many_combinations_before_it_makes_a_list_of_them() -> None:
+    """A plan of 700 bytes, one question about nine attributes of ten values, ended the program."""
+    names = [f"q{at}" for at in range(9)]
+    table = bk.TableDomain([bk.Attribute(name, ["0", "1"]) for name in names])
+    plan = bk.Plan(table, bk.Ask(bk.Design([bk.Question(tuple(names))]), gamma=8)).json
+    many = plan.replace('"values":["0","1"]', f'"values":{json.dumps([str(at) for at in range(10)]).replace(" ", "")}')
+    (found,) = run([{"plan": many, "frame": ""}])
+    assert "each combination" in found["refused"]

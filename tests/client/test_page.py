@@ -441,6 +441,7 @@ def test_other_answers_do_not_leave_after_a_refusal(visit: Visit) -> None:
     visit.collector.faults = ["refuse", "refuse"]
     page.click("#send")
     page.wait_for_selector("#state:has-text('did not take')")
+    assert "does not keep" not in page.inner_text("#state")
     boxes.nth(1).check()
     page.click("#send")
     page.wait_for_selector("#state:has-text('have left this device already')")
@@ -484,13 +485,16 @@ def test_a_browser_that_keeps_nothing_keeps_it_until_the_page_is_closed(visit: V
     answer(page, 1)
     answer(page)
     assert visit.leaves() == shown, "the same answers, the same coins"
+    visit.collector.faults = ["refuse"]
+    page.click("#send")
+    page.wait_for_selector("#state:has-text('did not take')")
+    assert "does not keep what has left it" in page.inner_text("#state"), "a new page would throw new coins"
     visit.lose_the_line()
     page.click("#send")
     page.wait_for_selector("#state:has-text('waits while this page is open')")
     visit.find_the_line()
     visit.sent()
-    ((*_, body),) = visit.collector.posted
-    assert body.hex() == shown
+    assert [body.hex() for *_, body in visit.collector.posted] == [shown, shown]
 
 
 @pytest.mark.parametrize("visit", [(SURVEY, {"tokens": "one-time"})], indirect=True)

@@ -27,6 +27,7 @@ def write_study(folder: Path, plan: bk.Plan, store: str, **settings: object) -> 
     """The file of a study with one task called shop."""
     (folder / "plan.json").write_text(plan.json)
     lines = [f'store = "{store}"', "[[tasks]]", 'id = "shop"', 'title = "Shop"', 'plan = "plan.json"']
+    lines.append("simulation = true")
     lines += [f"{name} = {value}" for name, value in settings.items()]
     path = folder / "study.toml"
     path.write_text("\n".join(lines) + "\n")

@@ -121,7 +121,11 @@ class Study:
 
 @contextmanager
 def study(folder: Path, *, store: str | None = None, plan: bk.Plan | None = None, **settings: Any) -> Iterator[Study]:
-    """A study of one task called shop, served in-process; the store is a file of SQLite unless given."""
+    """A study of one task called shop, served in-process; the store is a file of SQLite unless given.
+
+    It takes simulated reports, as those of :func:`reports`, unless told otherwise.
+    """
+    settings = {"simulation": True} | settings
     task = TaskSettings("shop", "What is bought together", plan or small_plan(), **settings)
     service = ServiceSettings((task,), store or f"sqlite:///{folder / 'study.db'}", folder)
     collector = Collector(service, rest=0.0)

@@ -67,6 +67,7 @@ def test_no_batch_is_of_a_few_reports(tmp_path: Path, store_url: str) -> None:
         assert rows_of(s.stored()) == before
 
 
+@pytest.mark.slow
 def test_what_is_open_is_sealed_when_the_calendar_closes_a_task(tmp_path: Path) -> None:
     with study(tmp_path, min_batch=10) as s:
         s.send(reports(s.plan, 5))
@@ -84,6 +85,7 @@ def test_what_is_open_is_sealed_when_the_calendar_closes_a_task(tmp_path: Path) 
         assert s.send(reports(s.plan, 5)).status_code == 410, "it stays closed"
 
 
+@pytest.mark.slow
 def test_a_small_batch_that_is_taken_away_is_not_shown_any_more(tmp_path: Path) -> None:
     """A hundredth of all reports: too few to mine again if they came, but these are forged."""
     with study(tmp_path, min_batch=10, batch_size=20) as s:
@@ -135,7 +137,7 @@ def test_what_was_written_though_the_commit_failed_is_counted(tmp_path: Path, mo
 
 def test_a_batch_that_cannot_be_sealed_hides_no_other_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = small_plan()
-    tasks = tuple(TaskSettings(name, name, plan, min_batch=5, batch_size=5) for name in ("a", "b"))
+    tasks = tuple(TaskSettings(name, name, plan, min_batch=5, batch_size=5, simulation=True) for name in ("a", "b"))
     collector = Collector(ServiceSettings(tasks, f"sqlite:///{tmp_path / 'study.db'}", tmp_path))
     try:
         some = reports(plan, 10)

@@ -9,6 +9,7 @@ import logging
 import secrets
 import select
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bosket.service.limits import BodyRoom, BodyRooms
+from bosket.service.portions import PORTION
 from bosket.service.problems import Refusal
 from bosket.service.server import PunctualProtocol
 from bosket.service.submissions import Submission
@@ -133,6 +135,9 @@ async def _while_one_is_slow(s: Study, first: bytes, rest: bytes, **told: str) -
         return (await s.client.http.post("/v1/tasks/shop/reports", content=content, headers=sent)).status_code
 
     slow = asyncio.ensure_future(post(slowly(), **told))
+    rooms = s.client.app.state.rooms
+    while not any(sender.held for room in (rooms.small, rooms.large) for sender in room._senders):
+        await asyncio.sleep(0.001)  # a first request may load much before it takes anything
     await asyncio.sleep(0.05)
     meanwhile = await post(first + rest)
     half.set()
@@ -168,6 +173,7 @@ def test_who_sends_slowly_gives_way_where_there_is_no_room(tmp_path: Path, monke
             room.take(1)
 
 
+@pytest.mark.slow
 def test_connections_on_which_no_request_comes_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a head was waited for without end: as many of these as a process has files kept everybody out."""
     monkeypatch.setattr("bosket.service.server.IDLE", 1.0)
@@ -188,6 +194,7 @@ def test_connections_on_which_no_request_comes_are_ended(tmp_path: Path, monkeyp
                 pass
 
 
+@pytest.mark.slow
 def test_connections_on_which_no_answer_is_read_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers that nobody read were waited for without end, and kept as many files as half heads did."""
     monkeypatch.setattr("bosket.service.server.UNREAD", 0.5)
@@ -201,6 +208,30 @@ def test_connections_on_which_no_answer_is_read_are_ended(tmp_path: Path, monkey
         ended = select.poll()
         ended.register(deaf, 0)
         assert ended.poll(60_000)
+
+
+def test_of_an_answer_that_is_not_read_a_portion_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand who asked for the plan of a large study, and read nothing, took its size a thousand times."""
+    held: list[int] = []
+    is_full = threading.Event()
+    paused = PunctualProtocol.pause_writing
+
+    def pause_writing(self: PunctualProtocol) -> None:
+        held.append(self.transport.get_write_buffer_size())
+        is_full.set()
+        paused(self)
+
+    monkeypatch.setattr(PunctualProtocol, "pause_writing", pause_writing)
+    with study(tmp_path) as s, on_a_socket(s.collector) as address:
+        whole = s.collector.tasks["shop"]._documents[None] = secrets.token_bytes(1 << 20) * 16
+        with socket.create_connection((urlsplit(address).hostname or "", urlsplit(address).port or 0)) as deaf:
+            deaf.sendall(b"GET /v1/tasks/shop HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert is_full.wait(60)
+            assert held[0] <= 4 * PORTION
+            with deaf.makefile("rb") as answer:  # and who reads gets all of it
+                while answer.readline().strip():
+                    pass
+                assert answer.read() == whole
 
 
 def test_who_reads_slowly_is_not_cut_off() -> None:

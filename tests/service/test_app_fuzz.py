@@ -57,6 +57,7 @@ def press(folder: Path, *, examples: int) -> None:
         assert s.client.get("/ready").status_code == 200, "and it is still well"
 
 
+@pytest.mark.slow
 def test_a_few_requests_of_each_operation(tmp_path: Path) -> None:
     press(tmp_path, examples=2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import math
@@ -22,9 +23,10 @@ from bosket.errors import hushed, warn
 from bosket.progress import estimating_work
 from bosket.service import pages
 from bosket.service.flags import ratio_shift
+from bosket.service.phases import refined_plan
 from bosket.service.pictures import picture_of
 from bosket.service.settings import SecondPhase, TaskSettings
-from tests.service.studies import ITEMS, people, reports, rows_of, small_plan, study
+from tests.service.studies import ITEMS, MEDIA_TYPE, people, reports, rows_of, small_plan, study
 
 
 def test_nothing_is_shown_of_few_reports(tmp_path: Path) -> None:
@@ -46,6 +48,7 @@ def all_items_together() -> tuple[TaskSettings, Collection, bk.Reports]:
     return TaskSettings("shop", "Shop", plan), collection, sent
 
 
+@pytest.mark.slow
 def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth who all sent 14 items made 4.8 million rules, for which no memory was enough, at every start again."""
     settings, collection, sent = all_items_together()
@@ -62,6 +65,7 @@ def test_rules_of_many_items_that_some_send_together_have_a_bound(monkeypatch: p
     assert [row["items"] for row in looked["itemsets"]] == [row["items"] for row in whole["itemsets"]]
 
 
+@pytest.mark.slow
 def test_itemsets_of_many_items_that_some_send_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty items that a tenth sent together took the thread of all results for minutes, at every start again."""
     settings, collection, _ = all_items_together()
@@ -311,6 +315,38 @@ def test_a_second_phase_follows_the_answers_of_the_first(tmp_path: Path, store_u
         assert json.loads(s.client.get("/v1/tasks/shop").json()["signed"])["digest"] == second.digest
 
 
+def test_reports_are_taken_while_questions_of_a_second_phase_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A law is fitted for them, which took the thread that writes, of all tasks, for a minute and more."""
+    plan = bk.Plan(bk.Domain(ITEMS), bk.Ask.baskets(bk.Domain(ITEMS), epsilon=3, expected_size=2))
+    is_begun, is_sent = threading.Event(), threading.Event()
+
+    def slowly(first: bk.Reports, how: SecondPhase) -> bk.Plan:
+        is_begun.set()
+        assert is_sent.wait(10), "a report that came meanwhile was not taken"
+        return refined_plan(first, how)
+
+    monkeypatch.setattr("bosket.service.collector.refined_plan", slowly)
+    with study(tmp_path, plan=plan, tokens="one-time", second=SecondPhase(top=3), min_batch=20) as s:
+        tokens = s.issue("one-time", 25)
+        answers = plan.randomize(people(25), rng=bk.Seeded(1))
+        for at in range(24):
+            assert s.send(answers[at : at + 1], Bosket_Token=tokens[at]).status_code == 201
+
+        async def meanwhile() -> tuple[int, int, int]:
+            opening = asyncio.ensure_future(s.client.http.post("/v1/tasks/shop/phase", headers=s.bearer()))
+            await asyncio.to_thread(is_begun.wait, 10)
+            headers = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": "0" * 32, "Bosket-Token": tokens[24]}
+            last = await s.client.http.post("/v1/tasks/shop/reports", content=answers[24:].to_bytes(), headers=headers)
+            again = await s.client.http.post("/v1/tasks/shop/phase", headers=s.bearer())  # a proxy did not wait
+            is_sent.set()
+            return last.status_code, again.status_code, (await opening).status_code
+
+        assert s.client.loop.run_until_complete(asyncio.wait_for(meanwhile(), 30)) == (201, 409, 200)
+        assert (s.collector.tasks["shop"].phase, s.stored(1).n_records) == (2, 25)
+
+
 def test_a_second_phase_needs_tokens(tmp_path: Path) -> None:
     with pytest.raises(bk.ParameterError, match="one-time"), study(tmp_path, second=SecondPhase()):
         pass
@@ -499,6 +535,7 @@ def test_reports_that_could_not_be_counted_are_counted_the_next_time(
         assert [one.n_records for one in s.collector.results._tasks["shop"].collections] == [50]
 
 
+@pytest.mark.slow
 def test_what_fails_again_and_again_is_told_and_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a task is closed, after which no picture waits for anything else."""
     tried = []

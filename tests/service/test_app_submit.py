@@ -14,7 +14,7 @@ import pytest
 import bosket as bk
 from bosket.service.signing import is_signed
 from bosket.service.submissions import Submission, SubmissionOutcome
-from tests.service.studies import MEDIA_TYPE, reports, rows_of, small_plan, study
+from tests.service.studies import MEDIA_TYPE, people, reports, rows_of, small_plan, study
 
 
 def test_a_task_is_told_signed(tmp_path: Path) -> None:
@@ -75,6 +75,17 @@ def test_headers_are_read_strictly(tmp_path: Path, change: dict[str, str], statu
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["type"] == f"urn:bosket:problem:{kind}"
         assert s.stored().n_records == 0
+
+
+def test_simulated_reports_are_not_taken_among_real_ones(tmp_path: Path) -> None:
+    """One of them, from anybody, made all reports of a task, its results and its exports those of a simulation."""
+    with study(tmp_path, min_batch=1, simulation=False) as s:
+        real = s.plan.randomize(people(4))
+        assert s.send(real).status_code == 201
+        answer = s.send(reports(s.plan, 1))
+        assert (answer.status_code, answer.json()["type"]) == (422, "urn:bosket:problem:simulated")
+        assert not s.stored().is_simulation
+        assert s.stored().n_records == 4
 
 
 def test_bodies_are_read_strictly(tmp_path: Path) -> None:
@@ -243,6 +254,21 @@ def test_a_first_token_that_the_store_does_not_know_is_made_known(tmp_path: Path
     (tmp_path / "admin.token").chmod(0o644)
     with pytest.raises(bk.DataError, match="owner"), study(tmp_path, store=f"sqlite:///{tmp_path / 'third.db'}"):
         pass
+
+
+def test_a_token_that_was_revoked_stays_so(tmp_path: Path) -> None:
+    """The first admin token is in a file: at the next start it was made known again, as one that the store had lost."""
+    with study(tmp_path) as s:
+        leaked = s.admin
+        name = f"/v1/tokens/{leaked.partition('.')[0]}"
+        assert s.client.delete(name, headers=s.bearer()).status_code == 204
+        assert s.client.get("/v1/tasks/shop/batches", headers=s.bearer()).status_code == 401
+    with study(tmp_path) as s:
+        assert s.admin != leaked
+        assert s.client.get("/v1/tasks/shop/batches", headers=s.bearer(leaked)).status_code == 401
+        assert s.client.get("/v1/tasks/shop/batches", headers=s.bearer()).status_code == 200
+        assert s.client.delete(name, headers=s.bearer()).status_code == 404, "once"
+        assert (tmp_path / "admin.token").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_changed_plan_is_refused_at_the_start(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import bosket as bk
 from bosket.cli import main
+from bosket.cli.inputs.remote import _detail
 from bosket.service.collector import Collector
 from bosket.service.demo import ITEMS, TASK, MadeUpPeople, demo_settings, made_up
 from tests.service.servers import ServerProcess, on_a_socket, write_study
@@ -46,6 +47,11 @@ def test_mining_what_a_collector_holds(tmp_path: Path, capsys: pytest.CaptureFix
 def test_other_addresses_are_refused(address: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mine", address, "--token", "a.b", "--min-support", "0.2"]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_a_refusal_of_brackets_within_brackets_is_one() -> None:
+    assert _detail(b"[" * 100_000) == "it does not say why."
+    assert _detail(b'{"detail": "There is no such task."}') == "There is no such task."
 
 
 def test_a_token_of_two_lines_is_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:

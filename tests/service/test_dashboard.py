@@ -25,6 +25,19 @@ def shown(tmp_path: Path) -> Iterator[tuple[Study, str, str]]:
 
 @pytest.mark.slow
 @needs_chromium
+def test_results_that_could_not_be_made_are_told_of(shown: tuple[Study, str, str]) -> None:
+    """It said that the collector does not answer."""
+    s, address, token = shown
+    s.collector.results._tasks["shop"].picture = b'{"problem": "The results could not be made."}'
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(f"{address}/d/shop#token={token}")
+        page.wait_for_selector("#status:has-text('could not be made')")
+        assert page.is_hidden("#shown")
+
+
+@pytest.mark.slow
+@needs_chromium
 @pytest.mark.parametrize("width", [390, 1280])
 def test_results_are_drawn_from_the_collector_alone(shown: tuple[Study, str, str], width: int) -> None:
     s, address, token = shown

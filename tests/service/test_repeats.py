@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import bosket as bk
+from bosket.privacy.voices import CHANGES_SHOW
 from bosket.service.periods import Periods
 from bosket.service.pictures import picture_of
 from bosket.service.repeats import most_alike, widened
 from bosket.service.settings import TaskSettings
+from bosket.service.signing import SigningKey
+from bosket.service.tasks import ServedTask
 
 ITEMS = [f"i{at}" for at in range(6)]
 PLAN = bk.Plan(bk.Domain(ITEMS), bk.Flip(keep=0.75), bk.PrivacyUnit(reports=12))
@@ -24,6 +29,7 @@ def settings_of(periods: Periods | None) -> TaskSettings:
     return TaskSettings("study", "A study", PLAN, tokens="one-time", periods=periods, min_support=0.01, min_batch=10)
 
 
+@pytest.mark.slow
 def test_copies_of_one_report_are_one_draw() -> None:
     """Each of 400 people sends one report twelve times: as draws apart, 0.37 of intervals at 0.95 held the support."""
     rng = np.random.default_rng(1)
@@ -47,8 +53,22 @@ def test_copies_of_one_report_are_one_draw() -> None:
 
 def test_reports_of_unlinked_periods_are_drawn_afresh(tmp_path: Path) -> None:
     collection = bk.Collection(PLAN)
-    assert most_alike(settings_of(UNLINKED), [collection]) == 1
-    assert most_alike(settings_of(None), [collection]) == 12
+    assert most_alike(settings_of(UNLINKED), [collection.plan]) == 1
+    assert most_alike(settings_of(None), [collection.plan]) == 12
+
+
+def test_people_are_told_that_a_change_shows_where_reports_come_of_a_memo() -> None:
+    """Two reports that differ are of two records, for certain; the page said that the belief in anything about a person
+    stays below a bound for all reports together.
+    """
+    key = SigningKey(Ed25519PrivateKey.generate())
+    for periods, repeats in ((LINKED, True), (UNLINKED, False), (None, True)):
+        settings = settings_of(periods)
+        task = ServedTask(settings, (PLAN,), False, key)
+        signed = json.loads(json.loads(task.document())["signed"])
+        told = PLAN.guarantee.for_participants().split("\n")
+        assert signed["participant"] == [*told, *([CHANGES_SHOW] if repeats else [])]
+        assert ("changed between two reports shows for certain" in signed["card"]) == repeats
 
 
 def test_intervals_grow_about_their_estimates_and_stay_in_range() -> None:
@@ -62,6 +82,7 @@ def test_intervals_grow_about_their_estimates_and_stay_in_range() -> None:
     assert widened(frame, 1) is frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "is_told"), [(5, True), (12, False)])
 def test_a_hundredth_of_the_people_may_send_more_than_a_hundredth_of_the_reports(times: int, is_told: bool) -> None:
     """Dishonest people send all that the plan counts, honest ones one each: 0.5 lay outside of 0.51 to 0.67."""

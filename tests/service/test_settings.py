@@ -101,6 +101,7 @@ def test_a_store_is_beside_the_file_wherever_the_command_is_given(
         ('title = "Shop"', 'title = "Shop"\nmax_body = 201326593'),
         ('title = "Shop"', 'title = "Shop"\nmin_support = 2'),
         ('title = "Shop"', 'title = "Shop"\nsubmit_token = "no"'),
+        ('title = "Shop"', 'title = "Shop"\nsimulation = "no"'),
     ],
 )
 def test_other_files_are_refused_with_a_sentence(tmp_path: Path, line: str, by: str) -> None:

@@ -260,6 +260,10 @@ def test_a_copy_is_a_store(tmp_path: Path) -> None:
         backup(s.collector.settings.store, tmp_path / "copy.db")
         with pytest.raises(bk.DataError):
             backup(s.collector.settings.store, tmp_path / "copy.db")
+        (tmp_path / "waiting.db").symlink_to(tmp_path / "elsewhere.db")
+        with pytest.raises(bk.DataError, match="exists"):  # a link that leads nowhere yet
+            backup(s.collector.settings.store, tmp_path / "waiting.db")
+        assert not (tmp_path / "elsewhere.db").exists()
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     with study(tmp_path, store=f"sqlite:///{tmp_path / 'copy.db'}") as s:
         assert rows_of(s.stored()) == rows_of(sent)

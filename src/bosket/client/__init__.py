@@ -3,6 +3,6 @@
 from bosket.client.client import Client
 from bosket.client.memo import Memo
 from bosket.client.tasks import Task
-from bosket.client.transport import ServiceError
+from bosket.client.transport import SendingInterrupted, ServiceError
 
-__all__ = ["Client", "Memo", "ServiceError", "Task"]
+__all__ = ["Client", "Memo", "SendingInterrupted", "ServiceError", "Task"]

@@ -14,10 +14,12 @@ from bosket.checks import check_integer
 from bosket.client.memo import Memo
 from bosket.client.records import records_of
 from bosket.client.tasks import Task
-from bosket.client.transport import ServiceError, Transport, check_url, check_word
+from bosket.client.transport import SendingInterrupted, ServiceError, Transport, check_url, check_word
 from bosket.errors import DataError, ParameterError
 from bosket.mechanisms.base import Records
 from bosket.plan import Plan
+from bosket.privacy.guarantee import LocalGuarantee
+from bosket.privacy.voices import CHANGES_SHOW_ON_CARD
 from bosket.progress import LevelProgress, Progress
 from bosket.randomness import Randomness, secret_bytes
 from bosket.report_bytes import MEDIA_TYPE
@@ -79,6 +81,13 @@ class Client:
     def plan(self) -> Plan:
         """How records are randomized."""
         return self.task.plan
+
+    @property
+    def promise(self) -> LocalGuarantee:
+        """What is promised of reports by this client; beside a memo, that a change of the record shows."""
+        promise = self.plan.guarantee
+        repeats = self._memo is not None and self.task.may_repeat
+        return promise.noting(CHANGES_SHOW_ON_CARD) if repeats else promise
 
     @property
     def url(self) -> str | None:
@@ -160,7 +169,8 @@ class Client:
         """Send reports that are made; each batch under an id of its own, which makes sending it again harmless.
 
         ``id`` is that of the first batch, where an earlier attempt failed with it (``ServiceError.id``): the batch must
-        be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.
+        be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.  Ctrl-C is a
+        ``SendingInterrupted``, a KeyboardInterrupt with ``sent`` and ``id``.
         """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
         several = isinstance(once, Sequence) and not isinstance(once, str | bytes)
@@ -190,18 +200,19 @@ class Client:
         headers = {"Content-Type": MEDIA_TYPE}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        done = 0
-        for start, token in zip(range(0, len(reports), at_once), tokens, strict=True):
-            batch = reports[start : start + at_once]
-            key = secret_bytes(16).hex() if id is None or start else id
-            try:
+        done, key = 0, id or _new_id()
+        try:
+            for start, token in zip(range(0, len(reports), at_once), tokens, strict=True):
+                batch = reports[start : start + at_once]
                 spent = {} if token is None else {"Bosket-Token": token}
                 self._post(batch, {**headers, **spent, "Idempotency-Key": key})
-            except ServiceError as problem:
-                raise problem.after(done, len(reports), key) from None
-            done += len(batch)
-            if on_progress is not None:
-                on_progress(LevelProgress(0, done, len(reports), "sending"))
+                done, key = done + len(batch), _new_id()  # together, with no call between: Ctrl-C may come at any time
+                if on_progress is not None:
+                    on_progress(LevelProgress(0, done, len(reports), "sending"))
+        except ServiceError as problem:
+            raise problem.after(done, len(reports), key) from None
+        except KeyboardInterrupt:
+            raise SendingInterrupted(done, key) from None
         return done
 
     def _post(self, batch: Reports, headers: Mapping[str, str]) -> None:
@@ -211,6 +222,10 @@ class Client:
             said = None  # from something on the way that is no collector
         if not isinstance(said, dict) or said.get("accepted") != len(batch):
             raise ServiceError(f"The collector must acknowledge all {len(batch)} reports of a batch.")
+
+
+def _new_id() -> str:
+    return secret_bytes(16).hex()
 
 
 def is_id(id: object) -> bool:

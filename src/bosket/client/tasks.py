@@ -65,6 +65,21 @@ class Task:
         periods = self.said.get("periods")
         return isinstance(periods, dict) and periods.get("name") is None and periods.get("versions") != "linked"
 
+    @property
+    def may_repeat(self) -> bool:
+        """Whether several reports of a person may have the coins of one memo, by what is signed.
+
+        Not where the plan counts one report, nor where each period has one report and coins of its own.
+        """
+        periods = self.said.get("periods")
+        is_apart = (
+            isinstance(periods, dict)
+            and periods.get("versions") == "unlinked"
+            and periods.get("reports") == 1
+            and periods.get("name") == self.period
+        )
+        return self.plan.unit.reports > 1 and not is_apart
+
     def has_ended(self, today: date) -> bool:
         """Whether the period that the task was signed in seems to be over; False where it has none."""
         periods = self.said.get("periods")

@@ -54,6 +54,14 @@ class ServiceError(BosketError):
         return error
 
 
+class SendingInterrupted(KeyboardInterrupt):
+    """Ctrl-C while reports are sent; ``sent`` and ``id`` are those of a :class:`ServiceError`."""
+
+    def __init__(self, sent: int, id: str) -> None:
+        super().__init__()
+        self.sent, self.id = sent, id
+
+
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A report goes where the user said, or nowhere."""
 

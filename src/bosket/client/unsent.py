@@ -15,7 +15,7 @@ from pathlib import Path
 from bosket import strict_json
 from bosket.checks import check_integer
 from bosket.client.client import MOST_AT_ONCE, Client, is_id
-from bosket.client.transport import ServiceError
+from bosket.client.transport import SendingInterrupted, ServiceError
 from bosket.errors import DataError
 from bosket.reports import Reports
 
@@ -33,9 +33,13 @@ class Unsent:
     at_once: int
 
     @classmethod
-    def of(cls, problem: ServiceError, reports: Reports, at_once: int) -> Unsent | None:
-        """What is left after a fault; None where nothing had been tried."""
-        return None if problem.id is None else cls(reports[problem.sent :], problem.id, at_once)
+    def of(cls, problem: ServiceError | SendingInterrupted, reports: Reports, at_once: int) -> Unsent | None:
+        """What is left after a fault, or Ctrl-C; None where nothing had been tried, or all is sent."""
+        return (
+            None
+            if problem.id is None or problem.sent == len(reports)
+            else cls(reports[problem.sent :], problem.id, at_once)
+        )
 
     def write(self, path: Path, client: Client) -> None:
         """Into a new file that its owner alone reads."""

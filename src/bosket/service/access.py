@@ -28,6 +28,8 @@ MOST_AT_ONCE = 100_000
 _LONGEST = 128
 _NAME = 16
 _SECRET = 43  # letters of 256 bits
+_REVOKED = "revoked"
+"""The scope of a token that was revoked: it stays known, so that no file brings it back."""
 _NOBODY = hashlib.sha256(b"nobody").digest()
 
 
@@ -53,14 +55,20 @@ class Access:
     def __init__(self, store: ReportStore) -> None:
         self._store = store
         with told(), store.reading.begin() as connection:
-            self._known = {
+            known = {
                 row.id: KnownToken(bytes(row.digest), row.scope, row.task)
                 for row in connection.execute(sa.select(TOKENS))
             }
+        self._known = {name: one for name, one in known.items() if one.scope != _REVOKED}
+        self._revoked = frozenset(known) - frozenset(self._known)
 
     @property
     def has_admin(self) -> bool:
         return any(token.scope == "admin" for token in self._known.values())
+
+    def is_revoked(self, token: str) -> bool:
+        """Whether a token was revoked, by the id before its point."""
+        return token.partition(".")[0] in self._revoked
 
     def issue(self, scope: Scope, *, task: str | None = None) -> str:
         """A new token; it is told here and nowhere else."""
@@ -87,10 +95,12 @@ class Access:
         return given
 
     def revoke(self, name: str) -> bool:
-        """Forget a token by the id before its point; whether there was one."""
+        """Take a token by the id before its point no more; whether there was one."""
+        one = (TOKENS.c.id == name, TOKENS.c.scope != _REVOKED)
         with told(), self._store.writing.begin() as connection:
-            found = connection.execute(sa.delete(TOKENS).where(TOKENS.c.id == name)).rowcount
+            found = connection.execute(sa.update(TOKENS).where(*one).values(scope=_REVOKED)).rowcount
         self._known = {key: value for key, value in self._known.items() if key != name}
+        self._revoked |= {name} if found else set()
         return bool(found)
 
     def allows(self, authorization: str | None, *, scope: Scope, task: str | None) -> bool | None:

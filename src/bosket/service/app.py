@@ -15,6 +15,7 @@ from bosket.service.collector import Collector
 from bosket.service.headers import SafeHeaders
 from bosket.service.limits import BodyRooms, RateLimit
 from bosket.service.metrics import ServiceMetrics, TimedAnswers
+from bosket.service.portions import Portions
 from bosket.service.problems import Faults, Problem, add_handlers
 
 DESCRIPTION = """Collects randomized reports and shows what they say.
@@ -54,6 +55,7 @@ def make_app(collector: Collector, *, ends_it: bool = True) -> FastAPI:
     app.add_middleware(Faults)
     app.add_middleware(SafeHeaders, origins=collector.settings.origins)
     app.add_middleware(TimedAnswers, metrics=app.state.metrics)
+    app.add_middleware(Portions)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]  # how FastAPI says to extend it
     return app
 

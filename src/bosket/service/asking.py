@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import Path, Request
@@ -38,10 +40,19 @@ def check_token(request: Request, scope: TokenScope, task: str | None) -> None:
         raise Refusal(403, "scope", "The token is not for this.")
 
 
-async def done(request: Request, job: Any) -> Any:
+async def done(request: Request, job: Callable[[], Any]) -> Any:
     """Run a job in the writing thread; what it refuses, and what the store says, is told."""
+    return await _told(collector_of(request).writer.run(job))
+
+
+async def worked_out(job: Callable[[], Any]) -> Any:
+    """The same of a job that only reads, and may take long, in a thread of its own."""
+    return await _told(asyncio.to_thread(job))
+
+
+async def _told(doing: Awaitable[Any]) -> Any:
     try:
-        return await collector_of(request).writer.run(job)
+        return await doing
     except BosketError as error:
         raise Refusal(409, "state", str(error)) from None
     except StoreFullError:

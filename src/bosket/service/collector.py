@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bosket.errors import DataError
+from bosket.plan import Plan
 from bosket.reports import Reports
 from bosket.service.access import Access, new_token
 from bosket.service.calendar import Calendar
 from bosket.service.periods import calendar_text
 from bosket.service.phases import refined_plan
 from bosket.service.results import REST, RunningResults, reports_of
-from bosket.service.settings import ServiceSettings
+from bosket.service.settings import SecondPhase, ServiceSettings
 from bosket.service.signing import load_or_make, read_secret, write_secret
 from bosket.service.store import ReportStore, shuffled
 from bosket.service.submissions import SealedBatch, StoredRows, Submission
@@ -44,6 +46,8 @@ class Collector:
             self.store.close()
             raise
         self.results = RunningResults(rest=rest)
+        self._refining: set[str] = set()
+        self._refining_lock = threading.Lock()
         for task in self.tasks.values():
             self._load(task)
         self.writer = Writer(self.store, self._on_durable)
@@ -62,15 +66,17 @@ class Collector:
         """The first admin token, in a file that only the owner reads, and there before the store knows it.
 
         One in a file of which the store knows nothing, be it that a kill came between or that the store is a new one,
-        is made known to it: else nobody could administer it.
+        is made known to it: else nobody could administer it.  One that was revoked is not: another takes its place.
         """
         self.made_admin = False
         if self.access.has_admin:
             return
+        if path.exists() and self.access.is_revoked(_admin_in(path)):
+            path.unlink()
         if not path.exists():
             self.made_admin = True
             write_secret(path, f"{new_token()}\n".encode())
-        self.access.adopt(read_secret(path).decode("ascii", "replace").strip(), "admin")
+        self.access.adopt(_admin_in(path), "admin")
 
     def _load(self, task: ServedTask) -> None:
         self.results.open(task.settings, task.plans, is_closed=task.is_closed)
@@ -113,17 +119,12 @@ class Collector:
             if not task.is_closed and not task.is_open():
                 self.close_task(name)
 
-    def open_second_phase(self, name: str) -> None:
-        """Close the first phase, make the questions of the second by its answers, and serve its plan, signed."""
+    def open_second_phase(self, name: str, second: Plan, *, was_closed: bool) -> None:
+        """Close the first phase, and serve the plan of the second, signed; refused where it was closed meanwhile."""
         task = self.tasks[name]
-        if task.settings.second is None:
-            raise DataError("The task has no second phase.")
-        if task.phase != 1:
-            raise DataError("The second phase of the task is open already, or over.")
-        first = self.reports(name, 1)
-        if first.n_records < task.settings.min_batch:
-            raise DataError(f"A second phase needs the answers of at least {task.settings.min_batch} people.")
-        second = refined_plan(first, task.settings.second)
+        self._check_first(task)
+        if task.is_closed and not was_closed:
+            raise DataError("The task was closed while the questions of its second phase were made.")
         self.store.seal(name, 1, least=task.settings.min_batch)
         self.store.add_phase(name, second.json)
         self.tasks[name] = served(task.settings, self.store.phases(name), self.key)
@@ -139,6 +140,34 @@ class Collector:
         return len(stored.rows)
 
     # read
+
+    def second_plan(self, name: str) -> Plan:
+        """The questions of a second phase, made by the answers of the first so far.
+
+        A law is fitted for it, which may take minutes: the writing thread has submissions to take meanwhile.  Who asks
+        again in that time, as where a proxy did not wait, is refused: each would take as much memory, and a thread.
+        """
+        task = self.tasks[name]
+        how = self._check_first(task)
+        with self._refining_lock:
+            if name in self._refining:
+                raise DataError("The questions of the second phase are being made.")
+            self._refining.add(name)
+        try:
+            first = self.reports(name, 1)
+            if first.n_records < task.settings.min_batch:
+                raise DataError(f"A second phase needs the answers of at least {task.settings.min_batch} people.")
+            return refined_plan(first, how)
+        finally:
+            self._refining.discard(name)
+
+    def _check_first(self, task: ServedTask) -> SecondPhase:
+        """Refuse a task that has no second phase, or is past its first one; how the second is made."""
+        if task.settings.second is None:
+            raise DataError("The task has no second phase.")
+        if task.phase != 1:
+            raise DataError("The second phase of the task is open already, or over.")
+        return task.settings.second
 
     def batches(self, name: str) -> list[SealedBatch]:
         return self.store.batches(name)
@@ -166,3 +195,7 @@ class Collector:
                 self.store.seal(name, task.phase)
         self.results.stop()
         self.store.close()
+
+
+def _admin_in(path: Path) -> str:
+    return read_secret(path).decode("ascii", "replace").strip()

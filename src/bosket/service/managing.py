@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bosket.service.access import MOST_AT_ONCE
-from bosket.service.asking import TaskId, check_token, collector_of, done, task_of
+from bosket.service.asking import TaskId, check_token, collector_of, done, task_of, worked_out
 from bosket.service.limits import body_of
 from bosket.service.problems import Refusal, documented
 from bosket.service.tasks import ServedTask
@@ -117,8 +117,9 @@ async def close(task_id: TaskId, request: Request) -> TaskState:
 async def second_phase(task_id: TaskId, request: Request) -> TaskState:
     check_token(request, "admin", task_id)
     collector = collector_of(request)
-    task_of(collector, task_id)
-    await done(request, lambda: collector.open_second_phase(task_id))
+    was_closed = task_of(collector, task_id).is_closed
+    second = await worked_out(lambda: collector.second_plan(task_id))
+    await done(request, lambda: collector.open_second_phase(task_id, second, was_closed=was_closed))
     return _state(request, task_id)
 
 

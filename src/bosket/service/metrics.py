@@ -65,16 +65,18 @@ class TimedAnswers:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        status = 500
+        status, took = 500, None
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, took
             if message["type"] == "http.response.start":
                 status = message["status"]
+            elif not message.get("more_body", False):
+                took = time.perf_counter() - started  # how slowly it is read is none of ours
             await send(message)
 
         try:
             await self._app(scope, receive, sending)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.note(method, status, time.perf_counter() - started)
+            self._metrics.note(method, status, time.perf_counter() - started if took is None else took)

@@ -56,7 +56,9 @@ def picture_of(
         "min_support": settings.min_support,
         "min_confidence": settings.min_confidence,
         "level": LEVEL,
-        "deepest_size": _deepest(those[-1], settings.min_support, n_reports / most_alike(settings, those))
+        "deepest_size": _deepest(
+            those[-1], settings.min_support, n_reports / most_alike(settings, [one.plan for one in those])
+        )
         if those
         else None,
         "flags": [],
@@ -68,7 +70,7 @@ def picture_of(
     frame: pd.DataFrame | None = None
     try:
         found, left_out = _mined(those[0] if len(those) == 1 else pool(*those), settings.min_support, on_progress)
-        times = most_alike(settings, those)
+        times = most_alike(settings, [one.plan for one in those])
         exact = found.to_frame(level=LEVEL).sort_values("support", ascending=False, kind="stable")
         rules, n_rules, words = _rules(found, settings, on_progress)
         frame, rules = widened(exact, times), widened(rules, times)

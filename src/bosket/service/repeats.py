@@ -8,22 +8,22 @@ Errors and intervals about their estimate are widened by that.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pandas as pd
 
-from bosket.collection import Collection
+from bosket.plan import Plan
 from bosket.service.settings import TaskSettings
 
 _WITHIN = {"confidence": (0.0, 1.0), "lift": (0.0, math.inf)}
 
 
-def most_alike(settings: TaskSettings, collections: Sequence[Collection]) -> int:
+def most_alike(settings: TaskSettings, plans: Iterable[Plan]) -> int:
     """How many reports of one person may be copies: all of them, or in unlinked periods those of one."""
     periods = settings.periods
     if periods is not None and not periods.is_linked:
         return periods.reports
-    return max((one.plan.unit.reports for one in collections), default=1)
+    return max((plan.unit.reports for plan in plans), default=1)
 
 
 def widened(frame: pd.DataFrame, times: int) -> pd.DataFrame:

@@ -52,6 +52,7 @@ _TASK = {
     "min_support",
     "min_confidence",
     "second",
+    "simulation",
 }
 _SERVICE = {"store", "folder", "host", "port", "origins", "tasks"}
 _SECOND = {"people", "min_support", "top", "max_size"}
@@ -95,6 +96,7 @@ class TaskSettings:
     min_support     the limit of the itemsets that are shown
     min_confidence  the limit of the rules that are shown
     second          a second phase, if there is one
+    simulation      whether reports are taken that say they are simulated: one of them makes that the note on all
     """
 
     id: str
@@ -113,6 +115,7 @@ class TaskSettings:
     min_confidence: float = 0.5
     second: SecondPhase | None = None
     periods: Periods | None = None
+    simulation: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
@@ -268,8 +271,9 @@ def _task(value: Any, beside: Path) -> TaskSettings:
         known["periods"] = Periods(**_known(known["periods"], _PERIODS, "The periods of a task"))
     if not isinstance(known.get("closes"), datetime | None):
         raise DataError("The setting 'closes' must be a date with a time, such as 2030-01-31T18:00:00Z.")
-    if not isinstance(known.get("submit_token", False), bool):
-        raise DataError("The setting 'submit_token' must be true or false.")
+    for name in ("submit_token", "simulation"):
+        if not isinstance(known.get(name, False), bool):
+            raise DataError(f"The setting '{name}' must be true or false.")
     if not isinstance(known.get("period"), str | None):
         raise DataError("The setting 'period' must be text.")
     return TaskSettings(**known)

@@ -8,6 +8,7 @@ batch says of a report neither which submission it came with, nor which others d
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -359,11 +360,15 @@ def backup(url: str, path: str | Path) -> None:
     source_url, target = parsed_url(url), Path(path)
     if source_url.get_backend_name() != "sqlite":
         raise DataError("Only a store of SQLite is copied so.", hint="Use pg_dump for PostgreSQL.")
-    if target.exists() or not Path(source_url.database or "").exists():
+    try:
+        Path(source_url.database or "").stat()
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # never through a link that waits there
+    except (FileNotFoundError, FileExistsError):
         raise DataError(
             f"Cannot copy {source_url.database} to {target}: one is missing, or the other exists.", path=target
-        )
-    target.touch(0o600)
+        ) from None
+    except OSError as problem:
+        raise DataError(f"Cannot copy {source_url.database} to {target}: {problem.strerror}.", path=target) from None
     source, copy = sqlite3.connect(str(source_url.database)), sqlite3.connect(target)
     try:
         source.backup(copy)

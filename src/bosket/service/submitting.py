@@ -140,6 +140,8 @@ def _decoded(task: ServedTask, body: bytes) -> Reports:
         raise Refusal(422, "plan", "The reports were made under another plan than the task's present one.") from None
     except BosketError:
         raise Refusal(422, "reports", "The body is not the bytes of reports of the task's plan.") from None
+    if reports.is_simulation and not task.settings.simulation:  # one of them would be the note on those of all people
+        raise Refusal(422, "simulated", "The reports say that they are simulated, and this task takes real ones.")
     if reports.tokens is not None:
         raise Refusal(422, "named", "The reports name their respondents, which this collector does not keep.")
     most = task.most_at_once

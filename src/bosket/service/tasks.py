@@ -10,7 +10,9 @@ from typing import Any
 
 from bosket.errors import ParameterError, PlanMismatchError
 from bosket.plan import Plan
+from bosket.privacy.voices import CHANGES_SHOW, CHANGES_SHOW_ON_CARD
 from bosket.service.periods import TokenBudget, goes_on
+from bosket.service.repeats import most_alike
 from bosket.service.settings import TaskSettings
 from bosket.service.signing import SigningKey
 from bosket.service.submissions import PhaseState
@@ -73,6 +75,9 @@ class ServedTask:
     def _said(self, period: str | None) -> dict[str, Any]:
         plan, settings, periods = self.plan, self.settings, self.settings.periods
         promise = plan.guarantee
+        participant = promise.for_participants().split("\n")
+        if most_alike(settings, [plan]) > 1:
+            promise, participant = promise.noting(CHANGES_SHOW_ON_CARD), [*participant, CHANGES_SHOW]
         value: dict[str, Any] = {
             "version": 1,
             "task": settings.id,
@@ -85,7 +90,7 @@ class ServedTask:
             "reports_per_person": plan.unit.reports,
             "tokens": settings.tokens,
             "closes": None if settings.closes is None else settings.closes.isoformat(),
-            "participant": promise.for_participants().split("\n"),
+            "participant": participant,
             "card": promise.card(),
             "min_batch": settings.min_batch,
         }

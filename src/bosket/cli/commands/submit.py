@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
             )
         sent = _send(work, client, Unsent(reports, None, 1 if len(once) > 1 else options.at_once), once)
     say(f"sent {count_text(sent, 'report')} under plan {client.plan.digest[:12]}; the collector has them")
-    say_lines(client.plan.guarantee.card())
+    say_lines(client.promise.card())
 
 
 def _reports(work: Work, client: Client, options: argparse.Namespace) -> Reports:
@@ -108,15 +111,15 @@ def _reports(work: Work, client: Client, options: argparse.Namespace) -> Reports
 
 def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: Path | None = None) -> int:
     """Send reports; what could not be sent is kept, in place of the file that it came from."""
-    from bosket.client import ServiceError
+    from bosket.client import SendingInterrupted, ServiceError
     from bosket.client.unsent import Unsent
 
     reports, at_once, id = rest.reports, rest.at_once, rest.id
     option = " --once-file FILE (the same)" if once else ""
-    with work.levels("sending") as tell:
+    with _ended_as_by_ctrl_c(), work.levels("sending") as tell:
         try:
             return client.send(reports, once=once, at_once=at_once, on_progress=tell, id=id)
-        except ServiceError as problem:
+        except (ServiceError, SendingInterrupted) as problem:
             left = Unsent.of(problem, reports, at_once)
             if left is None:
                 raise
@@ -125,12 +128,43 @@ def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: P
                 _keep(left, place, client, path)
             else:
                 place = path
-            raise ServiceError(
-                f"{problem} The others are kept in {place}.",
-                status=problem.status,
-                hint=f"bosket submit {client.url} {place} --unsent{option} sends them as they are. Do not randomize "
-                "the same records again: that tells more of people than is promised.",
-            ) from None
+            hint = (
+                f"bosket submit {client.url} {place} --unsent{option} sends them as they are. Do not randomize the "
+                "same records again: that tells more of people than is promised."
+            )
+            if isinstance(problem, ServiceError):
+                told = f"{problem} The others are kept in {place}."
+                raise ServiceError(told, status=problem.status, hint=hint) from None
+            said = f"{count_text(len(reports), 'report')}, {problem.sent} were acknowledged"
+            say(f"bosket: Of {said}. The others are kept in {place}.")
+            say(f"hint: {hint}")
+            raise
+
+
+@contextlib.contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, and the end of the terminal, be heard as Ctrl-C: else what was drawn is lost, and drawn again.
+
+    The first of them is heard, and none after it: a terminal that ends often says so twice, by its shell and by the
+    system, and the second would end what keeps the reports.
+    """
+    names = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    is_main = threading.current_thread() is threading.main_thread()
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # not where nohup ignores it
+    before = {one: signal.getsignal(one) for one in names if is_main and signal.getsignal(one) in usual}
+
+    def end(number: int, frame: object) -> None:
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for one in before:
+        signal.signal(one, end)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _keep(rest: Unsent, place: Path, client: Client, path: Path | None) -> None:
@@ -183,6 +217,14 @@ def _secret(path: Path | None) -> bytes | None:
         if not path.exists():
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(secret_bytes(32))
-        return path.read_bytes()
+        with path.open("rb") as file:
+            is_open, secret = os.fstat(file.fileno()).st_mode & 0o077, file.read()
     except OSError as problem:
         raise DataError(f"The secret in {path} cannot be read or made: {problem.strerror}.", path=path) from None
+    if is_open and os.name != "nt":  # who has it can try all records against a report
+        raise DataError(
+            f"The secret in {path} must be readable by its owner alone.",
+            path=path,
+            hint=f"If nobody has read it: chmod 600 {path}; else name a new file.",
+        )
+    return secret

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
-import json
 import os
 import re
 import ssl
@@ -14,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from bosket import strict_json
 from bosket.data.formats.sources import BLOCK
 from bosket.errors import DataError
 
@@ -102,8 +102,8 @@ def _get(connection: http.client.HTTPConnection, path: str, token: str, target: 
 def _detail(body: bytes) -> str:
     """The sentence of a problem document, as far as it is one."""
     try:
-        found = json.loads(body)
-    except ValueError:
+        found = strict_json.parse(body, what="the refusal")
+    except DataError:
         found = None
     detail = found.get("detail") if isinstance(found, dict) else None
     return detail[:500] if isinstance(detail, str) else "it does not say why."

@@ -156,7 +156,13 @@ def _reports(n_reports: int) -> tuple[Plan, list[Reports]]:
 def _study(folder: Path, plan: Plan) -> Path:
     (folder / "plan.json").write_text(plan.json)
     lines = [f'store = "sqlite:///{folder / "study.db"}"', "[[tasks]]", 'id = "load"', 'title = "Load"']
-    lines += ['plan = "plan.json"', "min_batch = 10000", "batch_size = 10000", "min_support = 0.05"]
+    lines += [
+        'plan = "plan.json"',
+        "min_batch = 10000",
+        "batch_size = 10000",
+        "min_support = 0.05",
+        "simulation = true",
+    ]
     path = folder / "study.toml"
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -519,8 +519,8 @@ function readQuestion(value, domain, [a, b], channel) {
 	const given = value.attributes.map((name) => domain.names.at(name, "An attribute of a question"));
 	const sizes = given.map((at) => domain.attributes[at].size);
 	const cells = sizes.reduce((product, size) => product * size, 1);
-	const answers = value.merged ?? Array.from({ length: cells }, (_, at) => at);
-	if (cells > 65536 || answers.length !== cells) refuse("A question answers each combination.");
+	const answers = cells > 65536 ? [] : value.merged ?? Array.from({ length: cells }, (_, at) => at);
+	if (answers.length !== cells) refuse("A question answers each combination.");
 	const n = 1 + answers.reduce((most, one) => Math.max(most, whole(one, "An answer", 0, cells - 1)), 0);
 	if (n < 2) refuse("A question has two answers or more.");
 	const variance = (g) => [(a + BigInt(g - 1) * b) ** 2n, b * b * BigInt(g - 1)];

@@ -159,7 +159,11 @@ async function look() {
     }
     const text = await answer.text();
     if (answer.ok) {
-      if (text !== shown) show(JSON.parse(text)); // unchanged results are not read out again
+      const results = text === shown ? null : JSON.parse(text); // unchanged results are not read out again
+      if (results !== null && results.itemsets === undefined) {
+        at("status").textContent = results.problem; // none could be made
+        at("shown").hidden = true;
+      } else if (results !== null) show(results);
       shown = text;
     } else if (shown === "") {
       at("status").textContent = JSON.parse(text).detail;

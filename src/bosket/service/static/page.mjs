@@ -247,7 +247,8 @@ async function post(plan, waiting) {
 	} catch (problem) {
 		if (problem.isFinal) {
 			remember("waiting", null);
-			state(`The study did not take the report: ${problem.message}`, true);
+			const forgets = memory.has("left") ? " Please do not load the page to answer anew: this browser does not keep what has left it, and another report would tell more of you than is promised." : "";
+			state(`The study did not take the report: ${problem.message}${forgets}`, true);
 			$("send").disabled = false;
 			return;
 		}
