@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from bosket.audit.clients.comparing import against_law, against_other, following
 from bosket.audit.clients.features import Claims
 from bosket.audit.clients.pairs import all_records, is_comparable, unit_of
 from bosket.audit.clients.paths import by_library, person_of, read_reports, records_of
+from bosket.audit.clients.programs import ran
 from bosket.mechanisms import RecordChannel
 from tests.audit import sabotage as bad
 from tests.contracts.cases import CASES, Case
@@ -90,6 +94,7 @@ def test_an_honest_client_that_is_not_ours_is_acquitted(name: str) -> None:
     assert verdict.failure <= 1e-9 * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_broken_promise_is_measured() -> None:
     """The items of people are kept with 0.97: epsilon 3.48 of an item, where 2.2 is promised."""
     verdict = bk.audit.client(bad.FLIP, bad.flipping(1, keep=0.97, absent=0.03), trials=4000, rng=bk.Seeded(1))
@@ -122,7 +127,7 @@ def test_honest_clients_are_convicted_no_oftener_than_stated() -> None:
 
 
 class TestPairs:
-    @pytest.mark.parametrize("case", [one for one in CASES if one.unit is None], ids=str)
+    @pytest.mark.parametrize("case", few_quick(one for one in CASES if one.unit is None))
     def test_they_are_the_worst_where_records_can_be_gone_through(self, case: Case) -> None:
         """By the laws of the contract tests, of which the channel's own knows nothing."""
         pairs = bk.audit.worst_pairs(case.plan, bk.Seeded(1))
@@ -255,6 +260,40 @@ def test_a_program_that_does_not_write_text_is_told_in_words(says: str) -> None:
     plan = bk.Plan(bk.Domain(["a", "\u00e9"]), bk.Flip(keep=0.9))
     with pytest.raises(bk.DataError, match="The client"):
         bk.audit.client(plan, Command((sys.executable, "-c", f"import sys; {says}")), trials=100)
+
+
+@pytest.mark.parametrize("where", ["stdout", "stderr"])
+def test_a_program_that_writes_without_end_is_ended(where: str) -> None:
+    """All that it wrote was kept, for ten minutes."""
+    flood = f"import sys\nfor _ in range(40): sys.{where}.write('0' * (1 << 20))\nsys.exit(3)"
+    plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+    with (
+        traced() as meter,
+        pytest.raises(bk.DataError, match="wrote more than" if where == "stdout" else "ended with 3"),
+    ):
+        bk.audit.client(plan, Command((sys.executable, "-S", "-c", flood)), trials=100)
+    assert meter.peak < 16 << 20
+
+
+@pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & exit 0"])
+def test_a_program_that_takes_too_long_is_ended_with_what_it_started(script: str) -> None:
+    plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+    late = Command(("sh", "-c", script), seconds=0.1)
+    with pytest.raises(bk.DataError, match="TimeoutExpired"):
+        bk.audit.client(plan, late, trials=100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "is_late"),
+    [("sleep 5 >/dev/null & echo 01", False), ("setsid sleep 5 2>/dev/null & sleep 5", True)],
+)
+def test_what_a_program_left_behind_is_not_waited_for(script: str, is_late: bool) -> None:
+    """One that held standard error, or had a session of its own, was waited for as long as it lived."""
+    started = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired) if is_late else contextlib.nullcontext():
+        assert ran(("sh", "-c", script), b"", seconds=0.5, most=100, most_said=100).output == b"01\n"
+    assert time.monotonic() - started < 4
 
 
 def test_labels_that_json_has_no_word_for_are_written_as_in_plans() -> None:

@@ -140,6 +140,7 @@ def of_zeros(plan: bk.Plan, n: int) -> bk.Reports:
     return bk.Reports(plan, payload.from_rows(np.zeros((n, payload.width), np.uint8)), randomness="secure")
 
 
+@pytest.mark.slow
 def test_many_reports_are_looked_at_some_at_a_time() -> None:
     """A file of 12 kB, of 300 000 reports that are alike, took 2.6 GB: eight bytes for each bit that is looked at."""
     reports = of_zeros(bk.Plan(bk.Domain(range(512)), bk.Flip(keep=0.9)), 20_000)
@@ -202,3 +203,16 @@ def test_answers_that_one_person_repeats_count_as_one() -> None:
         assert not verdict[QUESTIONS].is_convicted
     one_answer = once[np.full(20_000, int(np.argmax(once.batch["question"] == 0)))]
     assert bk.audit.collected(one_answer)[PLAUSIBLE].is_convicted
+
+
+def test_nobody_is_convicted_by_a_file_that_was_not_read(tmp_path: Path) -> None:
+    """A folder, or reports beyond the cap, say nothing of those who sent them."""
+    path = tmp_path / "x.parquet"
+    honest(FLIP).write(path)
+    with pytest.raises(bk.DataError):
+        bk.audit.collected(path, max_bytes=1000)
+    (tmp_path / "folder.parquet").mkdir()
+    with pytest.raises(bk.DataError):
+        bk.audit.collected(tmp_path / "folder.parquet")
+    path.write_bytes(path.read_bytes()[:-20])
+    assert bk.audit.collected(path).is_convicted

@@ -111,6 +111,7 @@ def test_best_responses_are_flagged_where_no_honest_people_give_them() -> None:
     assert not bk.audit.implausible(poisoned(sent, ABCDE)).any(), "each one looks like an honest report"
 
 
+@pytest.mark.slow
 def test_an_itemset_that_is_made_to_vanish_is_flagged() -> None:
     """Forgers who lower a support show all items but one; and who states long records, with sizes in the clear."""
     plan = plan_of(bk.Flip(keep=0.7))
@@ -123,6 +124,7 @@ def test_an_itemset_that_is_made_to_vanish_is_flagged() -> None:
     assert bk.audit.contradictions(poisoned(sent, 0b111, 0.05), [set("abc")]).is_flagged[0]
 
 
+@pytest.mark.slow
 def test_what_some_honest_people_give_is_flagged_by_nobody() -> None:
     """Where every cell is filled enough, poison is the very law of other honest people: by the exact laws.
 
@@ -180,6 +182,7 @@ def test_of_a_table_and_of_answers() -> None:
         bk.audit.contradictions(asked.randomize(rows, rng=bk.Seeded(1)), [{labels[0]}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_items", "limit", "epsilon", "n"), [(60, 3, 10.0, 300), (200, 3, 12.0, 1000)])
 def test_sizes_that_nobody_stated_are_reckoned_with(n_items: int, limit: int, epsilon: float, n: int) -> None:
     """Coins decide which size is stated; the rare ones weigh most, and what is left without them lies below 0.

@@ -259,6 +259,7 @@ def test_nothing_found_says_what_to_do(run: Run, study: Study) -> None:
     assert "lower --min-support" in result.err
 
 
+@pytest.mark.slow
 def test_the_hint_names_what_kept_the_rules_back(run: Run, study: Study) -> None:
     """Where rules pass the threshold and none is significant, alpha must go up; it is no matter of support."""
     few = ("rules", study.reports, "--min-support", 0.05, "--metric", "lift")

@@ -190,6 +190,17 @@ class TestPilots:
         assert "knows supports alone" in result.err
         assert bk.Plan.from_json(out.read_text()).max_size == 3
 
+    def test_a_breach_level_holds_for_itemsets_larger_than_those_looked_for(self, run: Run, tmp_path: Path) -> None:
+        """Of five items that come together, three that are shown told of the rest; pairs alone were planned for."""
+        rows = [(0, 1, 2, 3, 4)] * 80 + [tuple(5 + (at + step) % 50 for step in range(5)) for at in range(920)]
+        pilot, out = tmp_path / "public.dat", tmp_path / "plan.json"
+        pilot.write_text("".join(" ".join(map(str, row)) + "\n" for row in rows))
+        assert run("plan", "--pilot", pilot, "--people", 20_000, "--breach", "50%", "-o", out).code == 0
+        mechanism = bk.Plan.from_json(out.read_text()).mechanism
+        assert isinstance(mechanism, bk.CutAndPaste)
+        known = bk.planning.maximal_supports(bk.Baskets.read(pilot))
+        assert (bk.planning.breach_levels(mechanism, known)["breach"] <= 0.5 + 1e-9).all()
+
     def test_classes_are_a_goal(self, run: Run, pilot: Path, tmp_path: Path) -> None:
         classes = tmp_path / "classes.csv"
         classes.write_text("item,epsilon\n3,0.2\n")
@@ -249,6 +260,7 @@ class TestReleases:
         path.write_text("".join(f"{2 * at} {2 * at + 1}\n" for at in range(10)) * 100)
         return path
 
+    @pytest.mark.slow
     def test_a_release_is_foreseen_on_a_pilot(self, run: Run, pilot: Path) -> None:
         options = ("plan", "--curator", "--pilot", pilot, "--people", 1000, "--epsilon", 50, "--releases", 2)
         result = run(*options, "--min-support", 0.06)
@@ -268,6 +280,7 @@ class TestReleases:
         assert scores == sorted(scores, reverse=True)
         assert found["command"] == "bosket curate RAW --epsilon 50 --delta 1e-06 --min-support 0.06"
 
+    @pytest.mark.slow
     def test_baskets_are_simulated_where_there_is_no_pilot(self, run: Run) -> None:
         result = run(*SHOP, "--curator", "--epsilon", 1, "--min-support", 0.05, "--releases", 2)
         assert result.code == 0

@@ -163,6 +163,7 @@ class TestMine:
         assert [one["name"] for one in found["about"]["parameters"]["phases"]] == ["ask", "ask"]
         assert "protects nobody" in json.dumps(found["about"]["guarantee"])
 
+    @pytest.mark.slow
     def test_the_page_of_phases_has_the_weakest_promise(self, run: Run, table: bk.Table, tmp_path: Path) -> None:
         """Five reports a person in the first phase, one in the second."""
         design = bk.Design.pairs(table.domain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -274,3 +275,20 @@ def test_itemsets_are_counted_before_they_are_made() -> None:
     seen = planning.foresee(bk.Flip(keep=0.6), pilot.domain, people=1000)
     with effort_within(2.0), pytest.raises(bk.ParameterError, match="more than 2000000 itemsets of 2 items"):
         planning.expected_errors(seen, pilot, min_support=0.001)
+
+
+def test_many_sizes_of_records_are_looked_at_some_itemsets_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of cells are held for each size: 400 sizes of a pilot of 606 kB took 3 GB."""
+    at_once: list[int] = []
+
+    def noted(channel: Any, rows: Any, shares: Any, *others: Any) -> Any:
+        at_once.append(shares.size)
+        return covariances(channel, rows, shares, *others)
+
+    monkeypatch.setattr("bosket.planning.discoveries.covariances", noted)
+    monkeypatch.setattr("bosket.planning.discoveries._NUMBERS", 1 << 10)
+    pilot = bk.Baskets([range(size) for size in range(1, 21) for _ in range(2)], items=range(24))
+    shares = dict.fromkeys(range(1, 21), 0.05)
+    seen = planning.foresee(bk.CutAndPaste(cutoff=3, insert=0.3), pilot.domain, people=1000, sizes=shares)
+    planning.expected_errors(seen, pilot, min_support=0.3, max_size=2)
+    assert max(at_once) <= 1 << 10

@@ -182,6 +182,7 @@ class TestBreachFormula:
         shown = planning_channel(bk.CutAndPaste(cutoff, 0.4), m).shown_given(k, m)
         assert challenging_level(maximal, shown) == pytest.approx(printed_level(maximal, cutoff, 0.4, m), rel=1e-9)
 
+    @pytest.mark.slow
     @given(st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8).filter(lambda row: sum(row) > 0.1), st.integers(3, 6))
     @settings(max_examples=60)
     def test_no_itemset_beats_the_worst_level(self, weights: list[float], cutoff: int) -> None:
@@ -201,6 +202,7 @@ class TestBreachFormula:
             plus = np.bincount(sizes[has], law[has], minlength=4)
             assert posterior(partial, plus, shown) <= float(worst) + 1e-9
 
+    @pytest.mark.slow
     def test_the_worst_is_worse_than_the_papers(self) -> None:
         """Where the itemset of Eqs. (15), (16) exists, the worst one is at least as telling, and strictly here."""
         maximal = [0.32, 0.09, 0.025]

@@ -181,6 +181,7 @@ def groves(records: int, seed: int) -> bk.Baskets:
 class TestReleases:
     """Few and small ones, so that it is quick."""
 
+    @pytest.mark.slow
     def test_without_noise_nothing_goes_wrong_but_within_a_point_of_the_grid(self) -> None:
         """Beliefs have points of supports: what lies between two of them and the limit may go either way."""
         pilot = groves(1000, 1)
@@ -353,3 +354,11 @@ def test_foreseen_mistakes_of_releases_come_out() -> None:
         spread = math.hypot(*(float(np.hypot.reduce(one[error])) for one in (seen, done)))
         assert abs(float(seen[name].sum()) - mean) <= 0.2 * mean + 4 * spread
         assert spread < 0.25 * mean
+
+
+def test_numbers_of_a_promise_are_rounded_up_and_those_of_a_command_are_not() -> None:
+    from bosket.cli.views.releases import curate_command
+
+    asked = planning.Curator(epsilon=1.2345641, min_support=0.01, delta=1.0000001e-6)
+    assert str(asked) == "sieve, epsilon 1.23457, delta 1.00001e-06, supports from 0.01 on"
+    assert curate_command(asked) == "bosket curate RAW --epsilon 1.2345641 --delta 1.0000001e-06 --min-support 0.01"

@@ -57,6 +57,10 @@ class TestBreaches:
         option = next(one for one in found.options if one.family == BY_BREACH)
         assert (breach_levels(option.mechanism, MAXIMAL)["breach"] <= 0.5 + 1e-9).all()
 
+    def test_itemsets_of_which_nothing_is_known_are_not_promised(self) -> None:
+        assert "up to 2" in compare_breaches(STUDY, {**MAXIMAL, 3: [0.25, 0.06]}, level=0.5).goal.words
+        assert "cut-and-paste" not in compare_breaches(STUDY, MAXIMAL, level=0.5).goal.words
+
     def test_others_keep_the_commonest_item_below_it_whatever_they_show(self) -> None:
         found = compare_breaches(STUDY, MAXIMAL, level=0.5)
         for option in found.options:

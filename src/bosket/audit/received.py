@@ -15,6 +15,7 @@ No raw record is needed.  What can be said whatever people have:
 from __future__ import annotations
 
 import math
+import os
 from itertools import combinations
 from pathlib import Path
 
@@ -26,9 +27,11 @@ from bosket.audit.poisons import implausible
 from bosket.audit.possible import Chances, chances_of, log_largest, question_shares, seeds_of
 from bosket.audit.verdicts import ACQUITTED, CONVICTED, NOT_LOOKED, Finding, Verdict
 from bosket.checks import check_between
+from bosket.data.formats.sources import MAX_BYTES
 from bosket.errors import BosketError, DataError
 from bosket.mechanisms import RecordChannel
 from bosket.plan import Plan
+from bosket.report_files import BeyondCapError
 from bosket.reports import Reports
 from bosket.statistics.binomial_tails import at_least, at_least_of_people
 from bosket.threads import slices
@@ -49,11 +52,19 @@ QUESTIONS = "questions and seeds were drawn as planned"
 COPIES = "reports were not copied"
 
 
-def collected(reports: Reports | str | Path, *, plan: Plan | None = None, failure: float = 1e-6) -> Verdict:
+def collected(
+    reports: Reports | str | Path,
+    *,
+    plan: Plan | None = None,
+    failure: float = 1e-6,
+    max_bytes: int | None = MAX_BYTES,
+) -> Verdict:
     """Could these reports, or those of a file, have come from honest people who follow the plan?
 
-    plan     refuse reports of any other plan
-    failure  the probability, at most, with which honest reports are convicted, whatever the records are
+    plan       refuse reports of any other plan
+    failure    the probability, at most, with which honest reports are convicted, whatever the records are
+    max_bytes  of memory that the reports of a file may take; a file beyond it, or one that cannot be opened, is an
+               error and no verdict
 
     What nobody can see in reports is said too: who lies about a record and then follows the protocol, or who draws an
     item with a probability that other records make possible, is not noticed.
@@ -72,9 +83,11 @@ def collected(reports: Reports | str | Path, *, plan: Plan | None = None, failur
         path = Path(reports)
         name = f"the reports in {path.name}"
         try:
-            reports = Reports.read(path, plan=plan)
+            reports = Reports.read(path, plan=plan, max_bytes=max_bytes)
+        except BeyondCapError:
+            raise
         except BosketError as error:
-            if not path.exists():
+            if not (path.is_file() and os.access(path, os.R_OK)):
                 raise
             words = f"The file cannot be read as reports of its plan: {error}"
             return Verdict(name, (Finding(WHOLE, CONVICTED, words),))

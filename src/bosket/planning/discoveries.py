@@ -98,7 +98,7 @@ class _ErrorsOfPilot:
         follows = np.zeros((len(itemsets), len(masks) - 1))
         channel, people = self.foresight.channel, self.foresight.people
         questions = len(channel.shares) if isinstance(channel, AskChannel) else 1
-        piece = max(1, _NUMBERS // max(len(masks) ** 2, 1 << k, questions))
+        piece = max(1, _NUMBERS // max(len(masks) ** 2, len(self.counter.strata) << k, questions))
         for start in range(0, len(itemsets), piece):
             part = slice(start, start + piece)
             rows = np.ascontiguousarray(itemsets[part])

@@ -82,7 +82,8 @@ def _by_item(study: Study, goal: Goal, limits: Mapping[Hashable, float]) -> Pros
 def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> Ranking:
     """As :func:`compare`, where P[item in the record | a report shows an itemset with it] must stay below ``level``.
 
-    maximal  s_max(k, m) by record size (:func:`maximal_supports` of a public file of the same kind)
+    maximal  s_max(k, m) by record size (:func:`maximal_supports` of a public file of the same kind); cut-and-paste is
+             held to the level for itemsets of as many items as the lists have, and no larger ones
 
     Cut-and-paste is planned by the breach level itself (Evfimievski et al. 2004, section 4.4).  Any other mechanism
     meets it where a property with the prior of the commonest item stays below the level, whatever a report shows.
@@ -97,6 +98,9 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
             value=level,
         )
     words = f"an item that up to {percent_up(prior)} of records have stays below {percent_up(bound)} where it is shown"
+    unknown = [len(row) for size, row in values.items() if len(row) < size]
+    if unknown:  # of larger itemsets nothing is known, so that cut-and-paste may show what they tell
+        words += f" (by cut-and-paste: in an itemset of up to {min(unknown)})"
     goal = Goal(Goal.below(bound, prior=prior).epsilon, words=words)
     found = compare(study, goal)
     sizes = {size: share for size, share in (study.sizes or {}).items() if size > 0}

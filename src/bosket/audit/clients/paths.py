@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bosket import report_bytes
+from bosket.audit.clients.programs import ran
 from bosket.audit.clients.showing import Record as Record
 from bosket.checks import check_positive
 from bosket.collected import checked_batch
@@ -37,6 +38,7 @@ MOST_BYTES = 1 << 30
 """Of the reports of a client that are held at once."""
 _CELLS = 1 << 20  # items of records that are randomized together
 _SHOWN = 120  # characters of what a client said
+_LINE = 1 << 10  # characters of a line that it may write, at least
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,20 @@ class Command:
             )
         check_positive("seconds", self.seconds)
 
-    def many(self, people: Sequence[Person]) -> list[bytes]:
-        """The reports of these records, in their order."""
+    def many(self, people: Sequence[Person], *, longest: int = _LINE) -> list[bytes]:
+        """The reports of these records, in their order; ``longest`` is that of a line, in letters."""
         given = b"".join(f"{_written(person)}\n".encode() for person in people)
+        most = len(people) * max(longest, _LINE)
         try:
-            done = subprocess.run(self.words, input=given, capture_output=True, timeout=self.seconds, check=False)
+            done = ran(self.words, given, seconds=self.seconds, most=most, most_said=4 * _SHOWN)
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name with a NUL is a ValueError
             raise DataError(f"The client '{self.words[0]}' could not be run: {type(error).__name__}.") from None
-        if done.returncode:
-            said = done.stderr.decode("utf-8", "replace")[-_SHOWN:]
-            raise DataError(f"The client '{self.words[0]}' ended with {done.returncode}: {said!r}.")
-        answers = done.stdout.split()
+        if len(done.output) > most:
+            raise DataError(f"The client '{self.words[0]}' wrote more than {most} bytes for {len(people)} records.")
+        if done.code:
+            said = done.said.decode("utf-8", "replace")[-_SHOWN:]
+            raise DataError(f"The client '{self.words[0]}' ended with {done.code}: {said!r}.")
+        answers = done.output.split()
         if len(answers) != len(people):
             raise DataError(f"The client '{self.words[0]}' gave {len(answers)} lines for {len(people)} records.")
         try:
@@ -150,7 +155,8 @@ def by_client(plan: Plan, client: ClientPath | Command, records: Sequence[Record
     """The same by a client that is not ours: one call for each record, or one program for all of them."""
     people = [person_of(plan, record) for record in records]
     if isinstance(client, Command):
-        return read_reports(plan, client.many(people * times))
+        longest = 2 * report_bytes.frame_width(plan, named=True) + 2
+        return read_reports(plan, client.many(people * times, longest=longest))
     return read_reports(plan, [client(person) for _ in range(times) for person in people])
 
 

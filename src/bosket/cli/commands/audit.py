@@ -195,7 +195,7 @@ def _of_file(options: argparse.Namespace) -> Verdict:
 
     plan = None if options.plan is None else read_plan(options.plan, max_bytes=options.max_bytes)
     with Work(options).step("auditing"):
-        return collected(options.reports, plan=plan, failure=options.failure or _FAILURE)
+        return collected(options.reports, plan=plan, failure=options.failure or _FAILURE, max_bytes=options.max_bytes)
 
 
 def _of_plan(options: argparse.Namespace) -> Verdict:

@@ -108,7 +108,7 @@ def _ranked(study: Study, goal: Goal | None, pilot: Baskets | Table | None, opti
 
     if options.breach is not None:
         assert pilot is not None
-        maximal = maximal_supports(pilot, max_itemset=study.itemset_size, max_size=study.max_size)
+        maximal = maximal_supports(pilot, max_size=study.max_size)
         return compare_breaches(study, maximal, level=options.breach)
     assert goal is not None
     if options.classes is None:

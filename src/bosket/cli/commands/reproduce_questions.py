@@ -10,6 +10,9 @@ from bosket.cli.views.tables import print_table
 from bosket.errors import DataError
 from bosket.reporting.text import count_text
 
+_FAR = 2.0  # standard errors, beyond which a row is said to be behind the prototype
+_MEASURES = {"error": "the error is above the prototype's", "f": "F is below the prototype's"}
+
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     from bosket.research.reproduce import questions as study
@@ -23,11 +26,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if not result["tables"]:
         raise DataError("There is nothing to reproduce without the data.", hint="Name their folder with --data.")
     for table in result["tables"]:
-        _show(table, result["min_support"])
+        show(table, result["min_support"])
     return result
 
 
-def _show(table: dict[str, Any], min_support: float) -> None:
+def show(table: dict[str, Any], min_support: float) -> None:
     """Ours, and the prototype's in the last columns."""
     rows = [
         [
@@ -49,6 +52,10 @@ def _show(table: dict[str, Any], min_support: float) -> None:
     )
     print_table(title, headings, rows)
     say(f"{table['data']}: {table['what']}")
+    for row in table["rows"]:
+        for measure, value in (row["behind"] or {}).items():
+            if value is not None and value > _FAR:
+                say(f"{table['data']}, {row['name']}: {_MEASURES[measure]} by {value:.1f} standard errors")
 
 
 def _figures(error: float, f: float) -> list[str]:

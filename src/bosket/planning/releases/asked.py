@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bosket.budget.accounts import NEIGHBOURS
+from bosket.budget.accounts import RELATIONS
 from bosket.checks import check_choice, check_fraction, check_limits
 from bosket.data import Baskets, Domain, Table
+from bosket.privacy.guarantee import rounded_up
 
 if TYPE_CHECKING:
     from bosket.curator import Release, Settings, SieveSettings
@@ -35,7 +36,7 @@ class Curator:
         MethodOptions(self.method, self.delta, self.max_size, self.settings)
         check_limits("epsilon", self.epsilon, above=0.0, most=most_epsilon(self.delta), of="Curator")
         check_fraction("min_support", self.min_support, of="Curator")
-        check_choice("neighbours", self.neighbours, NEIGHBOURS, of="Curator")
+        check_choice("neighbours", self.neighbours, RELATIONS, of="Curator")
 
     def release(self, records: Baskets | Table, vocabulary: Domain) -> Release:
         """A release of records that are public or simulated: a budget in memory pays, and nobody is protected."""
@@ -48,9 +49,11 @@ class Curator:
         )  # fmt: skip
 
     def __str__(self) -> str:
-        delta = f", delta {self.delta:g}" if self.delta else ""
+        delta = f", delta {rounded_up(self.delta, 6)}" if self.delta else ""
         size = "" if self.max_size is None else f" of up to {self.max_size} items"
-        return f"{self.method}, epsilon {self.epsilon:g}{delta}, supports{size} from {self.min_support:g} on"
+        return (
+            f"{self.method}, epsilon {rounded_up(self.epsilon, 6)}{delta}, supports{size} from {self.min_support:g} on"
+        )
 
 
 def most_epsilon(delta: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from bosket.data import Baskets, Domain, Table
 from bosket.errors import BosketWarning, HopelessError, ParameterError, TooManyCandidatesError
 from bosket.mining import mine
 from bosket.planning.releases.asked import Curator
-from bosket.privacy.central import CentralGuarantee
+from bosket.privacy.central import NOT_COVERED, CentralGuarantee
 from bosket.progress import Meter, Progress
 from bosket.statistics.estimates import Floats
 
@@ -114,7 +114,9 @@ def rehearse(
             refused += 1
             meter(number + 1)
             continue
-        guarantee = release.guarantee
+        guarantee = replace(
+            release.guarantee, not_covered=NOT_COVERED
+        )  # items of a release are declared, not a pilot's
         for name, value in release:
             place = places.get(name)
             if place is not None:
