@@ -71,6 +71,18 @@ def summed_over(table: Floats, axes: Iterable[int]) -> Floats:
     return found.reshape(shape)
 
 
+def summed_out(table: Floats, attributes: Subset, beside: Subset) -> Floats:
+    """Sums of features of the attributes ``beside`` over the cells that agree in ``attributes``."""
+    others = tuple(at for at in range(table.ndim) if at not in attributes and at not in beside)
+    margin = summed_over(table, others)
+    kept = [at for at in range(table.ndim) if at in attributes or at in beside]
+    margin = margin.transpose([kept.index(at) for at in (*beside, *attributes)])
+    for at in beside:
+        margin = np.tensordot(margin, contrasts(table.shape[at]), axes=(0, 0))
+    result: Floats = margin.reshape(math.prod(table.shape[at] for at in attributes), -1)
+    return result
+
+
 class Features:
     """The features of some subsets of attributes at every cell of a table, the last attribute running fastest."""
 

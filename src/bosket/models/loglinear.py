@@ -40,7 +40,7 @@ from scipy import linalg
 from bosket.checks import check_integer
 from bosket.models.answered import Answered as Answered
 from bosket.models.answered import Likelihood as Likelihood
-from bosket.models.features import Features, Subset, contrasts, products, summed_over
+from bosket.models.features import Features, Subset, contrasts, products, summed_out
 from bosket.models.room import not_settled
 from bosket.statistics.estimates import Floats
 from bosket.threads import one_thread_of_blas
@@ -169,7 +169,7 @@ class FeatureBasis:
             beside = tuple(at for at in subset if at not in attributes)
             inside = tuple(place for place, at in enumerate(attributes) if at in subset)
             if beside not in summed:
-                summed[beside] = _summed_out(table, attributes, beside)
+                summed[beside] = summed_out(table, attributes, beside)
             if inside not in known:
                 known[inside] = products(inner, inside)
             axes = [(shape[at] - 1, at in beside) for at in subset]
@@ -404,15 +404,3 @@ def _moved(basis: FeatureBasis, c: Floats, step: Floats, precision: Floats) -> t
         length /= 2
         tried += 1
     return c + length * step, gain, tried
-
-
-def _summed_out(table: Floats, attributes: Subset, beside: Subset) -> Floats:
-    """Sums of features of the attributes ``beside`` over the cells that agree in ``attributes``."""
-    others = tuple(at for at in range(table.ndim) if at not in attributes and at not in beside)
-    margin = summed_over(table, others)
-    kept = [at for at in range(table.ndim) if at in attributes or at in beside]
-    margin = margin.transpose([kept.index(at) for at in (*beside, *attributes)])
-    for at in beside:
-        margin = np.tensordot(margin, contrasts(table.shape[at]), axes=(0, 0))
-    result: Floats = margin.reshape(math.prod(table.shape[at] for at in attributes), -1)
-    return result

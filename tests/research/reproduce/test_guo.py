@@ -51,6 +51,7 @@ def test_chi_square_never_grows_and_interest_does(stand_in: bk.Baskets) -> None:
     assert (interest[10:, 10:] <= own["interest"] + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_expected_number_is_the_mean_over_coins(stand_in: bk.Baskets) -> None:
     """40 seeds: within six standard errors of the mean of what is found, whose spread is some 5 pairs."""
     for keep in (0.55, 0.7, 0.9):
@@ -82,6 +83,7 @@ class TestCoil:
     def table(self) -> pd.DataFrame:
         return guo_data.table(benchmark_file(guo_data.TRAIN).parent)
 
+    @pytest.mark.slow
     def test_dependent_pairs_of_the_original(self, table: pd.DataFrame) -> None:
         """Exact: 1175, where the paper prints 997; the choices tried around it."""
         assert table.shape == (5822, 86)

@@ -78,6 +78,7 @@ def test_intervals_of_pairs_cover_effects_of_three_that_nobody_was_asked_of(
     assert {key: float(np.mean(values)) for key, values in held.items() if np.mean(values) < 0.93} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_mushrooms_have_the_attributes_of_their_file() -> None:
     folder = benchmark_file("mushroom.dat.gz").parent

@@ -12,6 +12,7 @@ import pytest
 
 import bosket as bk
 from bosket.cli import main
+from bosket.cli.commands import reproduce_questions
 from bosket.evidence import evidence_of
 from bosket.research.reproduce import questions
 from bosket.research.reproduce.frapp_data import survey
@@ -95,6 +96,7 @@ def test_two_phases_ask_everybody_once_and_the_second_follows_the_first() -> Non
     assert ask.design.follows == first.plan.digest
 
 
+@pytest.mark.slow
 def test_every_way_once() -> None:
     table = small_table()
     truth = questions.Truth(table, min_support=0.05)
@@ -118,11 +120,37 @@ def test_means_and_errors() -> None:
     assert questions.row("whole", scores[:1], None)["f"] == {"mean": 0.9, "stderr": None}
 
 
+def test_how_far_a_row_is_behind_counts_the_errors_of_both() -> None:
+    """Standard deviation 0.1, four repetitions against ten: the difference has the error 0.1 sqrt(1/4 + 1/10)."""
+    off = 0.1 * np.sqrt(0.75)  # of the mean, so that the standard deviation is 0.1
+    scores = [questions.Score(0.3 + by, 0.8 - by, None, 7, None) for by in (-off, -off, off, off)]
+    found = questions.row("whole", scores, (0.2, 0.9))
+    assert found["behind"] == {
+        "error": pytest.approx(0.1 / (0.1 * np.sqrt(0.35))), "f": pytest.approx(0.1 / (0.1 * np.sqrt(0.35)))
+    }  # fmt: skip
+    assert questions.row("whole", scores, (0.4, 0.7))["behind"]["f"] < 0, "better is not behind"
+    assert questions.row("whole", scores[:1], (0.4, 0.7))["behind"] == {"error": None, "f": None}
+    assert questions.row("whole", scores, None)["behind"] is None
+
+
+def test_rows_behind_the_prototype_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    scores = [questions.Score(error, 0.9 - error, None, 7, None) for error in (0.3, 0.31)]
+    rows = [questions.row("whole", scores, (0.2, 0.5)), questions.row("whole-law", scores, (0.4, 0.7))]
+    table = {"data": "CENSUS", "what": "people", "gamma": 19.0, "n_records": 9, "repetitions": 2, "seconds": 1.0}
+    reproduce_questions.show({**table, "rows": rows, "goal": None}, 0.02)
+    told = [line for line in capsys.readouterr().err.splitlines() if "standard errors" in line]
+    assert told == [
+        "CENSUS, whole record, inverted (FRAPP): the error is above the prototype's by 19.2 standard errors",
+        "CENSUS, the same reports, law: F is below the prototype's by 19.2 standard errors",
+    ]
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "TABLES", {"CENSUS": small_table, "HEALTH": small_table})
 
 
+@pytest.mark.slow
 def test_the_command(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "questions.json"
     assert main(["research", "reproduce", "questions", "--quick", "--repetitions", "1", "-o", str(path)]) == 0

@@ -146,6 +146,7 @@ def test_prototypes_scores() -> None:
         assert sum(runs) / 3 == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_an_inner_optimum_of_the_cut() -> None:
     """Fig. 7: too short a cut loses items, too long a one drowns them in noise."""

@@ -63,7 +63,8 @@ PROTOTYPE = {
         "phases-law": (0.050, 0.960), "goal": (0.045, 0.965),
     },
 }  # fmt: skip
-"""Mean relative error and F at gamma 19; its pairs were read by consistency and iterative proportional fitting."""
+"""Mean relative error and F at gamma 19, of ten repetitions; its pairs were read by consistency and iterative
+proportional fitting."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,22 @@ def row(way: str, scores: list[Score], prototype: tuple[float, float] | None) ->
         "f": _mean([one.f for one in scores]),
         "coverage": _mean(covered) if covered else None,
         "prototype": None if prototype is None else {"error": prototype[0], "f": prototype[1]},
+        "behind": None if prototype is None else _both_behind(scores, *prototype),
         "repetitions": [asdict(one) for one in scores],
     }
+
+
+def _both_behind(scores: list[Score], error: float, f: float) -> dict[str, float | None]:
+    """By how many standard errors we are behind the prototype."""
+    return {"error": _behind([one.error for one in scores], error), "f": _behind([-one.f for one in scores], -f)}
+
+
+def _behind(values: list[float], other: float) -> float | None:
+    """Of values, the less the better; the error is that of both means, its repetitions taken to vary as ours do."""
+    if len(values) < 2 or not np.std(values):
+        return None
+    error = float(np.std(values, ddof=1)) * math.sqrt(1 / len(values) + 1 / REPETITIONS)
+    return (float(np.mean(values)) - other) / error
 
 
 def _mean(values: list[float]) -> dict[str, float | None]:
