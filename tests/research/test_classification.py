@@ -61,6 +61,7 @@ def adult() -> Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("classifier", [ReconstructedTreeClassifier(), ReconstructedNaiveBayes()], ids=str)
 def test_adult_is_within_three_points(

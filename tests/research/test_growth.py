@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,24 @@ def test_sums_are_in_proportion() -> None:
 
 
 def test_the_page_has_a_row_for_each_point() -> None:
-    page = growth.page([POINT, POINT], "idle")
-    assert page.count("| 1,000,000 | 200 | 1.00% | 2 | 17 | 25 | 9.0 (7.2) | 4.0 (3.6) | 5 | 421 | 300 |") == 2
+    page = growth.page([POINT, replace(POINT, threads=1, measured="in May, idle")])
+    row = "| 1,000,000 | 200 | 1.00% | {} | 17 | 25 | 9.0 (7.2) | 4.0 (3.6) | 5 | 421 | 300 | {} |"
+    assert page.index(row.format(1, "in May, idle")) < page.index(row.format(2, ""))
     assert "By proportion from 1,000,000 reports" in page
+
+
+def test_points_are_kept_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is measured again takes the place of the one before; the page can be made of what is kept."""
+    first, second = replace(POINT, n_records=10), replace(POINT, took={**POINT.took, "itemsets": 422})
+    found = iter([[first, POINT], [second]])
+    monkeypatch.setattr(growth, "points", lambda largest: next(found))
+    for _ in range(2):
+        growth.main([str(tmp_path / "page.md"), "--load", "idle"])
+    expected = (tmp_path / "page.md").read_text()
+    assert [expected.count(text) for text in ("| 10 |", "| 421 |", "| 422 |")] == [1, 1, 1]
+    (tmp_path / "page.md").unlink()
+    growth.main([str(tmp_path / "page.md"), "--only", "none"])
+    assert (tmp_path / "page.md").read_text() == expected
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def _run(baskets: Baskets, limit: float) -> Times:
 
 def _exact(declared: Declared, measured: Measured) -> list[ItemsetRows]:
     """The candidates of each size, from the itemsets that the private miner extended, counted in whole records."""
-    baskets, settings = declared.data, declared.settings
+    baskets, settings = declared.baskets, declared.settings
     bitmaps = Bitmaps.from_rows(baskets.to_bits(), baskets.n_items)
     result: list[ItemsetRows] = [np.arange(baskets.n_items, dtype=np.int32)[:, None]]
     bitmaps.supports(result[0])
