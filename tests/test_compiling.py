@@ -74,6 +74,7 @@ def test_kernels_compile_anew_where_another_module_of_kernels_has_changed(
     assert hits == [0, 1, 0]
 
 
+@pytest.mark.slow
 def test_long_compilation_is_announced_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ def work(times: int) -> None:
         _work()
 
 
+@pytest.mark.slow
 def test_work_is_noticed_and_waiting_is_not() -> None:
     with effort_within(1.0):
         work(3)

@@ -141,6 +141,7 @@ sys.exit(app.program())
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_garbage_collector_runs_is_not_lost() -> None:
     """It is raised in what the collector deletes, where Python drops it; ``bosket curate`` went on and paid."""
     done = subprocess.run([sys.executable, "-c", COLLECTED], capture_output=True, text=True, timeout=HANGS, check=False)

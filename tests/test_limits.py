@@ -176,6 +176,7 @@ def test_an_improvement_at_the_limit_is_not_more_than_it() -> None:
         assert rules_in(frame) == {rule for rule, gain in gains.items() if gain > limit}, limit
 
 
+@pytest.mark.slow
 def test_reports_that_change_nothing_are_mined_as_the_truth() -> None:
     """keep=1 has no error, but sums of weights: the limit is reached by a hair."""
     records = records_of(11, n=70)
@@ -189,6 +190,7 @@ def test_reports_that_change_nothing_are_mined_as_the_truth() -> None:
             assert rules_in(found.rules(min_threshold=threshold)) == rules_in(raw.rules(min_threshold=threshold))
 
 
+@pytest.mark.slow
 def test_a_p_value_at_alpha_is_kept() -> None:
     """A limit of the very value shown, and the decimal that the value is but for rounding."""
     found = bk.mine(bk.Baskets(records_of(2, n=200)), min_support=0.05)

@@ -38,6 +38,7 @@ def test_any_text_is_read_as_json_reads_it_or_refused(text: str) -> None:
     assert json.loads(text) == value
 
 
+@pytest.mark.slow
 def test_limits_are_where_they_are_said_to_be() -> None:
     assert parse("[" * MOST_DEPTH + "]" * MOST_DEPTH, what="it")
     brackets = "[" * 500 + '{"' * 500

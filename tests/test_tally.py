@@ -253,6 +253,7 @@ def test_memory_goes_by_different_reports() -> None:
         _ = tally + tally
 
 
+@pytest.mark.slow
 def test_numbers_with_all_bits_take_the_memory_of_a_few() -> None:
     """Whoever writes a tally chooses its numbers: one set of bitmaps for each bit would take forty times as much."""
     plan = bk.Plan(bk.Domain(range(20_000)), bk.Flip(keep=0.9))

@@ -122,6 +122,7 @@ def by_loops(evidence: AnswersEvidence, one: tuple[int, ...], other: tuple[int, 
     return values[0], values[1], covariance
 
 
+@pytest.mark.slow
 @settings(max_examples=16, deadline=None)
 @given(designs(), st.integers(0, 10**6), st.sampled_from([(6.0, "response"), (6.0, "hashing"), (1.1, "auto")]))
 def test_sums_are_those_of_the_formulas(design: bk.Design, seed: int, how: tuple[float, str]) -> None:

@@ -50,6 +50,7 @@ def test_mining_says_so_and_notes_it() -> None:
     assert "records of 50 items" in found.to_frame().attrs["about"]["influence"]
 
 
+@pytest.mark.slow
 def test_a_forged_pair_behind_many_popular_ones_is_told_of() -> None:
     """78 popular pairs have larger sums of squares; all that is reported is looked at."""
     rng = np.random.default_rng(5)

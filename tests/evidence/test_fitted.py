@@ -58,6 +58,7 @@ def test_the_law_of_much_is_the_truth() -> None:
     assert fitted.stderr.max() < 1e-3
 
 
+@pytest.mark.slow
 def test_covariances_are_those_of_estimates_and_of_rules() -> None:
     reports = reports_of(a_table(), bk.Design.triples(SIX))
     evidence = evidence_of(reports)
@@ -149,6 +150,7 @@ def about_two(numbers: list[int]) -> bk.Reports:
 BEFORE, AFTER = [5182, 4818, 4818, 5182], [5183, 4817, 4818, 5182]  # one of 20 000 people answers otherwise
 
 
+@pytest.mark.slow
 def test_one_report_that_changes_the_order_is_told_of() -> None:
     """By 0.0105: at this place the law without effects and that of pairs are equally likely."""
     one, other = (bk.estimate(about_two(numbers), [{"a=1", "b=1"}]) for numbers in (BEFORE, AFTER))
@@ -228,6 +230,7 @@ def test_gamma_diagonal_reports_through_a_law() -> None:
     )
 
 
+@pytest.mark.slow
 def test_hardly_any_signal_takes_all_records_for_alike() -> None:
     """Errors of a single item of 0.4 and more: main effects would be noise, and supports worse than without any."""
     table = a_table(3000)
@@ -277,6 +280,7 @@ def test_blocks_hold_any_three_attributes() -> None:
     assert covering_blocks((0, 1), sizes, 4) == [(0, 1)]
 
 
+@pytest.mark.slow
 def test_a_table_of_too_many_cells_has_a_law_for_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose supports are those of one law of everything, nearly."""
     table = a_table(40_000)

@@ -56,6 +56,7 @@ def test_a_wide_question_beside_many_is_read_without_a_law() -> None:
             evidence_of(reports, model="log-linear")
 
 
+@pytest.mark.slow
 def test_a_table_of_many_attributes_is_read_without_laws_of_blocks() -> None:
     """Of 120 attributes 280 840 triples were put into thousands of blocks, each fitted for seconds."""
     reports = one_answer_each(bk.Design.pairs(domain := yes_or_no(120)), domain)
@@ -83,6 +84,7 @@ def values(n: int, size: int) -> bk.TableDomain:
     return bk.TableDomain([bk.Attribute(f"q{at}", list(range(size))) for at in range(n)])
 
 
+@pytest.mark.slow
 def test_laws_of_all_blocks_are_counted_before_the_first_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     """12 attributes of 14 values, in 2 kB of JSON, have 220 laws: 100 GB and half an hour."""
     reports = one_answer_each(bk.Design.pairs(domain := values(12, 14)), domain)

@@ -42,6 +42,7 @@ def test_memory_is_noticed() -> None:
         np.zeros(1 << 40, np.uint8)  # not even touched
 
 
+@pytest.mark.slow
 def test_time_is_noticed() -> None:
     def dawdle(_: int) -> None:
         end = time.process_time() + 0.05

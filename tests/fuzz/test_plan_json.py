@@ -142,6 +142,7 @@ def test_plan_json(examples: int) -> None:
     fuzz(read, texts, examples=examples)
 
 
+@pytest.mark.slow
 def test_the_mutations_reach_both_outcomes() -> None:
     """Else the target would test nothing: some mutated plans are still plans, and most are refused."""
     outcomes: list[bool] = []

@@ -69,6 +69,7 @@ def noisy(seed: int = 5) -> tuple[bk.Baskets, bk.Reports]:
     return baskets, mechanism.randomize(baskets, rng=bk.Seeded(seed))
 
 
+@pytest.mark.slow
 def test_mined_estimates_are_those_of_the_recursion() -> None:
     """Every reported itemset, against RE's recursion on supports counted by hand from the bits."""
     _, reports = noisy()
@@ -105,6 +106,7 @@ def test_frame_agrees_with_estimate() -> None:
     assert "protects nobody" in frame.attrs["about"]["randomness"]
 
 
+@pytest.mark.slow
 def test_every_reported_itemset_has_all_its_subsets() -> None:
     """Noise can push a subset below min_support; it is listed all the same, and nothing else that is below it."""
     _, reports = noisy()
@@ -251,6 +253,7 @@ def test_degenerate_data() -> None:
     assert set(dict(bk.mine(one, min_support=0.5))) == {frozenset("a")}
 
 
+@pytest.mark.slow
 def test_many_items() -> None:
     """100 000 items: exact mining takes it in its stride, noise is refused by number, not by memory."""
     n = 100_000

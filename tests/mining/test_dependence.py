@@ -260,6 +260,7 @@ class TestPopulation:
         assert raised > 50
         assert turned == 500 if how == "one item turned around" else 100 < turned < 400
 
+    @pytest.mark.slow
     def test_records_say_which_measures_hold(self) -> None:
         """What the catalogue calls monotone is so for random tables and coins; the rest is refused."""
         rng = np.random.default_rng(4)

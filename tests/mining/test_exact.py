@@ -207,6 +207,7 @@ def test_a_record_of_800_items(way: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_very_long_record_is_refused_without_room_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of 32 parts reserved 26 places for each item: gigabytes of addresses, and a MemoryError where those end."""
     monkeypatch.setattr(bosket.threads, "n_threads", lambda: 1)
