@@ -126,10 +126,13 @@ def write_lists(
     dictionary_field: int = 11,
     codec: int = _ZSTD,
     element: Structure | None = None,
+    n_groups: int = 1,
+    n_packed: int | None = None,
 ) -> Path:
     """A file of one column of lists, with a footer that claims so many rows and values; the first page is a dictionary.
 
-    Lists are of text, unless an ``element`` of the schema says else.
+    Lists are of text, unless an ``element`` of the schema says else.  All row groups have the same pages, of
+    ``n_packed`` bytes by the footer.
     """
     if element is None:
         element = Structure().number(1, _TEXT).number(3, 1).text(4, b"element").number(6, 0)
@@ -141,12 +144,13 @@ def write_lists(
         element.done,
     ]
     names = [leb128(len(name)) + name for name in (b"items", b"list", b"element")]
-    size = sum(map(len, pages))
+    size = sum(map(len, pages)) if n_packed is None else n_packed
     column = Structure().number(1, kind).many(2, _INT, [varint(PLAIN), varint(BY_CODES)]).many(3, _BINARY, names)
     column.number(4, codec).number(5, n_values, _LONG).number(6, 1000, _LONG).number(7, size, _LONG)
     column.number(9, 4 + len(pages[0]), _LONG).number(dictionary_field, 4, _LONG)
     group = Structure().many(1, _STRUCT, [Structure().number(2, 4, _LONG).structure(3, column).done])
     group.number(2, 1000, _LONG).number(3, n_rows, _LONG)
-    footer = Structure().number(1, 1).many(2, _STRUCT, schema).number(3, n_rows, _LONG).many(4, _STRUCT, [group.done])
+    footer = Structure().number(1, 1).many(2, _STRUCT, schema).number(3, n_rows * n_groups, _LONG)
+    footer.many(4, _STRUCT, [group.done] * n_groups)
     path.write_bytes(joined(b"PAR1" + b"".join(pages), footer.done))
     return path

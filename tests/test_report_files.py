@@ -452,3 +452,17 @@ def test_a_page_that_no_writer_makes_is_refused_before_it_is_unpacked(
     monkeypatch.setattr(report_files, "_PAGE_BYTES", 3)
     with pytest.raises(bk.DataError, match="at most 3 bytes, unpacked, and one has"):
         read(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("read", [bk.Reports.read, lambda path: bk.mine(bk.open(path), min_support=0.1)])
+def test_reports_are_bounded_by_the_bytes_of_their_file(
+    read: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs say two billion equal ones in a few hundred bytes, which took ``bosket.open`` three minutes."""
+    flipped().write(tmp_path / "x.parquet")
+    monkeypatch.setattr(report_files, "_REPORTS_A_BYTE", 0)
+    monkeypatch.setattr(report_files, "_FEW_REPORTS", len(flipped()))
+    read(tmp_path / "x.parquet")
+    monkeypatch.setattr(report_files, "_FEW_REPORTS", len(flipped()) - 1)
+    with pytest.raises(bk.DataError, match="as a file of its bytes may"):
+        read(tmp_path / "x.parquet")

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from bosket.checks import shown
 from bosket.data.formats.atomic import atomic_path
-from bosket.data.formats.parquet_footers import codecs, first_pages, numbers_of_values
+from bosket.data.formats.parquet_footers import codecs, first_pages, n_elements, numbers_of_values, packed_bytes
 from bosket.data.formats.parquet_pages import Chunk, pages_of
 from bosket.errors import BosketError, DataError
 from bosket.mechanisms.columns import Bits, ColumnValues, PayloadColumn
@@ -37,6 +37,8 @@ MOST_ROW_GROUPS = 1 << 16
 _BATCH_BYTES = 1 << 24
 _BATCH_ROWS = 1 << 15
 _PAGE_BYTES, _PAGE_ROWS = 1 << 24, 1 << 11  # writers end a page at a megabyte, and look once in a thousand rows
+_MOST_COLUMNS = 1 << 10
+_FEW_REPORTS, _REPORTS_A_BYTE = 1 << 26, 1 << 10  # that a file of any size may have, and for each of its bytes
 _FOREIGN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError)
 """What opening and reading a broken file may raise."""
 
@@ -112,6 +114,8 @@ def opened(path: str | Path, *, plan: Plan | None, max_bytes: int | None) -> Ite
     fault = None
     try:
         # pre_buffer would keep all that was read of the file, beside the reports, until it is closed
+        if _has_many_columns(path):
+            raise DataError(f"A file of reports must have at most {_MOST_COLUMNS} columns, {path} has more.", path=path)
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             notes = notes_of(file)
             yield ReportFile(path, file, notes, plan_of(notes, path, expected=plan), max_bytes)
@@ -129,10 +133,18 @@ def opened(path: str | Path, *, plan: Plan | None, max_bytes: int | None) -> Ite
 def has_plan(path: str | Path) -> bool:
     """Whether a file is Parquet with a bosket plan in it."""
     try:
+        if _has_many_columns(path):
+            return False
         with pq.ParquetFile(path) as file:
             return b"bosket.plan" in (file.schema_arrow.metadata or {})
     except _FOREIGN:
         return False
+
+
+def _has_many_columns(path: str | Path) -> bool:
+    """Whether a file has more columns than reports, which Arrow would take kilobytes for, each."""
+    with pa.OSFile(str(path)) as handle:
+        return n_elements(handle) > _MOST_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -188,7 +200,17 @@ class ReportFile:
             yield batch
 
     def _check_pages(self, first_group: int, most: int) -> None:
-        """Refuse pages that no writer of reports makes: Arrow unpacks them whole, whatever the footer claims."""
+        """Refuse pages that no writer of reports makes: Arrow unpacks them whole, whatever the footer claims.
+
+        So are more reports than a file of its bytes has: runs say 10^9 equal ones in a few hundred bytes.
+        """
+        most_reports = _FEW_REPORTS + _REPORTS_A_BYTE * self.path.stat().st_size
+        if self.claimed > most_reports:
+            raise DataError(
+                f"{self.path} must have at most {most_reports} reports, as a file of its bytes may, and has "
+                f"{self.claimed}.",
+                path=self.path,
+            )
 
         def check(n_bytes: int) -> None:
             if n_bytes > most:
@@ -201,10 +223,11 @@ class ReportFile:
         with pa.OSFile(str(self.path)) as handle:
             schema = self.parquet.schema
             missing = [schema.column(at).max_definition_level > 0 for at in range(len(schema))]
-            numbers = (read(handle)[first_group:] for read in (first_pages, numbers_of_values, codecs))
+            wanted = (first_pages, numbers_of_values, codecs, packed_bytes)
+            numbers = (read(handle)[first_group:] for read in wanted)
             for group in zip(*numbers, strict=True):
-                for first, n_values, codec, may_be_missing in zip(*group, missing, strict=True):
-                    chunk = Chunk(first, n_values, codec, 0, is_text=False, may_be_missing=may_be_missing)
+                for first, n_values, codec, n_packed, may_be_missing in zip(*group, missing, strict=True):
+                    chunk = Chunk(first, n_values, codec, n_packed, 0, is_text=False, may_be_missing=may_be_missing)
                     pages_of(handle, chunk, n_rows=0, check=check)
 
     def parts(self, start: int = 0) -> Iterator[dict[str, ColumnValues]]:

@@ -209,7 +209,7 @@ def test_a_page_of_more_lengths_than_there_is_memory_for_is_refused(tmp_path: Pa
     """One of a hundred million empty words, in 214 bytes, took 800 MB: Arrow makes numbers of all lengths of a page."""
     n = 2_000_000
     pages = [dictionary(b"a"), data(n, of_lists((n, 1)) + equal_lengths(n, 0) * 2, BY_PREFIXES)]
-    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1)
+    path = write_lists(tmp_path / "x.parquet", n, pages, n_values=n)
     with pytest.raises(bk.DataError, match="pages of at most 4,194,304 bytes"):
         _ = opened(path, 1 << 16).n_records
     with pytest.raises(bk.DataError, match=CAP):

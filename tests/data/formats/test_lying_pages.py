@@ -237,3 +237,50 @@ def test_polars_files_are_read(codec: Any, tmp_path: Path) -> None:
     for reader in (read, dropped):
         assert reader(tmp_path / "x.parquet").n_records == 200
     assert n_opened(tmp_path / "x.parquet") == 200
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_page_of_more_values_than_the_footer_says_is_not_looked_at(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two billion lists of one item, where the footer said half a million: 212 bytes took a minute without Ctrl-C."""
+    monkeypatch.setattr("bosket.data.formats.parquet_pages.follow_lists", lambda *_: pytest.fail("looked at"))
+    pages = [dictionary(b"a"), coded((1 << 31) - 1, of_lists(((1 << 31) - 1, 1)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=500_000)
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(path)
+
+
+def test_values_are_bounded_by_the_bytes_of_a_file_that_is_opened(tmp_path: Path) -> None:
+    """Two billion records in 212 bytes took six minutes, and eight gigabytes of the scratch folder."""
+    n = (1 << 31) - 1
+    pages = [dictionary(b"a"), coded(n, of_lists((n, 1)))]
+    path = write_lists(tmp_path / "x.parquet", n, pages, n_values=n)
+    with pytest.raises(bk.DataError, match=r"at most 67,\d{3},\d{3} values, as a file of its bytes may"):
+        n_opened(path)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_columns_do_not_share_their_pages(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages of a megabyte were looked at for each of thousands of row groups that began at the same place: two
+    megabytes would have taken hours.
+    """
+    monkeypatch.setattr("bosket.data.formats.parquet_pages.structure_at", lambda *_: pytest.fail("looked at"))
+    pages = [dictionary(b"a"), *[data(0, b"", 0)] * 50, coded(1, of_lists((1, 1)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1, n_groups=3)
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(path)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_pages_have_no_more_bytes_than_the_footer_says(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else columns of few bytes could share the pages of a long one."""
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.iter_batches", lambda *_, **__: pytest.fail("something was read"))
+    pages = [dictionary(b"a"), *[data(0, b"", 0)] * 50, coded(1, of_lists((1, 1)))]
+    path = write_lists(tmp_path / "x.parquet", 1, pages, n_values=1, n_packed=100)
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(path)

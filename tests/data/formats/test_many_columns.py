@@ -11,12 +11,19 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import bosket as bk
 from bosket.data import Attribute, Baskets, Table, TableDomain
+from bosket.data.formats.arrangements import UNTOLD
 from bosket.data.formats.columns import Columns
+from bosket.data.formats.parquet_footers import n_elements
 from bosket.data.formats.sources import Source
 from bosket.data.tables.columns import Choices
+from bosket.disk.records.opened import OpenBaskets
 from bosket.learning.by_class import split_domain
+from bosket.report_files import has_plan
 from tests.effort import effort_within
+from tests.parquet_footers import joined, split
+from tests.parquet_pages import Structure, leb128
 
 N = 8_000
 NAMES = tuple(f"c{at:07d}" for at in range(N))
@@ -53,3 +60,48 @@ def test_one_hot_columns_under_declared_items(tmp_path: Path) -> None:
     parquet.write_table(pa.table([pa.array([True])] * 4000, names=NAMES[:4000]), path, write_statistics=False)
     with effort_within(4):
         assert Baskets.read(path, items=NAMES).sizes.tolist() == [4000]
+
+
+def of_columns(path: Path, n: int) -> Path:
+    """A file whose schema has so many columns, all of one name, and which has no rows; eight bytes each."""
+    element = Structure().number(1, 0).number(3, 1).text(4, b"c").done
+    schema = Structure().text(4, b"s").number(5, n).done + n * element
+    footer = Structure().number(1, 1).add(2, 9, b"\xfc" + leb128(n + 1) + schema).number(3, 0, 6).add(4, 9, b"\x0c")
+    path.write_bytes(joined(b"PAR1", footer.done))
+    return path
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        lambda path: Baskets.read(path, max_bytes=4_000_000),
+        lambda path: Baskets.read(path, items=["c"], unknown="drop", max_bytes=4_000_000),
+        lambda path: Baskets.read(path, record="c", item="d", max_bytes=4_000_000),
+        lambda path: Table.read(path, max_bytes=4_000_000),
+        lambda path: OpenBaskets([path], UNTOLD, memory=4_000_000).n_records,
+        lambda path: bk.Reports.read(path),
+        lambda path: bk.open(path),
+    ],
+)
+def test_columns_count_before_arrow_opens_a_file(
+    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow takes kilobytes for each, whatever is in them: 10^5 of them took 1.3 GB under a cap of 100 MB."""
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.__init__", lambda *_, **__: pytest.fail("opened"))
+    with pytest.raises(bk.DataError, match=r"at most (4,000,000 bytes|1,268 columns|1024 columns)"):
+        reader(of_columns(tmp_path / "x.parquet", 1500))
+
+
+def test_a_schema_that_is_given_twice_counts_for_the_longer_one(tmp_path: Path) -> None:
+    """Arrow takes the last, and the walk over the footer must see both."""
+    path = of_columns(tmp_path / "x.parquet", 1500)
+    body, footer = split(path.read_bytes())
+    again = Structure().add(2, 9, b"\x1c" + Structure().text(4, b"s").number(5, 0).done).content
+    for twice in (again + b"\x05\x02" + footer[1:], footer[:-1] + b"\x09\x04" + again[1:] + b"\0"):
+        path.write_bytes(joined(body, twice))
+        with pa.OSFile(str(path)) as handle:
+            assert n_elements(handle) == 1501
+
+
+def test_a_file_of_many_columns_is_no_file_of_reports(tmp_path: Path) -> None:
+    assert not has_plan(of_columns(tmp_path / "x.parquet", 1500))

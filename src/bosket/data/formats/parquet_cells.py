@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bosket.data.formats import lines
-from bosket.data.formats.parquet_footers import codecs, first_pages, numbers_of_bytes, numbers_of_values
+from bosket.data.formats.parquet_footers import codecs, first_pages, numbers_of_bytes, numbers_of_values, packed_bytes
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.parquet_pages import Chunk
 from bosket.data.formats.sources import Source
@@ -78,7 +78,8 @@ def _chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
         [leaf.physical_type == "BYTE_ARRAY" for leaf in leaves],
         [leaf.max_definition_level > 0 for leaf in leaves],
     ]
-    found = (_of_leaves(file, columns, read(file.handle)) for read in (first_pages, numbers_of_values, codecs))
+    wanted = (first_pages, numbers_of_values, codecs, packed_bytes)
+    found = (_of_leaves(file, columns, read(file.handle)) for read in wanted)
     groups = [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
     for at, group in enumerate(groups):
         n_rows = file.file.metadata.row_group(at).num_rows

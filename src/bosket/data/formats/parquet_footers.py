@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
+
 _DEEPEST = 64
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
-_GROUPS, _COLUMNS, _META = 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
-_CODEC, _NUM_VALUES, _UNCOMPRESSED, _DATA_PAGE, _WORDS_PAGE = 4, 5, 6, 9, 11  # of ColumnMetaData
+_SCHEMA, _GROUPS, _COLUMNS, _META = 2, 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
+_CODEC, _NUM_VALUES, _UNCOMPRESSED, _PACKED, _DATA_PAGE, _WORDS_PAGE = 4, 5, 6, 7, 9, 11  # of ColumnMetaData
 _PAIRS, _KEY = 5, 1  # of FileMetaData and KeyValue
 _HEADER, _LONGEST_HEADER = 1 << 8, 1 << 24  # bytes of a page before its contents: most have few, Arrow reads so many
 _MAGIC, _STORED = b"PAR1", b"ARROW:schema"
@@ -28,6 +30,29 @@ def numbers_of_values(handle: Any) -> list[list[int]]:
 def numbers_of_bytes(handle: Any) -> list[list[int]]:
     """The size of each column of each row group, uncompressed; ``ValueError`` where the footer does not say."""
     return _numbers(handle, _UNCOMPRESSED)
+
+
+def n_elements(handle: Any) -> int:
+    """How many columns the schema has, with those that others are within; 0 where the file is none that has a footer.
+
+    Arrow takes some kilobytes for each of them when it opens a file, before anything can be asked.
+    """
+    try:
+        return _Footer(_footer(handle), 0).n_elements()
+    except (pa.ArrowException, OSError, ValueError, OverflowError, IndexError):
+        return 0  # for Arrow to say what is wrong
+
+
+def packed_bytes(handle: Any) -> list[list[int]]:
+    """The bytes of each column of each row group in the file, headers of pages included.
+
+    ``ValueError`` where the footer does not say, or where they are more than the file has: columns that share bytes
+    would have its pages looked at once for each of them, without end.
+    """
+    found = _numbers(handle, _PACKED)
+    if sum(map(sum, found)) > handle.size():
+        raise ValueError("columns have more bytes than the file")
+    return found
 
 
 def first_pages(handle: Any) -> list[list[int]]:
@@ -76,7 +101,9 @@ def _numbers(handle: Any, field: int) -> list[list[int]]:
 
 def _footer(handle: Any) -> bytes:
     end = handle.size() - 8
-    size = int.from_bytes(handle.read_at(4, end), "little")
+    size = int.from_bytes(handle.read_at(4, max(0, end)), "little")
+    if size > end:
+        raise ValueError("the footer is longer than the file")
     return bytes(handle.read_at(size, end - size))
 
 
@@ -95,6 +122,16 @@ class _Footer:
             return [self._group() for _ in self._elements_of(_GROUPS)]
         except IndexError:
             raise ValueError("the footer ends early") from None
+
+    def n_elements(self) -> int:
+        """The longest list in the field of the schema: Arrow takes the last of several."""
+        longest = 0
+        for _ in self._field(_SCHEMA, _LIST):
+            element, size = self._list()
+            longest = max(longest, size)
+            for _ in range(size):
+                self._skip_element(element, 1)
+        return longest
 
     def keys(self, wanted: bytes) -> list[int]:
         """Where the key-value pairs of the file have this key."""

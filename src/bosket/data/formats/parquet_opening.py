@@ -12,11 +12,13 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from bosket.data.formats.parquet_footers import without_schema
-from bosket.data.formats.sources import MOST_COLUMNS, Content
+from bosket.data.formats.parquet_footers import n_elements, without_schema
+from bosket.data.formats.sources import MORE_MEMORY, MOST_COLUMNS, Content
 from bosket.errors import ParameterError
 
 PLAN_KEY = b"bosket.plan"
+_COLUMN_BYTES = 1 << 14  # that a column takes while a file is read, however few rows it has
+_FEW_COLUMNS = 1 << 10  # that do not count
 _MOST_ROW_GROUPS = 1 << 16  # each takes a millisecond
 _EXTENSIONS = "arrow_extensions_enabled"  # JSON would come as a type that has no codes; older Arrow has no such option
 _KNOWN = inspect.signature(parquet.ParquetFile).parameters
@@ -78,15 +80,27 @@ def sound(content: Content, step: Callable[[], Any]) -> Any:
 
 @contextlib.contextmanager
 def opened(
-    content: Content, *, what: str = "baskets", is_claim_held: bool = True, is_strict: bool = True
+    content: Content,
+    *,
+    what: str = "baskets",
+    is_claim_held: bool = True,
+    is_strict: bool = True,
+    column_bytes: int | None = None,
 ) -> Iterator[Opened]:
     """A Parquet file; one that is more than the cap by what its footer says is refused before a row is read.
 
     Unless ``is_claim_held``: one record may make any claim, and the reader counts what comes.  Unless ``is_strict``,
-    the bytes of the file do not count either, wherever they come from.
+    the bytes of the file do not count either, wherever they come from.  Columns count by the schema, whatever is in
+    them; ``column_bytes`` is what they may take where the content has no cap.
     """
     handle = content.random_access(is_strict=is_strict)
     with handle:
+        n_bytes = _COLUMN_BYTES * max(0, n_elements(handle) - _FEW_COLUMNS)
+        content.check_size(n_bytes)
+        if column_bytes is not None and n_bytes > column_bytes:
+            most = _FEW_COLUMNS + column_bytes // _COLUMN_BYTES
+            fault = f"must have at most {most:,} columns, as many as there is memory for, and has more"
+            raise content.source.error(fault, hint=MORE_MEMORY)
         file = sound(content, lambda: parquet.ParquetFile(handle, pre_buffer=False, **_PLAIN))
         opened = Opened(content, file, handle, is_strict)
         if PLAN_KEY in (sound(content, lambda: file.schema_arrow.metadata) or {}):

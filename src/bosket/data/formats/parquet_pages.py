@@ -26,6 +26,7 @@ from bosket.data.formats.page_kernels import (
     word_sizes,
 )
 from bosket.data.formats.parquet_footers import structure_at
+from bosket.threads import apart
 
 _KIND, _SIZE, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8  # of PageHeader
 _NUMBER, _ENCODING, _MISSING, _LEVELS = 1, 2, 3, 4  # of DataPageHeader
@@ -34,6 +35,8 @@ _VALUES_PAGE, _WORDS_PAGE, _VALUES_PAGE_2 = 0, 2, 3  # of PageType
 RUNS, BY_LENGTHS, BY_PREFIXES, BY_CODES = 3, 6, 7, (2, 8)
 """Of Encoding."""
 _LENGTH_BYTES = 4  # of a word that is written plainly, before its letters
+_MANY_VALUES = 1 << 22  # of a page, which take a tenth of a second
+_HEADER_LEFT_OUT = 100  # bytes that old writers did not count, and Arrow reads all the same
 _NO_SIZES: Any = np.zeros(0, np.int64)
 
 
@@ -44,6 +47,8 @@ class Chunk(NamedTuple):
     """Where its first page begins."""
     n_values: int
     codec: int
+    n_packed: int
+    """Bytes of all its pages, with their headers."""
     depth: int
     """How many lists its values are within."""
     is_text: bool
@@ -268,7 +273,11 @@ class _Lists:
         self._known, self._sums, self._most = (np.zeros(size, np.int64) for size in (4, WINDOWS, WINDOWS))
 
     def follow(self, levels: Any, n_values: int) -> None:
-        follow_lists(levels, n_values, self._known, self._sums, self._most)
+        taken = levels, n_values, self._known, self._sums, self._most
+        if n_values < _MANY_VALUES:
+            follow_lists(*taken)
+        else:
+            apart(lambda: follow_lists(*taken))  # which hears Ctrl-C
 
     def found(self) -> tuple[int, int | None, list[int]]:
         """The cells of the longest, its number, and the most of windows, those that are not full among them."""
@@ -278,18 +287,20 @@ class _Lists:
 
 
 def _pages(handle: Any, chunk: Chunk) -> Iterator[_Page]:
-    at, seen = chunk.first, 0
+    at, seen, end = chunk.first, 0, chunk.first + chunk.n_packed + _HEADER_LEFT_OUT
     while seen < chunk.n_values:
         header, size = structure_at(handle, at)
         page = _page(header, at + size)
         sizes = page.n_bytes, page.n_packed, page.n_values, page.n_words, page.level_bytes or 0, page.missing_bytes
         if min(sizes) < 0 or page.unpacked_bytes > min(page.n_packed, page.n_bytes):
             raise ValueError("a page has a size that none can have")
+        if page.at + page.n_packed > end:
+            raise ValueError("pages have more bytes than the footer says")
+        if seen + page.n_values > chunk.n_values:  # before anybody looks at as many
+            raise ValueError("pages have another number of values than the footer says")
         yield page
         seen += page.n_values
         at = page.at + page.n_packed
-    if seen != chunk.n_values:
-        raise ValueError("pages have another number of values than the footer says")
 
 
 def _page(header: dict[int, Any], at: int) -> _Page:

@@ -28,9 +28,12 @@ _BYTES_TOGETHER = 1 << 24
 _MOST_LENGTHS = 1 << 28  # of words of a page; elsewhere they count
 _ROWS_OF_A_PART = 1 << 16
 _ROWS_OF_A_TABLE = 1 << 24
+_LONG_COLUMNS = 2  # of a file that has a row for each record and item
 _LONG_ROWS = 4  # as many as the longest that may be, at most, of a batch
 _WIDE = 8  # words of 64 bits, of cells that are taken for long ones
 _PAGES_TOGETHER = 16  # times as many as the words of a batch
+_FEW_VALUES = 1 << 26  # that a file of any size may have, where they do not count towards a cap
+_VALUES_A_BYTE, _MARKS_A_BYTE = 1 << 10, 1 << 14  # and for each of its bytes; marks are those of one-hot columns
 _REPEATED = 64  # times that text which is read as it is may be larger than pages that repeat it
 
 
@@ -153,6 +156,7 @@ def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -
     """
     metadata, names = file.file.metadata, file.schema.names if columns is None else columns
     reader, schema, chunks = with_codes(file, names), table_schema(file, columns), parquet_cells.chunks_of(file, names)
+    _check_values(file, chunks)
     before, widths = 0, parquet_cells.words_of(file, names)
     for group in range(metadata.num_row_groups):
         n_rows = metadata.row_group(group).num_rows
@@ -182,6 +186,21 @@ def parted_batches(file: Opened, columns: list[str] | None, parts: PartLimits) -
         for batch in group_batches(file, reader, group, columns, size, room):
             yield _in_types(batch, schema)
         before += n_rows
+
+
+def _check_values(file: Opened, chunks: list[list[Chunk]]) -> None:
+    """Refuse more values than a file of so many bytes has, unless somebody means harm.
+
+    Runs say 10^9 records in a few hundred bytes, each of which would take time, and room in a scratch folder.
+    """
+    are_marks = any(len(group) > _LONG_COLUMNS for group in chunks)
+    most = _FEW_VALUES + (_MARKS_A_BYTE if are_marks else _VALUES_A_BYTE) * file.handle.size()
+    n_values = sum(chunk.n_values for group in chunks for chunk in group)
+    if n_values > most:
+        raise file.content.source.error(
+            f"must hold at most {most:,} values, as a file of its bytes may, and holds {n_values:,}",
+            hint="Baskets.read takes it if it fits in memory.",
+        )
 
 
 def _looked_at(file: Opened, chunk: Chunk, n_rows: int, before: int, parts: PartLimits) -> ColumnPages:

@@ -49,7 +49,7 @@ class ParquetStream(FileStream):
     @contextmanager
     def _opened(self) -> Iterator[tuple[Opened, Columns, list[str] | None]]:
         told, content = self.told, self.content
-        with opened(content, is_claim_held=not told.columns) as file:
+        with opened(content, is_claim_held=not told.columns, column_bytes=2 * self.label_bytes) as file:
             names = tuple(file.schema.names)
             if not told.columns and len(set(names)) != len(names):
                 raise content.source.error("must not give two columns the same name")
