@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import bosket as bk
 from bosket.cli import main
 from bosket.client import Memo
-from bosket.client.client import _task_url
+from bosket.client.client import _task_url, batch_id
 from bosket.client.transport import ServiceError, Transport
 from bosket.client.unsent import Unsent
 from tests.client.node import MODULE, NODE, needs_node, run
@@ -231,9 +231,41 @@ def test_what_was_not_acknowledged_goes_on_under_its_id_and_is_counted_once() ->
         with pytest.raises(ServiceError, match="Of 8 reports, 3 were acknowledged") as caught:
             mine.send(reports, at_once=3)
         assert caught.value.sent == 3
-        assert caught.value.id == list(collector.batches)[1]
+        assert batch_id(str(caught.value.id)) == list(collector.batches)[1]
         assert mine.send(reports[caught.value.sent :], at_once=3, id=caught.value.id) == 5
         assert collector.reports(PLAN).to_bytes() == reports.to_bytes(), "each once, as drawn the first time"
+
+
+def test_all_batches_of_a_sending_have_the_same_ids_when_it_is_done_again() -> None:
+    """After a kill what was kept was sent again from its beginning, and all batches but the first were counted twice."""
+    with collecting(document(PLAN)) as collector:
+        mine = client(collector)
+        reports = mine.reports(RECORDS * 2)
+        for _ in range(2):
+            assert mine.send(reports, at_once=3, id="ab" * 16) == 8
+        assert len(collector.posted) == 6
+        assert collector.reports(PLAN).to_bytes() == reports.to_bytes(), "each once"
+        assert "ab" * 16 not in collector.batches, "by which one could tell that batches belong together"
+        assert len({batch_id(key) for key in collector.batches} | set(collector.batches)) == 6
+        mine.send(reports, at_once=3)
+        assert len(collector.batches) == 6
+
+
+def test_what_was_kept_and_is_sent_again_after_a_kill_is_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bosket.client.client.Transport", lambda: QUICK)
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--key", collector.document["key"]]
+        collector.faults = ["503"] * 3
+        assert main([*options, raw(tmp_path), "--at-once", "10"]) == 1
+        (kept,) = tmp_path.glob("bosket-unsent-*.reports")
+        before = kept.read_bytes()
+        assert main([*options, kept.name, "--unsent"]) == 0
+        kept.write_bytes(before)  # as a kill leaves it
+        assert main([*options, kept.name, "--unsent"]) == 0
+        assert collector.reports(PLAN).n_records == 25
 
 
 @pytest.mark.parametrize("secret", [b"", b"short", bytes(31), "text" * 10, bytearray(32)])
@@ -466,8 +498,10 @@ def test_ids_are_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
-def test_a_client_does_not_outlive_its_period(every: str) -> None:
+def test_a_client_does_not_outlive_its_period(every: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The coins of the last period gave the same report in the next, and tied both."""
+    days = {"day": 1, "week": 7, "month": 31}[every]
+    monkeypatch.setattr("bosket.client.client._today", lambda: date(2020, 1, 1) + timedelta(days))
     signer = Ed25519PrivateKey.generate()
 
     def of(name: str) -> dict[str, str]:
@@ -481,9 +515,33 @@ def test_a_client_does_not_outlive_its_period(every: str) -> None:
             client.randomize(RECORDS[0])
         assert bk.Client(collector.task, memo=SECRET, transport=QUICK).randomize(RECORDS[0])
     began = client.task
-    days = {"day": 1, "week": 7, "month": 31}[every]
     assert not began.has_ended(date(2020, 1, days))
     assert began.has_ended(date(2020, 1, 1) + timedelta(days))
+
+
+@pytest.mark.parametrize("has_address", [True, False])
+def test_the_document_of_a_period_that_is_over_is_not_taken_again(
+    has_address: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is on the way showed it again, and again when the client asked, and the report was that of the old period."""
+    signer = Ed25519PrivateKey.generate()
+
+    def at(day: date, **more: Any) -> bytes:
+        said = {"period": "2020-01-01", "periods": {"name": "2020-01-01", "every": "month", **more}}
+        monkeypatch.setattr("bosket.client.client._today", lambda: day)
+        with collecting(document(PLAN, signer, **said)) as collector:
+            task = collector.task if has_address else collector.document
+            return bk.Client(task, memo=SECRET, transport=QUICK).randomize(RECORDS[0])
+
+    assert at(date(2020, 1, 31))
+    assert at(date(2020, 2, 2)), "the clock may be wrong by a day or two"
+    with pytest.raises(bk.DataError, match="By the clock of this machine"):
+        at(date(2020, 2, 3))
+
+
+def test_coins_for_good_are_taken_whatever_the_clock_says() -> None:
+    periods = {"name": "2020-01-01", "every": "day", "versions": "linked"}
+    assert bk.Client(document(PLAN, period=None, periods=periods), memo=SECRET).randomize(RECORDS[0])
 
 
 def test_a_client_with_a_memo_says_that_a_change_shows() -> None:
@@ -611,3 +669,15 @@ def test_the_browser_refuses_too_many_combinations_before_it_makes_a_list_of_the
     many = plan.replace('"values":["0","1"]', f'"values":{json.dumps([str(at) for at in range(10)]).replace(" ", "")}')
     (found,) = run([{"plan": many, "frame": ""}])
     assert "each combination" in found["refused"]
+
+
+@needs_node
+def test_the_browser_makes_no_list_of_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all questions together they had no bound: 60 kB of questions about two attributes took gigabytes."""
+    table = bk.TableDomain([bk.Attribute(name, [str(at) for at in range(256)]) for name in "ab"])
+    plan = bk.Plan(table, bk.Ask(bk.Design([bk.Question(("a", "b"))]), gamma=8)).json
+    question = '{"attributes":["a","b"]}'
+    assert plan.count(question) == 1
+    monkeypatch.setenv("NODE_OPTIONS", "--max-old-space-size=64")
+    (found,) = run([{"plan": plan.replace(question, ",".join([question] * 300)), "frame": ""}])
+    assert "frame" in found["refused"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket import planning
+from bosket.planning import cutting
 from bosket.planning.cutting import shown_ratios
 from bosket.planning.discoverability import confidence_ratio
 from bosket.planning.maximal import planning_channel
@@ -409,3 +410,16 @@ def test_allowed_supports_of_levels_that_smaller_itemsets_reach(cutoff: int, lev
 def test_a_confidence_below_all_that_are_looked_at() -> None:
     nearly = bk.SelectASize(kept={5: [0, 0, 0, 0, 0, 1.0]}, insert=1e-9)
     assert planning.lowest_confidence(nearly, 1, 1, size=5, n_records=10**12, support=0.1) == 1e-9
+
+
+def test_cutoffs_are_fewer_where_all_would_take_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """500 record sizes took an hour, and one record of a million items would not have ended."""
+    row = (0.1, 0.05, 0.02)
+    few = cutting._cutoffs({size: row for size in range(3, 503)})
+    assert (few[0], few[-1]) == (3, 502)
+    assert len(few) < 64
+    assert cutting._cutoffs({size: row for size in range(3, 43)}) == list(range(3, 43))
+    monkeypatch.setattr(cutting, "smallest_insert", lambda *_, **__: pytest.fail("something was planned"))
+    for maximal, cutoffs in (({1_000_000: row}, None), ({size: row for size in range(3, 503)}, range(3, 503))):
+        with pytest.raises(bk.ParameterError, match="take too long"):
+            bk.planning.cut_and_paste(maximal, records=1000, cutoffs=cutoffs)

@@ -68,6 +68,7 @@ def test_a_token_is_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 def test_serve_says_what_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve"]) == 2
     assert main(["serve", "study.toml", "--demo"]) == 2
+    assert main(["serve", "--demo", "--store", "sqlite:///x.db"]) == 2  # which says that nothing is kept
     assert main(["serve", str(tmp_path / "none.toml")]) == 1
     assert "Cannot read" in capsys.readouterr().err
 

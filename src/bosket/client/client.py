@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -26,6 +27,7 @@ from bosket.report_bytes import MEDIA_TYPE
 from bosket.reports import Reports
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_WRONG_CLOCK = timedelta(days=2)  # by which that of a person's machine may be
 MOST_AT_ONCE = 1000
 """Reports in one batch."""
 
@@ -135,11 +137,17 @@ class Client:
         hint = "Make a new Client: coins are drawn afresh in each period."
         if self.task.lacks_period:
             raise DataError("No period of the task was open when the client was made.", hint=hint)
-        if self._url is None or not self.task.has_ended(datetime.now(UTC).date()):
-            return
-        present = Task.from_document(self._transport.get(self._url), key=self.task.key)
-        if present.period != self.task.period:
-            raise DataError("The period of the task that the client was made for is over.", hint=hint)
+        today = _today()
+        if self._url is not None and self.task.has_ended(today):
+            present = Task.from_document(self._transport.get(self._url), key=self.task.key)
+            if present.period != self.task.period:
+                raise DataError("The period of the task that the client was made for is over.", hint=hint)
+        if self.task.period is not None and self.task.has_ended(today - _WRONG_CLOCK):
+            raise DataError(
+                "By the clock of this machine the period of the task is over: the document may be an old one, which "
+                "somebody on the way shows again.",
+                hint="Set the clock if it is wrong; else make a new Client once the present document is served.",
+            )
 
     def submit(
         self,
@@ -168,9 +176,10 @@ class Client:
     ) -> int:
         """Send reports that are made; each batch under an id of its own, which makes sending it again harmless.
 
-        ``id`` is that of the first batch, where an earlier attempt failed with it (``ServiceError.id``): the batch must
-        be the same, so give the rest of the same reports, from ``ServiceError.sent`` on.  Ctrl-C is a
-        ``SendingInterrupted``, a KeyboardInterrupt with ``sent`` and ``id``.
+        ``id`` goes on where an earlier attempt failed with it (``ServiceError.id``): the ids of all batches follow from
+        it, and who sees those does not see that they belong together.  Batches must be the same, so give the rest of the
+        same reports, from ``ServiceError.sent`` on, and the same ``at_once``.  Ctrl-C is a ``SendingInterrupted``, a
+        KeyboardInterrupt with ``sent`` and ``id``.
         """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
         several = isinstance(once, Sequence) and not isinstance(once, str | bytes)
@@ -200,19 +209,22 @@ class Client:
         headers = {"Content-Type": MEDIA_TYPE}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        done, key = 0, id or _new_id()
+        done, secret = 0, id or secret_bytes(16).hex()
         try:
             for start, token in zip(range(0, len(reports), at_once), tokens, strict=True):
                 batch = reports[start : start + at_once]
                 spent = {} if token is None else {"Bosket-Token": token}
-                self._post(batch, {**headers, **spent, "Idempotency-Key": key})
-                done, key = done + len(batch), _new_id()  # together, with no call between: Ctrl-C may come at any time
+                self._post(batch, {**headers, **spent, "Idempotency-Key": batch_id(secret)})
+                done, secret = (
+                    done + len(batch),
+                    _next(secret),
+                )  # together, with no call between: Ctrl-C may come at any time
                 if on_progress is not None:
                     on_progress(LevelProgress(0, done, len(reports), "sending"))
         except ServiceError as problem:
-            raise problem.after(done, len(reports), key) from None
+            raise problem.after(done, len(reports), secret) from None
         except KeyboardInterrupt:
-            raise SendingInterrupted(done, key) from None
+            raise SendingInterrupted(done, secret) from None
         return done
 
     def _post(self, batch: Reports, headers: Mapping[str, str]) -> None:
@@ -224,12 +236,22 @@ class Client:
             raise ServiceError(f"The collector must acknowledge all {len(batch)} reports of a batch.")
 
 
-def _new_id() -> str:
-    return secret_bytes(16).hex()
+def batch_id(secret: str) -> str:
+    """The id under which a batch goes, which tells nothing of the secret that it follows from."""
+    return hashlib.sha256(f"bosket batch {secret}".encode()).hexdigest()[:32]
+
+
+def _next(secret: str) -> str:
+    """The secret of the next batch: sent once more, after whatever ended a sending, all batches have the same ids."""
+    return hashlib.sha256(f"bosket next batch {secret}".encode()).hexdigest()[:32]
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def is_id(id: object) -> bool:
-    """Whether this is an id of a batch: it goes into a line of a request."""
+    """Whether this is an id, or a secret that one follows from."""
     return isinstance(id, str) and _ID.fullmatch(id) is not None
 
 

@@ -19,14 +19,14 @@ from bosket.client.transport import SendingInterrupted, ServiceError
 from bosket.errors import DataError
 from bosket.reports import Reports
 
-_VERSION = 2
+_VERSION = 3
 _MOST_HEAD = 1 << 12
 _FIELDS = ("bosket_unsent", "task", "id", "at_once")
 
 
 @dataclass(frozen=True)
 class Unsent:
-    """The rest of a sending, or all: reports, the id of the first batch if it was tried, and how many a batch has."""
+    """The rest of a sending, or all: reports, what the ids of batches follow from if one was tried, and how many a batch has."""
 
     reports: Reports
     id: str | None

@@ -7,7 +7,7 @@ below the level; then the (K, rho) with the lowest discoverable support.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -27,6 +27,8 @@ from bosket.privacy.breaches import Floats, challenging_level, worst_level
 _GRID = 4096  # steps of rho that are looked at: the level need not fall with rho where maxima contradict each other
 _STEPS: dict[BreachLevel, int] = {worst_level: 48}  # fewer for a measure that solves a linear program each time
 _CLOSE = 1e-12
+_MOST_STEPS, _PAIR = 1 << 22, 50  # some minutes in all; and steps of a record size with a cutoff, however small
+_MOST_CUTOFFS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ def cut_and_paste(
                   found to let breaches slip through (its Table 4, sizes 9 and 10)
     records       how many records there will be of each size: a mapping, or one number for every size
     level         what P[a in t | A in t'] must stay below
-    cutoffs       those to try; by default from 3 to the largest record size
+    cutoffs       those to try; by default from 3 to the largest record size, fewer of the large ones where that would
+                  take more than some minutes
     itemset_size  the itemsets whose lowest discoverable support decides (those of the record's size if that is less)
     measure       how the worst itemset is found, see :func:`bosket.planning.breach_levels`
 
@@ -186,7 +189,14 @@ def cut_and_paste(
     CutAndPaste(cutoff={sizes 0 to 3: 5}, insert={sizes 0 to 3: 0.129832 to 0.200386})
     """
     values = check_maximal(maximal)
-    tried = list(range(3, max(3, *values) + 1)) if cutoffs is None else [int(cutoff) for cutoff in _several(cutoffs)]
+    tried = _cutoffs(values) if cutoffs is None else [int(cutoff) for cutoff in _several(cutoffs)]
+    if _steps(values, tried) > _MOST_STEPS:
+        raise ParameterError(
+            f"The 'cutoffs' parameter must be fewer: {len(tried)} of them for {len(values)} record sizes take too long.",
+            parameter="cutoffs",
+            value=None,
+            hint="Name few cutoffs, as cutoffs=[3, 5, 7], or leave large record sizes out.",
+        )
     rows = []
     choices = []
     for size, supports in sorted(values.items()):
@@ -216,6 +226,25 @@ def cut_and_paste(
         choices=tuple(choices),
         considered=pd.DataFrame([_row(choice) for choice in rows]),
     )
+
+
+def _steps(values: Mapping[int, Sequence[float]], cutoffs: Sequence[int]) -> int:
+    """What planning takes, in steps of some fifty microseconds: a number for each pair, and by the items that are cut to, of
+    whose combinations whole numbers are long.
+    """
+    cut = [min(size, cutoff) for size in values for cutoff in cutoffs]
+    return max(map(len, values.values())) * sum(_PAIR + c + c * c // 64 for c in cut)
+
+
+def _cutoffs(values: Mapping[int, Sequence[float]]) -> list[int]:
+    """Those to try: all, or as many as there is time for, at equal ratios."""
+    largest = max(3, *values)
+    tried = list(range(3, min(largest, _MOST_CUTOFFS) + 1))
+    for number in (64, 32, 16, 8, 4):
+        if tried[-1] == largest and _steps(values, tried) <= _MOST_STEPS:
+            break
+        tried = sorted({round(3 * (largest / 3) ** (at / (number - 1))) for at in range(number)})
+    return tried
 
 
 def _several(cutoffs: Iterable[int]) -> list[int]:

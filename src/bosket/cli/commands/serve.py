@@ -47,8 +47,9 @@ def run(options: argparse.Namespace) -> None:
             f"The collector needs the package {missing.name}.", hint="Install it with: pip install 'bosket[serve]'."
         ) from None
     if options.demo:
-        if options.backup is not None:
-            raise clash("backup", "come with the file of a study", options)
+        for name in ("backup", "store"):  # made-up people in a store of real ones, by a key that is then lost
+            if getattr(options, name) is not None:
+                raise clash(name, "come with the file of a study", options)
         _demo(options)
     else:
         _study(options)

@@ -415,7 +415,8 @@ const MECHANISMS = {
 				const seed = hashes ? stream.word() : 0n;
 				const one = asked[q];
 				let other = below(one.values - Number(one.isHashed), stream);
-				let truth = one.answers[one.place(bits)];
+				const at = one.place(bits);
+				let truth = one.merged?.[at] ?? at;
 				if (one.isHashed) {
 					truth = bucketOf(seed, truth, one.values);
 					other += Number(other >= truth);
@@ -519,9 +520,9 @@ function readQuestion(value, domain, [a, b], channel) {
 	const given = value.attributes.map((name) => domain.names.at(name, "An attribute of a question"));
 	const sizes = given.map((at) => domain.attributes[at].size);
 	const cells = sizes.reduce((product, size) => product * size, 1);
-	const answers = cells > 65536 ? [] : value.merged ?? Array.from({ length: cells }, (_, at) => at);
-	if (answers.length !== cells) refuse("A question answers each combination.");
-	const n = 1 + answers.reduce((most, one) => Math.max(most, whole(one, "An answer", 0, cells - 1)), 0);
+	const { merged } = value;
+	if (cells > 65536 || (merged?.length ?? cells) !== cells) refuse("A question answers each combination.");
+	const n = merged?.reduce((most, one) => Math.max(most, 1 + whole(one, "An answer", 0, cells - 1)), 0) ?? cells;
 	if (n < 2) refuse("A question has two answers or more.");
 	const variance = (g) => [(a + BigInt(g - 1) * b) ** 2n, b * b * BigInt(g - 1)];
 	let [best, least] = [2, variance(2)];
@@ -538,7 +539,7 @@ function readQuestion(value, domain, [a, b], channel) {
 		: share(a - b, a + BigInt(n - 1) * b, ONE - 1n);
 	const place = (bits) =>
 		given.reduce((at, number, i) => at * sizes[i] + bits.subarray(domain.attributes[number].start).indexOf(1), 0);
-	return { attributes: given, answers, values, limit, isHashed, place };
+	return { attributes: given, merged, values, limit, isHashed, place };
 }
 
 // A record's size, as it is or by randomized response.
