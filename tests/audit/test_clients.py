@@ -275,6 +275,14 @@ def test_a_program_that_writes_without_end_is_ended(where: str) -> None:
     assert meter.peak < 16 << 20
 
 
+def test_words_of_two_letters_are_not_all_made() -> None:
+    """A kilobyte for each record became forty, as small objects."""
+    many = Command((sys.executable, "-S", "-c", "import sys; sys.stdout.write('ab ' * 300_000)"))
+    with traced() as meter, pytest.raises(bk.DataError, match="gave more for 1000 records"):
+        many.many([["a"]] * 1000)
+    assert meter.peak < 6_000_000
+
+
 @pytest.mark.parametrize("script", ["sleep 60", "sleep 60 & exit 0"])
 def test_a_program_that_takes_too_long_is_ended_with_what_it_started(script: str) -> None:
     plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))

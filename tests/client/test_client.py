@@ -237,7 +237,7 @@ def test_what_was_not_acknowledged_goes_on_under_its_id_and_is_counted_once() ->
 
 
 def test_all_batches_of_a_sending_have_the_same_ids_when_it_is_done_again() -> None:
-    """After a kill what was kept was sent again from its beginning, and all batches but the first were counted twice."""
+    """After a kill what was kept was sent from its beginning, and all batches but the first were counted twice."""
     with collecting(document(PLAN)) as collector:
         mine = client(collector)
         reports = mine.reports(RECORDS * 2)

@@ -177,9 +177,9 @@ class Client:
         """Send reports that are made; each batch under an id of its own, which makes sending it again harmless.
 
         ``id`` goes on where an earlier attempt failed with it (``ServiceError.id``): the ids of all batches follow from
-        it, and who sees those does not see that they belong together.  Batches must be the same, so give the rest of the
-        same reports, from ``ServiceError.sent`` on, and the same ``at_once``.  Ctrl-C is a ``SendingInterrupted``, a
-        KeyboardInterrupt with ``sent`` and ``id``.
+        it, and who sees those does not see that they belong together.  Batches must be the same, so give the rest of
+        the same reports, from ``ServiceError.sent`` on, and the same ``at_once``.  Ctrl-C is a ``SendingInterrupted``,
+        a KeyboardInterrupt with ``sent`` and ``id``.
         """
         check_integer("at_once", at_once, least=1, most=MOST_AT_ONCE)
         several = isinstance(once, Sequence) and not isinstance(once, str | bytes)

@@ -26,7 +26,7 @@ _FIELDS = ("bosket_unsent", "task", "id", "at_once")
 
 @dataclass(frozen=True)
 class Unsent:
-    """The rest of a sending, or all: reports, what the ids of batches follow from if one was tried, and how many a batch has."""
+    """The rest of a sending, or all: reports, what ids follow from if a batch was tried, and how many a batch has."""
 
     reports: Reports
     id: str | None

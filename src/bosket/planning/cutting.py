@@ -192,7 +192,7 @@ def cut_and_paste(
     tried = _cutoffs(values) if cutoffs is None else [int(cutoff) for cutoff in _several(cutoffs)]
     if _steps(values, tried) > _MOST_STEPS:
         raise ParameterError(
-            f"The 'cutoffs' parameter must be fewer: {len(tried)} of them for {len(values)} record sizes take too long.",
+            f"The 'cutoffs' parameter must be fewer: {len(tried)} for {len(values)} record sizes take too long.",
             parameter="cutoffs",
             value=None,
             hint="Name few cutoffs, as cutoffs=[3, 5, 7], or leave large record sizes out.",
@@ -229,8 +229,9 @@ def cut_and_paste(
 
 
 def _steps(values: Mapping[int, Sequence[float]], cutoffs: Sequence[int]) -> int:
-    """What planning takes, in steps of some fifty microseconds: a number for each pair, and by the items that are cut to, of
-    whose combinations whole numbers are long.
+    """What planning takes, in steps of some fifty microseconds, for each pair of a record size and a cutoff.
+
+    It grows faster than the items that records are cut to: the numbers of their combinations are long.
     """
     cut = [min(size, cutoff) for size in values for cutoff in cutoffs]
     return max(map(len, values.values())) * sum(_PAIR + c + c * c // 64 for c in cut)

@@ -73,9 +73,10 @@ class Command:
         if done.code:
             said = done.said.decode("utf-8", "replace")[-_SHOWN:]
             raise DataError(f"The client '{self.words[0]}' ended with {done.code}: {said!r}.")
-        answers = done.output.split()
+        answers = done.output.split(maxsplit=len(people))  # no more parts than that: words of a letter would be many
         if len(answers) != len(people):
-            raise DataError(f"The client '{self.words[0]}' gave {len(answers)} lines for {len(people)} records.")
+            number = "more" if len(answers) > len(people) else f"{len(answers)} lines"
+            raise DataError(f"The client '{self.words[0]}' gave {number} for {len(people)} records.")
         try:
             return [bytes.fromhex(answer.decode("ascii")) for answer in answers]
         except ValueError:  # no text at all, or no such digits
