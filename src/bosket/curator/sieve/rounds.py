@@ -4,7 +4,7 @@
     round 1      all items
     round 2      items that are undecided
     round 3 ..   everything undecided, with candidates of two, of three, then of any number of items; where there are
-                 as many candidates of two as may be, round 3 gets a part of what later rounds have
+                 as many candidates of two as may be, and no delta, round 3 gets a part of what later ones have
 
 Every round measures a noisy histogram of how many of its itemsets records hold, which decides how much one record may
 add, and then sums of bounded contributions with noise.  All of it goes through the composition that it is given; what
@@ -22,7 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bosket.curator.noise import Composition
+from bosket.curator.noise import LAPLACE, Composition
 from bosket.curator.population.dense import FoundDense
 from bosket.curator.sieve.beliefs import SIZES, Believer, LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.bounds import RoundShares, choose_bound
@@ -158,7 +158,7 @@ class Sieve:
             else:
                 if number > 2:
                     n_new = _extend(levels, search, largest=min(settings.largest, sizes_in(number, len(shares))))
-                    if number == _OF_PAIRS and n_new >= settings.max_candidates:
+                    if number == _OF_PAIRS and self._are_many(n_new):
                         shares = settings.shares_ahead()
                 self._again(levels, shares[number - 1], limit, most)
             believer.update(levels)
@@ -167,6 +167,10 @@ class Sieve:
                 believer, search = replace(believer, limit=limit), search.at(limit)
             _tell(on_progress, number, 1.0)
         return Sieved(levels, n_records, limit, self._missed(levels, search, moving is None), self._costs(shares))
+
+    def _are_many(self, n_candidates: int) -> bool:
+        """Whether the round of pairs gets more: where noise grows with the number of itemsets that a record holds."""
+        return self.bounding.law is LAPLACE and n_candidates >= self.settings.max_candidates
 
     def _missed(self, levels: list[SievedLevel], search: SieveSearch, is_given: bool) -> float:
         """How many frequent itemsets are expected beside those that were measured.

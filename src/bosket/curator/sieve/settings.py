@@ -28,8 +28,8 @@ class SieveSettings:
     itemsets have up to n - 2 items before the last round, and any number of items in it."""
     ahead: float = 0.28
     """Of the shares of later rounds, the part that the third one gets beside its own where it has ``max_candidates``
-    new itemsets: at least 0 and below 1.  Contributions are spread over all of them, so that its noise is several times
-    that of later rounds, and triples of pairs that it does not find are never measured."""
+    new itemsets and there is no delta: at least 0 and below 1.  Contributions are spread over all of them, so that its
+    noise is several times that of later rounds, and triples of pairs that it does not find are never measured."""
     undecided: float = 0.03
     """An itemset is measured again while it is frequent with a probability above this and below one minus this, and a
     new one is measured if its prior probability is above this: between 0 and 0.5."""
@@ -78,6 +78,6 @@ class SieveSettings:
         return tuple(rest * share for share in self.rounds)
 
     def shares_ahead(self) -> tuple[float, ...]:
-        """The same where the third round has ``max_candidates`` new itemsets."""
+        """The same where the third round gets more."""
         first, second, third, *later = self.shares()
         return (first, second, third + self.ahead * math.fsum(later), *((1 - self.ahead) * share for share in later))
