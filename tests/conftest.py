@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 
 from hypothesis import settings
 
@@ -16,6 +17,8 @@ __all__ = ["pytest_fixture_setup", "pytest_runtest_protocol"]
 chance.install()
 # a worker of the tests keeps what earlier tests left to it: for what memory is left to data it is a new program, always
 budget.resident = lambda: 160 << 20
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in its background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 announcer.said = True  # kernels compile on first use: no test should find a line about that in what it captures
 
 

@@ -101,6 +101,44 @@ def test_every_measurement_moves_no_more_than_it_says(bounding: Bounding, law: N
             assert moved <= sensitivity
 
 
+@pytest.mark.parametrize(("bounding", "law"), KINDS)
+@pytest.mark.parametrize("max_candidates", [2, 100])
+def test_many_candidates_get_a_part_of_what_later_rounds_have(
+    max_candidates: int, bounding: Bounding, law: NoiseLaw
+) -> None:
+    """By the number of candidates, which follows from noisy numbers: a neighbour, led by these, spends alike.
+
+    Without a delta alone: L2 norms grow with the root of the number.
+    """
+    records = [[0, 1, 2]] * 300 + [[0, 1]] * 200 + [[3]] * 100 + [[2, 3, 4, 5]] * 60
+    settings = SieveSettings(max_candidates=max_candidates)
+    shares = settings.shares_ahead() if max_candidates == 2 and law is LAPLACE else settings.shares()
+    granted = Recording(2.0, law)
+    result = sieved(Baskets(records, items=range(6)), bounding, granted, 0.05, max_candidates=max_candidates)
+    spent = [epsilon / 2 for epsilon, _ in granted.asked]
+    assert sum(spent) <= 1.0 * (1 + 1e-9)
+    assert dict(result.costs)["round 3"] == pytest.approx(2 * (shares[2] + settings.histograms))
+    assert sum(cost for _, cost in result.costs) == pytest.approx(2.0)
+    assert any(one == pytest.approx(shares[2]) for one in spent)
+    led = Led(granted, 2.0, law)
+    sieved(Baskets([*records, range(6)], items=range(6)), bounding, led, 0.05, max_candidates=max_candidates)
+    assert led.asked == granted.asked
+
+
+def test_what_goes_ahead_is_taken_from_later_rounds() -> None:
+    usual, ahead = SieveSettings().shares(), SieveSettings(ahead=0.5).shares_ahead()
+    assert ahead[:2] == usual[:2]
+    assert ahead[3:] == pytest.approx([0.5 * share for share in usual[3:]])
+    assert sum(ahead) == pytest.approx(sum(usual))
+    assert SieveSettings(rounds=(1.0, 1.0, 1.0)).shares_ahead() == SieveSettings(rounds=(1.0, 1.0, 1.0)).shares()
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.0, float("nan")])
+def test_a_part_that_leaves_later_rounds_nothing_is_refused(wrong: float) -> None:
+    with pytest.raises(bk.ParameterError, match="ahead"):
+        SieveSettings(ahead=wrong)
+
+
 class Led(Recording):
     """Answers as another composition answered, so that both programs ask the same."""
 

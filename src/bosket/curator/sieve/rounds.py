@@ -3,7 +3,8 @@
     number       how many records there are, hence the limit as a count
     round 1      all items
     round 2      items that are undecided
-    round 3 ..   everything undecided, with candidates of two, of three, then of any number of items
+    round 3 ..   everything undecided, with candidates of two, of three, then of any number of items; where there are
+                 as many candidates of two as may be, and no delta, round 3 gets a part of what later ones have
 
 Every round measures a noisy histogram of how many of its itemsets records hold, which decides how much one record may
 add, and then sums of bounded contributions with noise.  All of it goes through the composition that it is given; what
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from bosket.curator.noise import Composition
+from bosket.curator.noise import LAPLACE, Composition
 from bosket.curator.population.dense import FoundDense
 from bosket.curator.sieve.beliefs import SIZES, Believer, LevelPlaces, SievedLevel, Values
 from bosket.curator.sieve.bounds import RoundShares, choose_bound
@@ -39,6 +41,7 @@ from bosket.statistics.estimates import Floats
 
 _HIGH = 2.0  # limits, from which on an item is taken to be common
 _FAR = 30.0  # scales of noise
+_OF_PAIRS = 3  # the round that measures the first candidates of two items
 _WORK = 1 << 34  # itemsets times records of one round, at most
 
 
@@ -142,25 +145,32 @@ class Sieve:
         most = max(1, min(settings.max_candidates, _WORK // at_most))
         search = SieveSearch(limit, n_records, settings.undecided, most, self.groups)
         levels = [SievedLevel(np.arange(self.data.n_items, dtype=np.int32)[:, None])]
-        for number, share in enumerate(settings.shares(), 1):
+        shares = settings.shares()
+        for number in range(1, len(shares) + 1):
             _tell(on_progress, number, 0.0)
             if number == 1:
-                self._measure(levels, [np.arange(self.data.n_items)], self.records.items(), share, limit)
+                self._measure(levels, [np.arange(self.data.n_items)], self.records.items(), shares[0], limit)
                 other = None if instead is None else instead(levels[0].rounds[0])
                 if other is not None:
-                    costs = (*self._costs()[:2], *other.costs)
+                    costs = (*self._costs(shares)[:2], *other.costs)
                     count = other.limit * n_records
                     return Sieved(other.levels, n_records, count, other.missed, costs, are_shares=True)
             else:
                 if number > 2:
-                    _extend(levels, search, largest=min(settings.largest, sizes_in(number, len(settings.rounds))))
-                self._again(levels, share, limit, most)
+                    n_new = _extend(levels, search, largest=min(settings.largest, sizes_in(number, len(shares))))
+                    if number == _OF_PAIRS and self._are_many(n_new):
+                        shares = settings.shares_ahead()
+                self._again(levels, shares[number - 1], limit, most)
             believer.update(levels)
             if moving is not None:
                 limit = moving.after(number, levels, search)
                 believer, search = replace(believer, limit=limit), search.at(limit)
             _tell(on_progress, number, 1.0)
-        return Sieved(levels, n_records, limit, self._missed(levels, search, moving is None), self._costs())
+        return Sieved(levels, n_records, limit, self._missed(levels, search, moving is None), self._costs(shares))
+
+    def _are_many(self, n_candidates: int) -> bool:
+        """Whether the round of pairs gets more: where noise grows with the number of itemsets that a record holds."""
+        return self.bounding.law is LAPLACE and n_candidates >= self.settings.max_candidates
 
     def _missed(self, levels: list[SievedLevel], search: SieveSearch, is_given: bool) -> float:
         """How many frequent itemsets are expected beside those that were measured.
@@ -217,12 +227,12 @@ class Sieve:
             per_person=self.per_person,
         )
 
-    def _costs(self) -> PartCosts:
-        """What each part costs, of what was granted."""
+    def _costs(self, shares: Sequence[float]) -> PartCosts:
+        """What each part costs, of what was granted; ``shares`` are those of the rounds."""
         whole, settings = self.granted.epsilon, self.settings
         rounds = [
             (f"round {at}", whole * (share + settings.histograms * (2 if at == 1 else 1)))
-            for at, share in enumerate(settings.shares(), 1)
+            for at, share in enumerate(shares, 1)
         ]
         return (("total", whole * settings.number), *rounds)
 
@@ -232,14 +242,16 @@ def sizes_in(number: int, n_rounds: int) -> int:
     return number - 1 if number < n_rounds else sys.maxsize
 
 
-def _extend(levels: list[SievedLevel], search: SieveSearch, *, largest: int) -> None:
-    """Add the candidates of up to this size to the levels, to be measured."""
-    for part in search.candidates(levels, largest=largest)[0]:
+def _extend(levels: list[SievedLevel], search: SieveSearch, *, largest: int) -> int:
+    """Add the candidates of up to this size to the levels, to be measured; how many there are."""
+    candidates = search.candidates(levels, largest=largest)[0]
+    for part in candidates:
         size = part.rows.shape[1]
         if len(levels) < size:
             levels.append(SievedLevel(part.rows))
         else:
             levels[size - 1].rows = np.concatenate([levels[size - 1].rows, part.rows])
+    return sum(len(part.rows) for part in candidates)
 
 
 def _undecided(levels: list[SievedLevel], least: float, most: int) -> list[LevelPlaces]:

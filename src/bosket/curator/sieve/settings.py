@@ -26,6 +26,10 @@ class SieveSettings:
     """Of the rest, for each round: all items, undecided items, then all that is undecided with candidates of two, three
     and any number of items.  At least three numbers above 0, of which only the ratios count; with n of them, new
     itemsets have up to n - 2 items before the last round, and any number of items in it."""
+    ahead: float = 0.28
+    """Of the shares of later rounds, the part that the third one gets beside its own where it has ``max_candidates``
+    new itemsets and there is no delta: at least 0 and below 1.  Contributions are spread over all of them, so that its
+    noise is several times that of later rounds, and triples of pairs that it does not find are never measured."""
     undecided: float = 0.03
     """An itemset is measured again while it is frequent with a probability above this and below one minus this, and a
     new one is measured if its prior probability is above this: between 0 and 0.5."""
@@ -58,6 +62,7 @@ class SieveSettings:
                 parameter="histograms",
                 value=self.histograms,
             )
+        check_between("ahead", self.ahead, 0.0, 0.99, of="SieveSettings")
         check_between("undecided", self.undecided, 0.0, 0.5, of="SieveSettings")
         check_not_negative("spread", self.spread, of="SieveSettings")
         check_integer("max_candidates", self.max_candidates, least=1, of="SieveSettings")
@@ -71,3 +76,8 @@ class SieveSettings:
         """Of the whole budget, for each round without its histogram."""
         rest = (1 - self.number - self.n_histograms * self.histograms) / math.fsum(self.rounds)
         return tuple(rest * share for share in self.rounds)
+
+    def shares_ahead(self) -> tuple[float, ...]:
+        """The same where the third round gets more."""
+        first, second, third, *later = self.shares()
+        return (first, second, third + self.ahead * math.fsum(later), *((1 - self.ahead) * share for share in later))
