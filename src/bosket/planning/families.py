@@ -175,7 +175,12 @@ def _designs(domain: TableDomain, k: int) -> tuple[Design, ...]:
 
 
 def cut_and_paste(study: Study, goal: Goal) -> Iterator[Mechanism]:
-    """A cutoff and an insert for every size of records, each the smallest insert that meets the goal at that size."""
+    """A cutoff and an insert for every size of records, each the smallest insert that meets the goal at that size.
+
+    None for one item of baskets, all others known: sizes in the clear tell it.
+    """
+    if goal.unit == "item" and not study.is_table:
+        return
     sizes = [study.n_units] if study.is_table else sorted(study.sizes or ())
     if not sizes or max(sizes) > _MOST_CUT or len(sizes) > _MOST_CUT:
         return
