@@ -257,4 +257,6 @@ def test_the_sentence_says_what_is_sent_in_the_clear() -> None:
     found = planning.compare(study, planning.Goal.below(0.3, prior=0.05))
     assert found.best.family == "CutAndPaste"
     assert "among records of one size" in found.sentence
-    assert "the promise is among those of one" in str(found.to_frame().loc[0, "why"])
+    frame = found.to_frame()
+    assert "the promise is among those of one" in str(frame.loc[0, "why"])
+    assert [math.isinf(value) for value in frame["item_epsilon"]] == [name == "CutAndPaste" for name in frame["family"]]
