@@ -42,7 +42,7 @@ def table(title: str, studies: dict[int, planning.Study], goal: planning.Goal) -
     for option in found[2].options:
         by_size = [errors[size].get(option.family, math.inf) for size in (1, 2, 3)]
         shown = ["" if math.isinf(error) else rounded_up(error, 2) for error in by_size]
-        promised = [rounded_up(part.epsilon, 3) for part in (option.guarantee.record, option.guarantee.item)]
+        promised = [rounded_up(planning.Goal(1.0, unit).of(option.guarantee), 3) for unit in ("record", "item")]
         lines.append(f"| {option.family} | {' | '.join(shown)} | {' | '.join(promised)} | {option.why} |")
     return lines
 

@@ -72,6 +72,14 @@ def test_a_page_has_the_curves(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_an_accuracy_allows_says_where_sizes_are_in_the_clear(run: Run) -> None:
+    asked = ("plan", "--items", 12, "--mean-size", 2, "--people", 50_000, "--stderr", 0.02)
+    assert "among records of one size" in run(*asked).err
+    one_item = run(*asked, "--unit", "item")
+    assert "CutAndPaste" not in one_item.out + one_item.err
+
+
+@pytest.mark.slow
 def test_both_other_ways(run: Run) -> None:
     promise = run(*SURVEY, "--stderr", 0.05)
     assert promise.code == 0

@@ -249,3 +249,14 @@ def test_a_table_of_more_pairs_than_can_be_asked_about_has_other_mechanisms() ->
     found = planning.compare(planning.Study(domain, people=1000), planning.Goal(1.0, "item"))
     assert "Flip, one keep" in {option.family for option in found.options}
     assert "Ask" not in {option.family for option in found.options}
+
+
+def test_the_sentence_says_what_is_sent_in_the_clear() -> None:
+    """Where cut-and-paste wins, or is ranked, nobody must take its epsilon for one between records of all sizes."""
+    study = planning.Study(bk.Domain(range(12)), people=50_000, sizes={1: 0.4, 2: 0.3, 3: 0.3})
+    found = planning.compare(study, planning.Goal.below(0.3, prior=0.05))
+    assert found.best.family == "CutAndPaste"
+    assert "among records of one size" in found.sentence
+    frame = found.to_frame()
+    assert "the promise is among those of one" in str(frame.loc[0, "why"])
+    assert [math.isinf(value) for value in frame["item_epsilon"]] == [name == "CutAndPaste" for name in frame["family"]]

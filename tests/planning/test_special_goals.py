@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import bosket as bk
-from bosket.planning import Goal, Study, breach_levels, compare, compare_breaches, compare_classes
+from bosket import Plan
+from bosket.planning import (
+    Goal,
+    Study,
+    breach_levels,
+    compare,
+    compare_breaches,
+    compare_classes,
+    maximal_supports,
+)
+from bosket.planning.maximal import planning_channel
 from bosket.planning.special_goals import BY_BREACH, BY_ITEM
 
 STUDY = Study(bk.Domain(range(12)), people=50_000, itemset_size=1, sizes={1: 0.4, 2: 0.3, 3: 0.3})
@@ -26,6 +38,14 @@ class TestClasses:
                 assert odds[4] <= 0.5 + 1e-12
             else:
                 assert option.guarantee.item.epsilon <= 0.2
+
+    def test_sizes_in_the_clear_hide_no_item_from_one_who_knows_all_others(self) -> None:
+        found = compare_classes(STUDY, Goal(6.0), {3: 1.0})
+        assert not any(option.guarantee.reveals for option in found.options)
+        assert not any(option.guarantee.reveals for option in compare(STUDY, Goal(1.0, "item")).options)
+        promise = Plan(bk.Domain(range(12)), bk.CutAndPaste(3, 0.9), bk.PrivacyUnit(max_size=3)).guarantee
+        assert promise.item.epsilon < 2
+        assert not Goal(2.0, "item").is_met(promise)  # with the other items known, the size tells whether it is there
 
     def test_items_that_may_be_told_of_spend_the_goal(self) -> None:
         found = compare_classes(STUDY, Goal(6.0), {3: 0.2})
@@ -56,6 +76,24 @@ class TestBreaches:
         found = compare_breaches(STUDY, MAXIMAL, level=0.5)
         option = next(one for one in found.options if one.family == BY_BREACH)
         assert (breach_levels(option.mechanism, MAXIMAL)["breach"] <= 0.5 + 1e-9).all()
+
+    @pytest.mark.slow
+    def test_no_itemset_of_the_pilot_passes_the_level(self) -> None:
+        # a comes with two of three others, which never meet without it: worse than where all subsets are alike
+        with_a = [["a", *rest, f"f{at % 40}"] for at, rest in enumerate([("b", "c"), ("b", "d"), ("c", "d")] * 40)]
+        draws = np.random.default_rng(7)
+        records = with_a + [[f"f{at}" for at in draws.choice(40, 4, replace=False)] for _ in range(1080)]
+        pilot = bk.Baskets(records)
+        study = Study(pilot.domain, people=50_000, itemset_size=2, sizes={4: 1.0})
+        found = compare_breaches(study, maximal_supports(pilot), level=0.5)
+        mechanism = next(one for one in found.options if one.family == BY_BREACH).mechanism
+        channel = planning_channel(mechanism, 4)
+        for k in range(1, 5):
+            shown = channel.shown_given(k, 4)
+            for itemset in combinations("abcd", k):
+                chances = [(shown[len(set(itemset) & set(record))], "a" in record) for record in records]
+                told = sum(chance for chance, has in chances if has) / sum(chance for chance, _ in chances)
+                assert "a" not in itemset or told < 0.5
 
     def test_itemsets_of_which_nothing_is_known_are_not_promised(self) -> None:
         assert "up to 2" in compare_breaches(STUDY, {**MAXIMAL, 3: [0.25, 0.06]}, level=0.5).goal.words

@@ -89,3 +89,20 @@ def test_mixing_is_said_where_the_card_says_it() -> None:
 def test_nothing_is_called_chance_where_nothing_is_hidden() -> None:
     for promise in PROMISES:
         assert ("Chance is added" in promise.for_participants()) == math.isfinite(promise.item.epsilon)
+
+
+@pytest.mark.parametrize("unit", [bk.PrivacyUnit(5), bk.PrivacyUnit(5, longer="sample", state_sizes_to=20)], ids=str)
+def test_nothing_is_promised_to_be_hidden_from_one_who_knows_the_size_and_the_rest(unit: bk.PrivacyUnit) -> None:
+    """Two records that differ in one item, of different sizes, are told apart for certain where sizes are sent."""
+    mechanism = bk.CutAndPaste(3, 0.2) if unit.longer == "refuse" else bk.Flip(keep=0.9)
+    promise = bk.Plan(ITEMS, mechanism, unit).guarantee
+    text = promise.for_participants()
+    assert "one single thing is true of you, and knows all the rest" not in text
+    assert text.count("knows that, and thinks the odds are") == 2
+    assert text.index(promise.reveals[0]) < text.index("Say someone")  # what is known for sure comes first
+
+
+def test_nobody_is_said_to_be_unsure_of_what_is_sent_as_it_is() -> None:
+    text = bk.Plan(ITEMS, bk.CutAndPaste(3, 0.9), bk.PrivacyUnit(max_size=5)).guarantee.for_participants()
+    assert "nobody can be sure what else is true of you" in text
+    assert "What it tells of you is sure." in text

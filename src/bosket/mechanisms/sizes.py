@@ -12,7 +12,8 @@ from bosket.mechanisms.foreseen import foreseen_accuracy
 from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
 from bosket.privacy.guarantee import check_reports
 from bosket.privacy.influence import CARD_SIZES
-from bosket.privacy.stating import ABOUT_AN_EXCHANGE, SIZES_IN_THE_CLEAR
+from bosket.privacy.stating import SIZES_IN_THE_CLEAR
+from bosket.privacy.voices import ABOUT_AN_EXCHANGE
 
 MOST_STEPS = 1 << 27
 """Most steps that a guarantee may take, each of about ten nanoseconds."""

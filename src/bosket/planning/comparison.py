@@ -74,7 +74,10 @@ class Ranking:
         return self.options[0]
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each option: family, mechanism, epsilon of the record and of an item, error, lowest support."""
+        """A row for each option: family, mechanism, epsilon of the record and of an item, error, lowest support.
+
+        The epsilon of an item, all others known, is infinite where the size of a record is sent in the clear.
+        """
         rows = [
             {
                 "family": option.family,

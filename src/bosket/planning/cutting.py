@@ -25,10 +25,10 @@ from bosket.planning.maximal import BreachLevel, Maximal, check_maximal, plannin
 from bosket.privacy.breaches import Floats, challenging_level, worst_level
 
 _GRID = 4096  # steps of rho that are looked at: the level need not fall with rho where maxima contradict each other
-_STEPS: dict[BreachLevel, int] = {worst_level: 48}  # fewer for a measure that solves a linear program each time
 _CLOSE = 1e-12
 _MOST_STEPS, _PAIR = 1 << 22, 50  # some minutes in all; and steps of a record size with a cutoff, however small
 _MOST_CUTOFFS = 1 << 12
+_STEPS_OF_PROGRAMS, _CLOSE_OF_PROGRAMS = 48, 1e-6  # fewer for a measure that solves a linear program each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +124,28 @@ def smallest_insert(
             hint="Leave out the items that nearly everyone has, or replace items by their classes.",
         )
 
-    def breach(rho: Floats) -> Floats:
-        worst = np.zeros(len(rho))
-        for k in range(1, len(values) + 1):
-            shown = shown_ratios(cutoff, size, k, rho)
-            worst = np.maximum(worst, measure(values[:k], shown))
-        return worst
+    def is_below(rho: float) -> bool:
+        """Whether no size of itemset reaches the level; the one that did so last is looked at first."""
+        for place, k in enumerate(order):
+            if not np.asarray(measure(values[:k], shown_ratios(cutoff, size, k, np.array([rho]))))[0] < level:
+                order.insert(0, order.pop(place))
+                return False
+        return True
 
-    steps = _STEPS.get(measure, _GRID)
+    order = list(range(1, len(values) + 1))
+    is_program = measure is worst_level
+    steps, close = (_STEPS_OF_PROGRAMS, _CLOSE_OF_PROGRAMS) if is_program else (_GRID, _CLOSE)
     grid = np.arange(1, steps + 1) / (steps + 1)
-    passes = np.flatnonzero(breach(grid) < level)
-    low, high = (grid[-1], 1.0) if not len(passes) else (grid[passes[0] - 1] if passes[0] else 0.0, grid[passes[0]])
-    while high - low > _CLOSE:
+    if is_program:
+        first = next((at for at, rho in enumerate(grid.tolist()) if is_below(rho)), None)
+    else:
+        levels = [np.asarray(measure(values[:k], shown_ratios(cutoff, size, k, grid))) for k in order]
+        passes = np.flatnonzero(np.max(levels, axis=0) < level)
+        first = int(passes[0]) if len(passes) else None
+    low, high = (grid[-1], 1.0) if first is None else (grid[first - 1] if first else 0.0, grid[first])
+    while high - low > close:
         middle = (low + high) / 2
-        if breach(np.array([middle]))[0] < level:
+        if is_below(float(middle)):
             high = middle
         else:
             low = middle
@@ -178,7 +186,8 @@ def cut_and_paste(
     cutoffs       those to try; by default from 3 to the largest record size, fewer of the large ones where that would
                   take more than some minutes
     itemset_size  the itemsets whose lowest discoverable support decides (those of the record's size if that is less)
-    measure       how the worst itemset is found, see :func:`bosket.planning.breach_levels`
+    measure       how the worst itemset is found, see :func:`bosket.planning.breach_levels`; by default the paper's,
+                  which some itemsets may pass (:func:`~bosket.privacy.breaches.worst_level` is the worst there can be)
 
     Empty records have nothing to hide but their emptiness, which their size tells: the mechanism takes them with the
     parameters of the smallest size.

@@ -20,7 +20,7 @@ from bosket.mechanisms.gamma_diagonal import GammaDiagonalChannel
 from bosket.mechanisms.questions.channel import AskChannel
 from bosket.mechanisms.questions.designs import MOST_QUESTIONS
 from bosket.plan import Plan
-from bosket.planning.goals import Goal, Study
+from bosket.planning.goals import UNITS, Goal, Study
 from bosket.planning.overlaps import overlap_law
 from bosket.statistics.estimates import Floats
 from bosket.statistics.roots import least_point, root
@@ -58,12 +58,15 @@ def _epsilon(study: Study, goal: Goal, mechanism: Mechanism) -> float:
 
 
 def epsilons(plan: Plan) -> dict[str, float]:
-    """What the guarantee says of a record and of an item, without the errors and weights that are on its card."""
+    """What the guarantee says of a record and of an item, without the errors and weights that are on its card.
+
+    Infinite of an item where sizes are sent in the clear, as goals have it.
+    """
     channel = plan.channel
     if isinstance(channel, AskChannel | GammaDiagonalChannel):
         return {"record": channel.epsilon, "item": channel.epsilon}
     guarantee = plan.guarantee
-    return {"record": guarantee.record.epsilon, "item": guarantee.item.epsilon}
+    return {unit: Goal(1.0, unit).of(guarantee) for unit in UNITS}
 
 
 def _differing(study: Study, goal: Goal) -> tuple[int, int]:
@@ -175,7 +178,12 @@ def _designs(domain: TableDomain, k: int) -> tuple[Design, ...]:
 
 
 def cut_and_paste(study: Study, goal: Goal) -> Iterator[Mechanism]:
-    """A cutoff and an insert for every size of records, each the smallest insert that meets the goal at that size."""
+    """A cutoff and an insert for every size of records, each the smallest insert that meets the goal at that size.
+
+    None for one item of baskets, all others known: sizes in the clear tell it.
+    """
+    if goal.unit == "item" and not study.is_table:
+        return
     sizes = [study.n_units] if study.is_table else sorted(study.sizes or ())
     if not sizes or max(sizes) > _MOST_CUT or len(sizes) > _MOST_CUT:
         return

@@ -32,8 +32,9 @@ def check_stderr(stderr: float) -> float:
 class Goal:
     """The most that one report may multiply odds: epsilon for a unit.
 
-    unit  "record": any two records of a person, whatever they differ in; "item": two that differ in one item, or in
-          one attribute of a table, and nothing else
+    unit  "record": any two records of a person, whatever they differ in (of one size where a mechanism sends sizes in
+          the clear, which a ranking says of it); "item": two that differ in one item, or in one attribute of a table,
+          and nothing else
     """
 
     epsilon: float
@@ -69,8 +70,14 @@ class Goal:
         return math.exp(self.epsilon)
 
     def of(self, guarantee: LocalGuarantee) -> float:
-        """The epsilon that a guarantee has for this unit."""
-        return guarantee.item.epsilon if self.unit == "item" else guarantee.record.epsilon
+        """The epsilon that a guarantee has for this unit.
+
+        Infinite for an item where the size of a record is sent in the clear: who knows all other items knows the last
+        one by it.  The item line of such a card is about one item in place of another.
+        """
+        if self.unit == "item":
+            return math.inf if guarantee.reveals else guarantee.item.epsilon
+        return guarantee.record.epsilon
 
     def is_met(self, guarantee: LocalGuarantee) -> bool:
         """By the guarantee's own numbers, which are rounded outward; never by a hair."""

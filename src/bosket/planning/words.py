@@ -7,6 +7,12 @@ from bosket.planning.foresight import Foresight
 from bosket.planning.goals import Study
 from bosket.planning.phased import Phased
 
+CLEAR_SIZES = (
+    "How many items a record has is sent as it is: the promise is among records of one size, and those of different "
+    "sizes are told apart for certain."
+)
+"""What is to be known of cut-and-paste for baskets, beside an epsilon."""
+
 
 def number_text(people: float) -> str:
     """A number of people; one that no study has, in words."""
@@ -30,7 +36,8 @@ def advice(seen: Foresight | Phased, study: Study) -> str:
     if isinstance(mechanism, GammaDiagonal):
         return "Each person answers everything, and the whole record is kept or replaced by any other."
     if isinstance(mechanism, CutAndPaste):
-        return "Each person sends a few of their items among false ones."
+        clear = "" if study.is_table else f" {CLEAR_SIZES}"
+        return f"Each person sends a few of their items among false ones.{clear}"
     return "Each person answers everything, and every answer is flipped now and then."
 
 
@@ -55,6 +62,8 @@ def why(seen: Foresight | Phased, study: Study) -> str:
         )
     if isinstance(mechanism, CutAndPaste):
         rates = mechanism.insert if isinstance(mechanism.insert, (int, float)) else max(mechanism.insert.values())
-        clear = "" if study.is_table else "; the size of a record is sent in the clear"
+        clear = (
+            "" if study.is_table else "; the size of a record is sent in the clear, the promise is among those of one"
+        )
         return f"an item that is not there comes in with up to {float(rates):.2f}{clear}"
     return ""

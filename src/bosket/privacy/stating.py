@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bosket.privacy.guarantee import Amplification, LocalGuarantee, rounded_up
+from bosket.privacy.voices import ABOUT_AN_EXCHANGE
 
-ABOUT_AN_EXCHANGE = "that a record has one item rather than another, which had 5%, knowing the rest of it,"
 _TOLD_APART = (
     ": a prior is one among records of that size, and two records of different sizes are told apart for certain"
 )

@@ -169,6 +169,11 @@ def test_numbers_of_records_within_their_noise_are_refused(records: list[list[st
     assert len(budget.entries()) == 4, "the look was paid for"
 
 
+def test_a_refusal_says_that_its_delta_was_spent_too() -> None:
+    with pytest.raises(HopelessError, match="a delta of 1e-06, was spent"):
+        bk.curator.mine(bk.Baskets([], items=ITEMS), 0.5, 0.5, delta=1e-6)
+
+
 def test_quantiles_of_a_law_on_a_grid() -> None:
     grid = np.array([[0.0, 1.0, 2.0, 4.0]])
     even = np.array([[0.25, 0.25, 0.25, 0.25]])

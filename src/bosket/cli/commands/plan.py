@@ -119,6 +119,7 @@ def _ranked(study: Study, goal: Goal | None, pilot: Baskets | Table | None, opti
 def _other_way(options: argparse.Namespace, study: Study, goal: Goal | None) -> None:
     """What an accuracy allows, or takes."""
     from bosket.planning import people_needed, privacy_for
+    from bosket.planning.words import CLEAR_SIZES
 
     with Work(options).step("comparing mechanisms"):
         found = (
@@ -128,6 +129,8 @@ def _other_way(options: argparse.Namespace, study: Study, goal: Goal | None) -> 
         )
     title = f"standard error {options.stderr:g} of {wanted_text(study)}"
     show_other_way(found, title if goal is None else f"{title}; {goal}")
+    if not study.is_table and "CutAndPaste" in set(found["family"]):
+        say(f"note: CutAndPaste: {CLEAR_SIZES}")
 
 
 def _plan_release(options: argparse.Namespace, pilot: Baskets | Table | None) -> None:

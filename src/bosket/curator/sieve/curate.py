@@ -149,9 +149,11 @@ def _check_number(number: int, scale: float, declared: Declared) -> None:
     """Refuse what only noise would answer: a number of records that is not clear of its own noise."""
     if number >= _CLEAR * scale:
         return
+    delta = f", and a delta of {rounded_up(declared.delta, 6)}," if declared.delta else ""
     raise HopelessError(
         f"There are about {number:,} records, which is within the noise of their number, of scale {scale:,.3g}: what "
-        f"would be reported is chance. An epsilon of {rounded_up(declared.epsilon, 6)} was spent to find that out.",
+        f"would be reported is chance. An epsilon of {rounded_up(declared.epsilon, 6)}{delta} was spent to find that "
+        "out.",
         discoverable=math.inf,
         spent=declared.epsilon,
         hint=f"At this epsilon it takes some {math.ceil(1.5 * _CLEAR * scale):,} records or more.",
