@@ -44,6 +44,7 @@ _FINEST = 1e-3  # of the records: particles say no more
 _FINEST_OF_LEAVES = 2e-4  # the same of a leaf, in which few particles are
 _FINEST_AT_LAST = 1e-4  # of the records, once particles stay as they are and weights alone move
 _COARSE = 1.5  # times the variance of noise
+_UNMET = 9.0  # of the variance of a statistic: its mean squared error, where a fit has failed
 _LAST = 20  # steps at the end, where particles are alike
 _SCALE_OF_LEAVES = 3.0  # of coefficients of leaves, at first: pairs may expect a tenth of what is there
 _LEAST_EXPECTED = 0.3  # particles in a leaf that has none
@@ -184,11 +185,13 @@ class Fitter:
             coefficients[some] = near.coefficients
             self._start[some], self._variances[some] = near.centre, near.variances
             particles, logs = self._stratified(near, coefficients)
+        passed: list[tuple[Particles, Floats, Floats]] = []
         for rounds, variances in self._stages():
             self._known = replace(self._known, variances=variances)
             for _ in range(rounds):
                 features = self._features(particles)
                 coefficients, logs, is_near, precision = self._steps(coefficients, features, logs)
+                passed.append((particles, logs, coefficients))
                 particles = self._moved(_resampled(particles, logs, self._uniform(1)[0]), coefficients)
                 logs = np.zeros(len(particles))
                 if is_near and self._learn_prior():
@@ -201,10 +204,23 @@ class Fitter:
         features = self._features(particles)
         most = max(_INNER, min(_LAST, _INNER * _FINAL * _PARTICLES // len(particles)))
         coefficients, logs, _, precision = self._steps(coefficients, features, np.log(numbers), numbers, most)
+        unmet = self._unmet(features, logs)
+        if unmet > _UNMET:  # the last particles walked away from what was fitted: go back to those that met it best
+            every = [self._unmet(self._features(some), weights) for some, weights, _ in passed]
+            if min(every) < unmet:
+                particles, logs, coefficients = passed[int(np.argmin(every))]
+                features = self._features(particles)
+                coefficients, logs, _, precision = self._steps(coefficients, features, logs, None, _LAST)
         return Population(
             particles, logs, features, _inverse_root(precision), coefficients, self._start, self._variances,
             self._n_leaves if self._known.counted is not None and self._known.counted.are_clear else 0,
         )  # fmt: skip
+
+    def _unmet(self, features: npt.NDArray[np.float32], logs: Floats) -> float:
+        """The mean of squared errors of the statistics over their variances."""
+        known = self._known
+        errors = known.values - self._n_records * (_weights(logs) @ self._measured(features))
+        return float((errors**2 / known.variances).mean())
 
     def _stages(self) -> list[tuple[int, Floats]]:
         """Rounds, and variances of the statistics with what particles add: first coarse, then fine where it matters."""
