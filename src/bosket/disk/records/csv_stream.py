@@ -80,10 +80,10 @@ class CsvStream(FileStream):
         may_be_signs = self.told.layout is None and set(names) != set(LONG_NAMES)
         found = LongRows(blocks, names, content, self.told)
         self.labels = found.labels
-        for keys, records, codes in found.parts():
+        for keys, runs in found.parts():
             found.check_header(keys)
             may_be_signs = may_be_signs and are_signs(keys)
-            yield KeyedRows(keys, records, codes)
+            yield KeyedRows(keys, runs.record_of_rows, runs.items)
         if may_be_signs and are_signs(found.labels):
             raise two_of_signs(content.source)
 

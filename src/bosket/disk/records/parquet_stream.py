@@ -121,7 +121,7 @@ class ParquetStream(FileStream):
                     raise self.content.source.error(
                         "must name records by text or numbers to be opened", hint="Read the file with Baskets.read."
                     )
-                yield KeyedRows(keys, *found)
+                yield KeyedRows(keys, found.record_of_rows, found.items)
 
     def take_labels(self, labels: list[Hashable]) -> None:
         if self.columns is None:
