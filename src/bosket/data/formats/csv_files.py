@@ -145,10 +145,18 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
 class LongRows:
     """The rows of a long file, block by block: ``labels`` are the items, in order of first appearance."""
 
-    def __init__(self, blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> None:
+    def __init__(
+        self,
+        blocks: Iterator[Rows],
+        names: tuple[str, ...],
+        content: Content,
+        told: Arrangement,
+        labels: NumberedWords | None = None,
+    ) -> None:
+        """``labels`` are those of files before this one."""
         self._blocks, self._names, self._content, self._told = blocks, names, content, told
         self._at = long_columns(Columns(names, (), content.source), told.record, told.item)
-        self.labels = NumberedWords()
+        self.labels = NumberedWords() if labels is None else labels
         self.n_rows = 0
 
     def parts(self, keys: NumberedWords | None = None) -> Iterator[tuple[NumberedWords, RecordRuns]]:
