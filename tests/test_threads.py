@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import bosket as bk
 from bosket import threads
-from bosket.threads import parallel_map
+from bosket.threads import mapped_ahead, parallel_map
 
 _n_threads = threads.n_threads
 
@@ -95,6 +95,72 @@ def test_errors_of_the_listener_are_the_callers(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(threads, "n_threads", lambda workers=workers: workers)
         with pytest.raises(LookupError):
             parallel_map(work, range(5), on_done=fail)
+
+
+class TestAhead:
+    """Parts that are read while others are worked on."""
+
+    @pytest.mark.parametrize("workers", [1, 2, 9])
+    def test_results_come_in_the_order_of_the_parts(self, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+        monkeypatch.setattr(threads, "n_threads", lambda: workers)
+
+        def square(part: int) -> int:
+            time.sleep(0.002 * (part % 3))
+            return part * part
+
+        assert list(mapped_ahead(square, iter(range(30)))) == [part * part for part in range(30)]
+        assert list(mapped_ahead(square, iter([]))) == []
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_part_that_cannot_be_read_comes_after_those_before_it(
+        self, monkeypatch: pytest.MonkeyPatch, workers: int
+    ) -> None:
+        monkeypatch.setattr(threads, "n_threads", lambda: workers)
+
+        def parts() -> Iterator[int]:
+            yield from range(3)
+            raise LookupError
+
+        found: list[int] = []
+        with pytest.raises(LookupError):
+            found.extend(mapped_ahead(abs, parts()))
+        assert found == [0, 1, 2]
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_the_error_of_a_part_comes_before_what_follows(self, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+        monkeypatch.setattr(threads, "n_threads", lambda: workers)
+
+        def parts() -> Iterator[int]:
+            yield from (1, 0, 1)
+            raise LookupError
+
+        found: list[int] = []
+        with pytest.raises(ZeroDivisionError):
+            found.extend(mapped_ahead(lambda part: 1 // part, parts()))
+        assert found == [1]
+
+    def test_few_parts_are_held_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threads, "n_threads", lambda: 64)
+        read: list[int] = []
+
+        def parts() -> Iterator[int]:
+            for part in range(100):
+                read.append(part)
+                yield part
+
+        for result in mapped_ahead(abs, parts()):
+            assert len(read) <= result + 2 + threads.MOST_AHEAD
+
+    def test_an_interruption_does_not_wait(self) -> None:
+        end = threading.Event()
+
+        def parts() -> Iterator[int]:
+            yield 1
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            list(mapped_ahead(lambda part: end.wait(300), parts()))
+        end.set()
 
 
 class TestNumber:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 from numba import njit, types
 from numba.core import event
 from numba.extending import intrinsic
+from numba.np import arrayobj
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -112,3 +113,17 @@ def popcount(typing_context: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def eight_bytes(typing_context: Any, text: Any, at: Any) -> Any:
+    """The bytes ``text[at:at + 8]`` as one number, the first byte the lowest; nobody checks that they are there."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = arrayobj.make_array(signature.args[0])(context, builder, args[0])  # type: ignore[no-untyped-call]  # numba has no types
+        place = builder.gep(array.data, [args[1]])
+        word = builder.load(builder.bitcast(place, context.get_value_type(types.uint64).as_pointer()))
+        word.align = 1
+        return builder.bswap(word) if sys.byteorder == "big" else word
+
+    return types.uint64(text, types.int64), generate

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar, cast
 
@@ -26,6 +29,9 @@ _MOST = 1 << 12  # threads
 PATIENCE = 0.5
 """Seconds that running parts are waited for on Ctrl-C."""
 
+
+MOST_AHEAD = 4
+"""Threads at most that read blocks of a file ahead, each of which holds one."""
 
 VARIABLE = "BOSKET_THREADS"
 """The environment variable that says how many threads there are, where a program does not."""
@@ -118,6 +124,34 @@ def parallel_map(
         if on_done is not None:
             on_done(number)
     return results
+
+
+def mapped_ahead(function: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
+    """``map(function, parts)``, while further parts are read: some are done at once, and results come in order.
+
+    Parts should take well under a second each, and a few of them fit in memory: one more than there are threads, of
+    which there are at most ``MOST_AHEAD``.  An error that a part is read with is raised after the results before it.
+    """
+    workers = min(n_threads(), MOST_AHEAD)
+    if workers == 1:
+        yield from map(function, parts)
+        return
+    pool = ThreadPoolExecutor(workers, "bosket")
+    waiting: deque[Future[R]] = deque()
+    rest, problem = iter(parts), None
+    try:
+        while True:
+            try:
+                waiting.extend(pool.submit(function, part) for part in islice(rest, workers + 1 - len(waiting)))
+            except Exception as error:  # noqa: BLE001  # raised again, below
+                rest, problem = iter(()), error
+            if not waiting:
+                break
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    if problem is not None:
+        raise problem
 
 
 def apart(function: Callable[[], R]) -> R:

@@ -33,11 +33,16 @@ def some_baskets(n: int, seed: int, *, numbers: bool = False) -> bk.Baskets:
 
 
 def opened(
-    paths: Path | list[Path], cells: int, *, folder: Path | None = None, told: Arrangement = UNTOLD
+    paths: Path | list[Path],
+    cells: int,
+    *,
+    folder: Path | None = None,
+    told: Arrangement = UNTOLD,
+    across_files: bool | None = None,
 ) -> OpenBaskets:
     """Files, opened with so little memory that a segment is full with so many cells."""
     some = [paths] if isinstance(paths, Path) else paths
-    made = OpenBaskets(some, told, memory=1 << 22, scratch=folder)
+    made = OpenBaskets(some, told, memory=1 << 22, scratch=folder, across_files=across_files)
     made._scratch.rows = cells
     return made
 
@@ -125,6 +130,119 @@ def test_several_files_are_put_together(tmp_path: Path) -> None:
         assert_alike(made, every)
     with opened([tmp_path / "0.parquet", tmp_path / "1.parquet"], 10) as made:
         assert_alike(made, every)
+
+
+def test_files_written_with_several_domains_are_put_together(tmp_path: Path) -> None:
+    """The domain is what occurs, and what each file says that may occur."""
+    bk.Baskets([["a", "b"], ["a"]], items=["b", "z", "a"]).write(tmp_path / "0.parquet")
+    bk.Baskets([["b", "c"], ["c"]]).write(tmp_path / "1.parquet")
+    parquet.write_table(pa.table({"items": [["d"]]}), tmp_path / "2.parquet")
+    with bk.Baskets.open(tmp_path, memory="1GiB") as made:
+        assert made.domain.labels == ("a", "b", "c", "d", "z")
+        assert made.item_counts().tolist() == [2, 2, 2, 1, 0]
+    (tmp_path / "2.parquet").unlink()
+    bk.Baskets([["z"]], items=["b", "z", "a"]).write(tmp_path / "1.parquet")
+    with bk.Baskets.open(tmp_path, memory="1GiB") as made:
+        assert made.domain == bk.Domain(["b", "z", "a"]), "the same in all"
+
+
+class TestSeveralLongFiles:
+    """A row for each record and item, in several files: what a record's name means in them must be said."""
+
+    FIRST = (("1", "x"), ("2", "y"), ("1", "y"), ("3", ""))
+    SECOND = (("3", "x"), ("1", "z"), ("4", ""), ("1", "z"))
+
+    @pytest.fixture(params=["csv", "csv.gz", "parquet", "numbers parquet"])
+    def paths(self, request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
+        return [self._written(rows, tmp_path, request.param, at) for at, rows in enumerate((self.FIRST, self.SECOND))]
+
+    def _written(self, rows: tuple[tuple[str, str], ...], folder: Path, kind: str, at: int) -> Path:
+        path = folder / f"{at}.{kind.split()[-1]}"
+        if kind.endswith("parquet"):
+            names = [int(record) if "numbers" in kind else record for record, _ in rows]
+            parquet.write_table(pa.table({"record": names, "item": [item or None for _, item in rows]}), path)
+            return path
+        text = "record,item\n" + "".join(f"{record},{item}\n" for record, item in rows)
+        path.write_bytes(gzip.compress(text.encode()) if kind.endswith("gz") else text.encode())
+        return path
+
+    @pytest.mark.parametrize("cells", [12, 10**6])
+    def test_a_record_may_have_rows_in_all(self, paths: list[Path], cells: int) -> None:
+        with opened(paths, cells, across_files=True) as made:
+            assert_alike(made, bk.Baskets([["x", "y", "z"], ["y"], ["x"], []]))
+
+    @pytest.mark.parametrize("cells", [12, 10**6])
+    def test_every_file_may_have_its_own(self, paths: list[Path], cells: int) -> None:
+        with opened(paths, cells, across_files=False) as made:
+            assert_alike(made, bk.Baskets([["x", "y"], ["y"], [], ["x"], ["z"], []]))
+
+    def test_it_must_be_said(self, paths: list[Path]) -> None:
+        with pytest.raises(bk.DataError, match="what the name of a record means") as problem:
+            bk.Baskets.open(paths)
+        assert "across_files=True" in str(problem.value.hint)
+        with pytest.raises(bk.ParameterError, match="across_files"):
+            bk.Baskets.open(paths, across_files="yes")  # type: ignore[arg-type]
+
+    def test_a_second_look_asks_the_scratch_folder(self, paths: list[Path], tmp_path: Path) -> None:
+        for across, n_records in ((True, 4), (False, 6), (True, 4)):
+            with opened(paths, 10, folder=tmp_path / str(across), across_files=across) as made:
+                assert made.n_records == n_records
+        with pytest.raises(bk.DataError), opened(paths, 10, folder=tmp_path / "True", across_files=False) as made:
+            bk.mine(made, 0.5)
+
+    def test_columns_of_other_names_or_types_are_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "0.csv").write_text("record,item\n1,x\n")
+        (tmp_path / "1.csv").write_text("who,what\n1,x\n")
+        parquet.write_table(pa.table({"record": [1], "item": ["x"]}), tmp_path / "0.parquet")
+        parquet.write_table(pa.table({"record": ["1"], "item": ["x"]}), tmp_path / "1.parquet")
+        for kind in ("csv", "parquet"):
+            with pytest.raises(bk.DataError, match="same names and types"):
+                bk.Baskets.open(tmp_path / f"*.{kind}", across_files=True)
+        parquet.write_table(pa.table({"items": [["x"]]}), tmp_path / "1.parquet")
+        with pytest.raises(bk.DataError, match="one layout"):
+            bk.Baskets.open(tmp_path / "*.parquet", across_files=True)
+
+    def test_columns_of_signs_are_judged_over_all_files(self, tmp_path: Path) -> None:
+        paths = [tmp_path / "0.csv", tmp_path / "1.csv"]
+        paths[0].write_text("who,what\n1,0\n0,1\n")
+        paths[1].write_text("who,what\n1,0\n2,1\n")
+        with opened(paths, 10, across_files=True) as made:
+            assert made.n_records == 3
+        paths[1].write_text("who,what\n1,0\n")
+        with pytest.raises(bk.DataError, match="two columns of 0 and 1"), opened(paths, 10, across_files=True) as made:
+            bk.mine(made, 0.5)
+
+
+class TestDeclaredItems:
+    """``items`` says what the domain is."""
+
+    @pytest.mark.parametrize("name", ["x.dat", "x.csv", "list x.csv", "list x.parquet", "one-hot x.csv"])
+    def test_items_that_no_record_holds_are_there(self, name: str, tmp_path: Path) -> None:
+        baskets, path = bk.Baskets([[3, 5], [5], []]), tmp_path / name.split()[-1]
+        layout = name.split()[0] if " " in name else None
+        baskets.write(path, layout=layout)  # type: ignore[arg-type]
+        said = {"layout": layout} if layout else {}
+        for items in ([5, 4, 3], ["4", "5", "3"]):
+            expected = bk.Baskets.read(path, items=items, **said)  # type: ignore[arg-type]
+            with bk.Baskets.open(path, memory="1GiB", items=items, **said) as made:  # type: ignore[arg-type]
+                assert_alike(made, expected)
+
+    @pytest.mark.parametrize(("items", "number"), [([3], "1 item"), (["x"], "2 different items")])
+    def test_others_are_refused_by_their_number(self, items: list[object], number: str, tmp_path: Path) -> None:
+        (tmp_path / "x.dat").write_text("3 98765\n")
+        with (
+            pytest.raises(bk.DataError, match=f"hold {number} that") as problem,
+            bk.Baskets.open(tmp_path / "x.dat", memory="1GiB", items=items) as made,
+        ):
+            bk.mine(made, 0.5)
+        assert "98765" not in str(problem.value)
+
+    def test_one_folder_serves_any_declaration(self, tmp_path: Path) -> None:
+        (tmp_path / "x.dat").write_text("3 5\n")
+        for items, labels in ((None, (3, 5)), ([5, 3], (5, 3)), ([3, 4, 5], (3, 4, 5))):
+            with bk.Baskets.open(tmp_path / "x.dat", memory="1GiB", scratch=tmp_path / "s", items=items) as made:
+                assert made.domain.labels == labels
+                assert int(made.item_counts().sum()) == 2
 
 
 def test_large_numbers_and_repeated_items(tmp_path: Path) -> None:

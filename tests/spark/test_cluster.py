@@ -19,6 +19,7 @@ PROGRAM = """
 import json, os, signal, sys, threading, time
 import pyarrow as pa
 import bosket as bk
+import bosket.spark
 from pyspark.sql import SparkSession
 from tests.spark.sessions import settings
 
@@ -58,12 +59,16 @@ def kill():
             return
         time.sleep(0.05)
 
+frame.write.parquet(folder + "/lists")  # which outlive a worker
+held = bosket.spark.baskets(session.read.parquet(folder + "/lists"))
+said["held"] = same(bk.mine(held, 0.02), bk.mine(data, 0.02))
 stored = session.read.parquet(folder + "/reports")
 slow = stored.mapInArrow(slowly, stored.schema)
 thread = threading.Thread(target=kill, daemon=True)
 thread.start()
 said["after a loss"] = same(bk.mine(slow, 0.05), bk.mine(local, 0.05))
 thread.join(10)
+said["held after a loss"] = same(bk.mine(held, 0.02), bk.mine(data, 0.02))
 from pyspark import SparkContext
 SparkContext._gateway.proc.kill()
 SparkContext._gateway.proc.wait()
@@ -94,4 +99,4 @@ def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     said = json.loads(done.stdout.strip().splitlines()[-1])
     assert "went away" in said.pop("gone")
-    assert said == {"records": True, "reports": True, "killed": True, "after a loss": True}
+    assert said == dict.fromkeys(["records", "reports", "held", "killed", "after a loss", "held after a loss"], True)

@@ -17,7 +17,7 @@ from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, merged, searching_job
-from bosket.spark.segments import Job, KeptSegment, RecordRows, _met, encoded, gathered, read
+from bosket.spark.segments import Job, KeptSegment, RecordRows, _met, encoded, gathered, read, segment_of
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -121,6 +121,27 @@ def test_records_of_segments_are_put_together(parts: list[list[list[int]]], keep
     found = [kept[start:stop].tolist() for start, stop in pairwise(starts.tolist())]
     assert found == [sorted(keep.intersection(record)) for part in parts for record in part]
     assert starts[-1] == len(kept)
+
+
+@given(
+    parts=st.lists(st.lists(st.lists(st.integers(-3, 4) | st.just(1 << 40), max_size=4) | st.none(), max_size=8)),
+    kind=st.sampled_from([pa.int64(), pa.int16(), pa.float64(), pa.string()]),
+    cut=st.integers(0, 3),
+)
+def test_lists_are_coded_as_they_are(parts: list[list[list[int] | None]], kind: Any, cut: int) -> None:
+    """By definition: whole numbers near to each other, which go by a table, as any others; in chunks, and cut."""
+    whole: dict[Any, Any] = {pa.string(): str, pa.float64(): lambda item: item + 0.5}
+    of = whole.get(kind, lambda item: min(item, 9))
+    made = [[None if record is None else [of(item) for item in record] for record in part] for part in parts]
+    chunks = [pa.array([[], *part], pa.list_(kind)).slice(min(cut, len(part) + 1)) for part in made]
+    rows = pa.table({"items": pa.chunked_array(chunks, pa.list_(kind))})
+    records, fault = segment_of(rows, "list")
+    assert fault is None
+    expected = [sorted(set(record or [])) for record in rows["items"].to_pylist()]
+    assert records.labels == sorted({item for record in expected for item in record})
+    cells = [[records.labels[item] for item in records.items[a:b]] for a, b in pairwise(records.indptr.tolist())]
+    assert cells == expected
+    assert all(type(label) is type(of(0)) for label in records.labels)
 
 
 @pytest.mark.parametrize("longest", [4, 65_535, 65_536])

@@ -20,6 +20,27 @@ def count_labels(items: Any, counts: Any, first_at: Any) -> None:
 
 
 @compiled
+def mark_numbers(values: Any, least: int, is_used: Any) -> None:
+    """Note which numbers there are, from ``least`` on."""
+    for at in range(values.size):
+        is_used[np.int64(values[at]) - least] = True
+
+
+@compiled
+def rank_numbers(values: Any, ends: Any, least: int, rank: Any, items: Any) -> bool:
+    """The rank of each number in ``items``; whether the numbers of each list, which end at ``ends``, increase."""
+    at, increase = 0, True
+    for t in range(ends.size):
+        before = np.int32(-1)
+        while at < ends[t]:
+            item = rank[np.int64(values[at]) - least]
+            increase &= item > before
+            items[at] = before = item
+            at += 1
+    return increase
+
+
+@compiled
 def place_items(sizes: Any, codes: Any, meant: Any, starts: Any, items: Any, n: int) -> int:
     """Write what the codes of records mean, record by record, from items[n] on; where the last one ends.
 

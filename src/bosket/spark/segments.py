@@ -17,13 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bosket.data import Baskets
+from bosket.data.baskets.kernels import canonicalize
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.data.formats.columns import Columns, factorize
 from bosket.data.formats.frames import FRAME
 from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
-from bosket.spark.kernels import count_labels, place_items
+from bosket.spark.kernels import count_labels, mark_numbers, place_items, rank_numbers
 from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
@@ -142,10 +143,10 @@ def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
             return {"text": "The column of records must say which record an item belongs to", "count": 1, "row": 0}
     if shape != "list":
         return None
+    if not pc.list_flatten(rows["items"]).null_count:
+        return None
     lists = rows["items"].combine_chunks()
     values = pc.list_flatten(lists)
-    if not values.null_count:
-        return None
     at = pc.list_parent_indices(lists).to_numpy()
     missing = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
     text = "The column of lists must hold items, none of them missing"
@@ -157,11 +158,47 @@ def _segment(rows: Any, shape: RowShape) -> RecordRows:
         return _cells(rows)
     if shape == "list":
         column = rows["items"]
+        quickly = _whole_numbers(column)
+        if quickly is not None:
+            return quickly
         columns = Columns(("items",), (column,), FRAME)
         csr = read_lists(iter([column]), Lists(columns, "items"), columns, lambda domain, rank: (domain, rank))
         return RecordRows(csr.indptr, csr.indices, list(csr.domain.labels))
     baskets = Baskets.from_frame(rows, layout=shape)
     return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
+
+
+def _whole_numbers(column: Any) -> RecordRows | None:
+    """Lists of whole numbers, by a table of all from the least to the largest; None of others, or if it is long."""
+    if not pa.types.is_list(column.type) or not pa.types.is_signed_integer(column.type.value_type):
+        return None
+    if any(chunk.null_count or chunk.values.null_count for chunk in column.chunks):
+        return None
+    lists = [(chunk.offsets.to_numpy(), chunk.values.to_numpy()) for chunk in column.chunks]
+    values = [cells[starts[0] : starts[-1]] for starts, cells in lists]
+    n_cells = sum(map(len, values))
+    if not n_cells:
+        return None
+    least = min(int(cells.min()) for cells in values if len(cells))
+    largest = max(int(cells.max()) for cells in values if len(cells))
+    if largest - least >= 2 * n_cells:
+        return None
+    is_used = np.zeros(largest - least + 1, np.bool_)
+    for cells in values:
+        mark_numbers(cells, least, is_used)
+    rank = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+    indptr, items = np.zeros(len(column) + 1, np.int64), np.empty(n_cells, np.int32)
+    row = cell = 0
+    increase = True
+    for (starts, _), cells in zip(lists, values, strict=True):
+        ends = starts[1:].astype(np.int64) - int(starts[0])
+        increase &= rank_numbers(cells, ends, least, rank, items[cell:])
+        indptr[row + 1 : row + 1 + len(ends)] = ends + cell
+        row, cell = row + len(ends), cell + len(cells)
+    labels = (np.flatnonzero(is_used) + least).tolist()
+    if not increase:
+        items = items[: canonicalize(indptr, items)]
+    return RecordRows(indptr, items, labels)
 
 
 def _cells(rows: Any) -> RecordRows:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from bosket.data.baskets.kernels import rename
 from bosket.data.baskets.rows import Csr, Items, Offsets, RecordItems, canonical, from_pairs
 from bosket.data.domain import Domain, ItemIds
-from bosket.threads import slices
+from bosket.threads import parallel_map, slices
 
 _VALUES_A_PART = 1 << 20
+
+
+class RecordRuns(NamedTuple):
+    """Rows of a long file, some at a time: runs of rows of one record."""
+
+    records: ItemIds
+    """The number of the record of each run."""
+    rows: ItemIds | None
+    """How many rows each run has; None where each has one."""
+    items: ItemIds
+    """The item of each row; -1 only says that its record exists."""
+
+    @property
+    def record_of_rows(self) -> ItemIds:
+        return self.records if self.rows is None else np.repeat(self.records, self.rows)
 
 
 class LongRecords:
@@ -39,6 +55,23 @@ class LongRecords:
                 self._pairs = self._taken_apart()
             self._pairs.append(records.astype(np.int64, copy=False), items)
         self._n_records = max(self._n_records, newest + 1)
+
+    def append_runs(self, runs: RecordRuns) -> None:
+        """Add rows by runs: where each is of a record of its own, as a rule, no row is looked at."""
+        records, rows, items = runs
+        if not records.size:
+            return
+        first, last = int(records[0]), self._n_records - 1
+        is_new = self._pairs is None and last <= first <= last + 1
+        if rows is None or not is_new or int(items.min()) < 0 or not (np.diff(records) == 1).all():
+            self.append(runs.record_of_rows, items)
+            return
+        if first == last:
+            self._sizes.last()[:] += rows[0]
+            rows = rows[1:]
+        self._sizes.append(rows)
+        self._items.append(items)
+        self._n_records = int(records[-1]) + 1
 
     def _append_together(self, records: npt.NDArray[np.integer[Any]], items: ItemIds, last: int) -> None:
         is_item = items >= 0
@@ -74,12 +107,11 @@ class LongRecords:
 
 def ranked(items: npt.NDArray[Any], rank: ItemIds) -> ItemIds:
     """The item id of each code, written in the place of the codes; -1 stays."""
-    known = np.append(rank, np.int32(-1)).astype(np.int32)  # code -1 picks the last entry
     if items.dtype != np.int32:
-        wider: ItemIds = known[items]
+        wider: ItemIds = np.append(rank, np.int32(-1)).astype(np.int32)[items]  # code -1 picks the last entry
         return wider
-    for start, stop in slices(items.size, _VALUES_A_PART):
-        items[start:stop] = known[items[start:stop]]
+    known = rank.astype(np.int32, copy=False)
+    parallel_map(lambda part: rename(items[slice(*part)], known), list(slices(items.size, _VALUES_A_PART)))
     return items
 
 

@@ -57,6 +57,14 @@ def canonicalize(indptr: Offsets, indices: ItemIds) -> int:
 
 
 @compiled
+def rename(items: ItemIds, known: ItemIds) -> None:
+    """Write ``known[item]`` in the place of each item; -1 stays."""
+    for at in range(items.size):
+        if items[at] >= 0:
+            items[at] = known[items[at]]
+
+
+@compiled
 def once_in_list(items: ItemIds, ends: Offsets, start: int, last: Offsets, before: int, sizes: Offsets) -> ItemIds:
     """The items of a piece of some lists, each once in its list; ``sizes`` counts them, list by list.
 

@@ -251,16 +251,22 @@ class Baskets:
         layout: Layout | None = None,
         record: str | None = None,
         item: str | None = None,
+        items: Iterable[Hashable] | Domain | None = None,
+        across_files: bool | None = None,
         on_progress: Progress | None = None,
     ) -> OpenBaskets:
         """Baskets in files that need not fit in memory, for :func:`bosket.mine` and :func:`bosket.estimate`.
 
         paths        a file of any format and layout that :meth:`read` knows; or a folder of ``.parquet`` files, a
-                     pattern, or several of one format, not long, whose records are put together
+                     pattern, or several of one format and layout, whose records are put together
         memory       the most that the process may take: a number of bytes, or text such as ``"2GiB"``
         scratch      a folder for the records as numbers, some four bytes an item; what is finished in it is found again
                      when the same files are opened with it.  A temporary one, unless given
         layout, record, item   as in :meth:`read`
+        items        declares the domain: items that no record holds are in it, and any other item is refused, with how
+                     many there are.  Files are read as without it
+        across_files  of several long files: True if a name means the same record in all of them, whose rows may be
+                     anywhere, False if each file has records of its own.  It must be said: nothing in the files tells
         on_progress  hears how many bytes of the files are read, in the first pass, as the stage "reading"
 
         Results are those of the records in memory, to the last digit.  Records of a long file may have their rows
@@ -279,7 +285,15 @@ class Baskets:
         from bosket.disk.records.opened import open_baskets  # a doorway up the house: docs/decisions/0010
 
         told = Arrangement(layout, record, item)
-        return open_baskets(paths, told, memory=memory, scratch=scratch, on_progress=on_progress)
+        return open_baskets(
+            paths,
+            told,
+            memory=memory,
+            scratch=scratch,
+            on_progress=on_progress,
+            across_files=across_files,
+            vocabulary=_vocabulary(items, "refuse"),
+        )
 
     @classmethod
     def read_from(

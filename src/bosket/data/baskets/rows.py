@@ -17,6 +17,7 @@ import pandas as pd
 from bosket.data.baskets.kernels import canonicalize, group_pairs, is_canonical
 from bosket.data.domain import Domain, ItemIds, check_hashes
 from bosket.errors import DataError
+from bosket.threads import parallel_map, slices
 
 Offsets = npt.NDArray[np.int64]
 """Where each record starts in the list of all item ids; one entry more than there are records."""
@@ -35,6 +36,7 @@ _RECORD_BYTES = 8  # what the start of a record takes
 _ITEM_BYTES = 4
 _LABEL_BYTES = 300  # an object, and its places in the tables and lists that a domain is made with
 _NARROW = 1 << 31  # numbers that four bytes hold
+_RECORDS_A_PART = 1 << 18
 _FREE_BYTES = 1 << 24  # of records: in small files the text is what counts
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
@@ -60,11 +62,16 @@ def canonical(indptr: Offsets, indices: ItemIds, domain: Domain) -> Csr:
     They are sorted in their place: memory does not depend on whether a record is out of order.  What repeats leave
     behind is given back once it is half of the whole, so that a copy is never large.
     """
-    if not is_canonical(frozen(indptr.view()), frozen(indices.view())):
+    if not _is_canonical(indptr, indices):
         indptr, indices = _writeable(indptr), _writeable(indices)
         written = canonicalize(indptr, indices)
         indices = indices[:written] if 2 * written > indices.size else indices[:written].copy()
     return Csr(frozen(indptr), frozen(indices), domain)
+
+
+def _is_canonical(indptr: Offsets, indices: ItemIds) -> bool:
+    items, parts = frozen(indices.view()), list(slices(indptr.size - 1, _RECORDS_A_PART))
+    return all(parallel_map(lambda part: is_canonical(frozen(indptr[part[0] : part[1] + 1]), items), parts))
 
 
 def _writeable(values: Values) -> Values:

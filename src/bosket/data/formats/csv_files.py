@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from bosket.data.baskets.grouped import LongRecords
+from bosket.data.baskets.grouped import LongRecords, RecordRuns, ranked
 from bosket.data.baskets.rows import Csr, Items, Sizes, canonical, domain_of, taken
 from bosket.data.domain import Domain, ItemIds, is_text
 from bosket.data.formats.arrangements import Arrangement
@@ -32,13 +32,13 @@ from bosket.data.formats.columns import Columns, is_sign
 from bosket.data.formats.layouts import LONG_NAMES, long_columns, not_one_hot, two_of_signs
 from bosket.data.formats.line_kernels import end_of_rows
 from bosket.data.formats.lines import Lines, whole_rows
-from bosket.data.formats.plain_csv import plain_rows
+from bosket.data.formats.plain_csv import Runs, plain_runs
 from bosket.data.formats.presence_signs import PRESENT, presence_index
 from bosket.data.formats.row_kernels import one_hot_rows
 from bosket.data.formats.sources import MORE_MEMORY, MOST_COLUMNS, Content, Source
 from bosket.data.formats.words import NumberedWords, letters_of
 from bosket.errors import DataError
-from bosket.threads import slices
+from bosket.threads import mapped_ahead, slices
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
@@ -130,8 +130,8 @@ def _miscounted(n_columns: int, row: int, source: Source) -> DataError:
 def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> Csr:
     source, keys, found = content.source, NumberedWords(), LongRecords()
     rows = LongRows(blocks, names, content, told)
-    for _, records, items in rows.parts(keys):
-        found.append(records, items)
+    for _, part in rows.parts(keys):
+        found.append_runs(part)
     labels = rows.labels
     if told.layout is None and set(names) != set(LONG_NAMES) and are_signs(keys) and are_signs(labels):
         raise two_of_signs(source)
@@ -145,34 +145,49 @@ def _read_long(blocks: Iterator[Rows], names: tuple[str, ...], content: Content,
 class LongRows:
     """The rows of a long file, block by block: ``labels`` are the items, in order of first appearance."""
 
-    def __init__(self, blocks: Iterator[Rows], names: tuple[str, ...], content: Content, told: Arrangement) -> None:
+    def __init__(
+        self,
+        blocks: Iterator[Rows],
+        names: tuple[str, ...],
+        content: Content,
+        told: Arrangement,
+        labels: NumberedWords | None = None,
+    ) -> None:
+        """``labels`` are those of files before this one."""
         self._blocks, self._names, self._content, self._told = blocks, names, content, told
         self._at = long_columns(Columns(names, (), content.source), told.record, told.item)
-        self.labels = NumberedWords()
+        self.labels = NumberedWords() if labels is None else labels
         self.n_rows = 0
 
-    def parts(self, keys: NumberedWords | None = None) -> Iterator[tuple[NumberedWords, ItemIds, ItemIds]]:
-        """The numbers of the records among ``keys``, and of the items of some rows, -1 for no item.
+    def parts(self, keys: NumberedWords | None = None) -> Iterator[tuple[NumberedWords, RecordRuns]]:
+        """The rows of each block: records by their numbers among ``keys``, and items, -1 for none.
 
         Unless keys are given, those of each block are numbered anew.
         """
-        for block in self._blocks:
-            yield self._part(block, NumberedWords() if keys is None else keys)
+        for block, runs in mapped_ahead(self._scanned, self._blocks):
+            here = NumberedWords() if keys is None else keys
+            yield here, self._split(block, here) if runs is None else self._numbered(runs, here)
 
-    def _part(self, block: Rows, keys: NumberedWords) -> tuple[NumberedWords, ItemIds, ItemIds]:
-        found = plain_rows(block.text, block.n_headers, len(self._names), self._at, keys, self.labels)
-        if found is None:
-            record, item = _columns(block, len(self._names), self._at)
-            self._count(len(record), keys)
-            found = _numbered(record, keys), _numbered(item, self.labels)
-            self._count(0, keys)
-        else:
-            self._count(len(found[0]), keys)
-        records, items = found
+    def _scanned(self, block: Rows) -> tuple[Rows, Runs | None]:
+        return block, plain_runs(block.text, block.n_headers, len(self._names), self._at)
+
+    def _numbered(self, runs: Runs, keys: NumberedWords) -> RecordRuns:
+        """The rows of a plain block."""
+        records = keys.number_cells(runs.text, runs.starts, runs.stops)
+        known = self.labels.number(runs.labels.letters, runs.labels.offsets[: len(runs.labels) + 1])
+        self._count(len(runs.items), keys)
+        return RecordRuns(records, runs.rows, ranked(runs.items, known))
+
+    def _split(self, block: Rows, keys: NumberedWords) -> RecordRuns:
+        """The rows of a block with quotes, or with a fault."""
+        record, item = _columns(block, len(self._names), self._at)
+        self._count(len(record), keys)
+        records, items = _numbered(record, keys), _numbered(item, self.labels)
+        self._count(0, keys)
         if records.size and records.min() < 0:
             must = f"Column {self._at[0] + 1} must say which record the item belongs to"
             raise block.source.row_error(must, int(np.argmin(records)))
-        return keys, records, items
+        return RecordRuns(records, None, items)
 
     def _count(self, n_rows: int, keys: NumberedWords) -> None:
         self.n_rows += n_rows
@@ -299,7 +314,7 @@ def _check_text(content: bytes, source: Source, before: int = 0, *, is_utf8: boo
         bad = before + content.count(b"\n", 0, error.start) + 1
     if bad is not None:
         raise source.error("is not text in UTF-8", line=bad)
-    if content.count(b'"') % 2:
+    if b'"' in content and content.count(b'"') % 2:
         bad = _open_quote(content)
         if bad is not None:
             raise source.error("has a quote that is not closed as it should be", line=before + bad)

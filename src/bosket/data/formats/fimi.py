@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bosket.data.baskets.grouped import ranked
 from bosket.data.baskets.kernels import canonicalize, is_canonical
 from bosket.data.baskets.rows import Csr, Items, Offsets, Sizes, canonical
 from bosket.data.domain import Domain, ItemIds
@@ -17,13 +18,13 @@ from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.csv_writing import Formulas
 from bosket.data.formats.fimi_kernels import count, parse, render
 from bosket.data.formats.layouts import Layout
+from bosket.data.formats.line_kernels import n_newlines
 from bosket.data.formats.lines import whole_lines
 from bosket.data.formats.sources import Content
 from bosket.errors import DataError
 from bosket.threads import slices
 
 _LARGEST = 2**63 - 1
-_VALUES_A_PART = 1 << 20
 
 
 def read(content: Content, _told: Arrangement) -> Csr:
@@ -63,7 +64,7 @@ def blocks(content: Content, *, before: int = 0) -> Iterator[FimiBlock]:
         if not is_canonical(indptr, values):
             values = values[: canonicalize(indptr, values)]
         narrow = values.astype(np.int32 if values.max(initial=0) < 1 << 31 else np.int64)
-        yield FimiBlock(np.diff(indptr), narrow, len(block.text), block.text.count(b"\n"))
+        yield FimiBlock(np.diff(indptr), narrow, len(block.text), n_newlines(block.bytes))
 
 
 def _ranked(values: npt.NDArray[Any]) -> tuple[Offsets, ItemIds]:
@@ -77,9 +78,7 @@ def _ranked(values: npt.NDArray[Any]) -> tuple[Offsets, ItemIds]:
     rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
     if values.dtype != np.int32:
         return np.flatnonzero(seen), rank[values]
-    for start, stop in slices(values.size, _VALUES_A_PART):  # in their place
-        values[start:stop] = rank[values[start:stop]]
-    return np.flatnonzero(seen), values
+    return np.flatnonzero(seen), ranked(values, rank)
 
 
 def write(csr: Csr, file: IO[bytes], path: Path, _layout: Layout, _formulas: Formulas) -> None:

@@ -209,6 +209,15 @@ def first_in_row(rows: ItemIds, labels: ItemIds, last: Offsets, before: int) -> 
 
 
 @compiled
+def n_newlines(text: Text) -> int:
+    """How many newlines there are: several times as fast as ``bytes.count`` where lines are short."""
+    found = 0
+    for byte in text:
+        found += byte == 10
+    return found
+
+
+@compiled
 def end_of_rows(text: Text, is_last: bool) -> int:
     """Where the last whole row of CSV ends, or 0; a quoted cell may hold line ends.
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bosket.data.formats.fimi_kernels import Text
-from bosket.data.formats.line_kernels import end_of_rows
+from bosket.data.formats.line_kernels import end_of_rows, n_newlines
 from bosket.data.formats.sources import Content
 
 LONGEST = 1 << 24
 """Most bytes of one line, or of one row of CSV whose cells hold line ends."""
 
-_ROWS = 1 << 23
+_ROWS = 1 << 21
 """Bytes of rows at a time, where rows are short."""
 
 _TOO_LONG = f"is longer than {LONGEST:,} bytes"
@@ -57,15 +57,21 @@ def whole_lines(content: Content, *, is_strict: bool) -> Iterator[Lines]:
             counted += len(text)
             content.check_size(counted)
         yield Lines(text, before)
-        before += text.count(b"\n")
+        before += n_newlines(np.frombuffer(text, np.uint8))
     if rest:
         yield Lines(bytes(rest), before)
+
+
+def _end_of_whole_rows(text: bytearray) -> int:
+    """Where a whole row ends, the last or one of the last; 0 if none does."""
+    end = 0 if b'"' in text else text.rfind(b"\n") + 1  # without quotes, a newline ends a row wherever it is
+    return end or end_of_rows(np.frombuffer(text, np.uint8), False)
 
 
 def whole_rows(content: Content, *, together: int | None = None) -> Iterator[Lines]:
     """The text of a CSV file in blocks of whole rows, without a byte-order mark before the first.
 
-    ``together`` are the bytes of a block where rows are short; unless given, 8 MiB.
+    ``together`` are the bytes of a block where rows are short; unless given, 2 MiB.
     """
     together = _ROWS if together is None else together
     rest, before, wanted, is_first = bytearray(), 0, together, True
@@ -74,11 +80,13 @@ def whole_rows(content: Content, *, together: int | None = None) -> Iterator[Lin
         is_first = False
         if len(rest) < wanted:
             continue
-        end = end_of_rows(np.frombuffer(rest, np.uint8), False)
+        end = _end_of_whole_rows(rest)
         if end:
-            yield Lines(bytes(rest[:end]), before)
-            before += rest.count(b"\n", 0, end)
+            with memoryview(rest) as whole:
+                text = bytes(whole[:end])
             del rest[:end]
+            yield Lines(text, before)
+            before += n_newlines(np.frombuffer(text, np.uint8))
             wanted = together
         elif len(rest) > LONGEST:
             raise content.source.error(f"{_TOO_LONG}, or has a quote that is not closed", line=before + 1)

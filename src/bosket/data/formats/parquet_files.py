@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from bosket.data.baskets.rows import Csr, canonical, over
+from bosket.data.baskets.rows import Csr, canonical, domain_of, over
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.columns import Columns
@@ -117,6 +117,25 @@ def restored_domain(domain: Domain, rank: ItemIds, stored: bytes, source: Source
     labels = Csr(np.arange(len(rank) + 1), rank, domain)
     found = restored(labels, stored, source)
     return found.domain, found.indices
+
+
+def joined_domain(domain: Domain, rank: ItemIds, stored: Mapping[bytes | None, Source]) -> tuple[Domain, ItemIds]:
+    """The items that occur in several files, and those of the domains that were written with them; likewise."""
+    labels = list(domain.labels)
+    for text, source in stored.items():
+        if text is not None:
+            labels += _stored_domain(text, source).labels
+    joined, _ = domain_of(dict.fromkeys(labels))
+    known = np.array([joined.index[label] for label in domain.labels], np.int32)
+    return joined, known[rank]
+
+
+def _stored_domain(stored: bytes, source: Source) -> Domain:
+    try:
+        return Domain.from_json(parse(stored, what="the domain"))
+    except DataError:
+        pass
+    raise source.error("names a domain in its metadata that cannot be read")
 
 
 def write(csr: Csr, file: IO[bytes], path: Path, layout: Layout, _formulas: Formulas) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bosket.data.baskets.grouped import LongRecords, ranked
+from bosket.data.baskets.grouped import LongRecords, RecordRuns, ranked
 from bosket.data.baskets.rows import Csr, Items, Sizes, canonical, domain_of, taken
 from bosket.data.domain import Domain, ItemIds, check_hashes
 from bosket.data.formats.column_names import position
@@ -29,6 +29,21 @@ from bosket.threads import slices
 _LABELS_A_PIECE = 1 << 16
 
 
+class _NumberTable(NamedTuple):
+    """The numbers of labels that are whole numbers from ``least`` on, -1 where one is not known."""
+
+    least: int
+    numbers: ItemIds
+
+    def over(self, least: int, largest: int) -> ItemIds:
+        """The same for labels from ``least`` to ``largest``."""
+        table = np.full(largest - least + 1, -1, np.int32)
+        start, stop = max(least, self.least), min(largest + 1, self.least + self.numbers.size)
+        if start < stop:
+            table[start - least : stop - least] = self.numbers[start - self.least : stop - self.least]
+        return table
+
+
 class NumberedLabels:
     """The labels of the items of a column, numbered as they appear, batch by batch."""
 
@@ -37,6 +52,7 @@ class NumberedLabels:
         self._n_letters = self._n_counted = 0
         self._n_checked = 1 << 12  # labels among which few have one hash value
         self._check_size = check_size
+        self._last_numbers = _NumberTable(0, np.empty(0, np.int32))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -81,10 +97,12 @@ class NumberedLabels:
         if largest - least >= 2 * len(column) or largest >= 1 << 63:
             return None
         places = np.subtract(column.to_numpy(), least, dtype=np.int64, casting="unsafe")
-        used = np.flatnonzero(np.bincount(places))
-        self._check(len(used))
-        table = np.full(largest - least + 1, -1, np.int32)
-        table[used] = self.enter((used + least).tolist())
+        used = np.bincount(places) > 0
+        self._check(int(np.count_nonzero(used)))
+        table = self._last_numbers.over(least, largest)
+        new = np.flatnonzero(used & (table < 0))
+        table[new] = self.enter((new + least).tolist())
+        self._last_numbers = _NumberTable(least, table)
         self._check(len(self.index))
         numbers: ItemIds = table[places]
         return numbers
@@ -186,24 +204,35 @@ class LongColumns:
         self.labels = NumberedLabels(columns.check_size)
         self.n_rows = 0
 
-    def add(self, records: Any, items: Any, keys: NumberedWords) -> tuple[ItemIds, ItemIds] | None:
-        """The numbers of records, which ``keys`` gives them, and of items, of a batch; None of keys without letters."""
+    def add(self, records: Any, items: Any, keys: NumberedWords) -> RecordRuns | None:
+        """The rows of a batch, with the numbers that ``keys`` gives records; None of keys without letters."""
         columns, n_rows = self._columns, self.n_rows + len(records)
         columns.check_size(taken(n_records=n_rows, n_items=n_rows))
-        codes, words = guarded(lambda: _names(records), columns.source)
+        starts = _starts(records)
+        if starts is None:
+            numbers, n_each = self._numbered(records, keys), None
+        else:
+            letters = letters_of(records.take(pa.array(starts)))
+            numbers = None if letters is None else keys.number(*letters)
+            n_each = np.diff(starts, append=len(records)).astype(np.int32)
+        if numbers is None:
+            return None
+        columns.check_size(taken(n_labels=len(keys) // 2))
+        found = RecordRuns(numbers, n_each, self.labels.number(items, columns.source))
+        self.n_rows = n_rows
+        return found
+
+    def _numbered(self, records: Any, keys: NumberedWords) -> ItemIds | None:
+        """The numbers of the records of all rows."""
+        source = self._columns.source
+        codes, words = guarded(lambda: _names(records), source)
         if codes.size and codes.min() < 0:
-            must = f"C{columns.called(self.at[0])[1:]} must say which record the item belongs to"
-            raise columns.source.row_error(must, self.n_rows + int(np.argmin(codes)))
+            must = f"C{self._columns.called(self.at[0])[1:]} must say which record the item belongs to"
+            raise source.row_error(must, self.n_rows + int(np.argmin(codes)))
         letters = letters_of(words)
         if letters is None:
             return None
-        numbers = (
-            _in_order(words, codes, keys) if pa.types.is_dictionary(records.type) else keys.number(*letters)[codes]
-        )
-        columns.check_size(taken(n_labels=len(keys) // 2))
-        found = numbers, self.labels.number(items, columns.source)
-        self.n_rows = n_rows
-        return found
+        return _in_order(words, codes, keys) if pa.types.is_dictionary(records.type) else keys.number(*letters)[codes]
 
 
 def _in_order(words: Any, codes: npt.NDArray[np.int64], keys: NumberedWords) -> ItemIds:
@@ -219,13 +248,18 @@ def _in_order(words: Any, codes: npt.NDArray[np.int64], keys: NumberedWords) -> 
     return numbers
 
 
+def _starts(column: Any) -> npt.NDArray[np.int64] | None:
+    """Where the rows of each record begin, if records are whole numbers that increase; None if they are not."""
+    if not pa.types.is_integer(column.type) or column.null_count or not len(column):
+        return None
+    values = column.to_numpy(zero_copy_only=False)
+    if (values[1:] < values[:-1]).any():
+        return None
+    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(values[1:] != values[:-1]) + 1])
+
+
 def _names(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
     """Codes of the names of records, and the names; text must be UTF-8."""
-    if pa.types.is_integer(column.type) and not column.null_count and len(column):
-        values = column.to_numpy(zero_copy_only=False)
-        if (values[1:] >= values[:-1]).all():  # the rows of a record stand together
-            is_first = np.concatenate([[True], values[1:] != values[:-1]])
-            return np.cumsum(is_first) - 1, pa.array(values[is_first], column.type)
     codes, words = encoded(column)
     words.validate(full=True)
     return codes, words
@@ -250,10 +284,10 @@ def read_long(batches: Iterator[tuple[Any, Any]], long: LongColumns, restore: Re
     """The records of a long file; None where names of records are values that have no letters."""
     keys, found = NumberedWords(), LongRecords()
     for records, items in batches:
-        numbers = long.add(records, items, keys)
-        if numbers is None:
+        runs = long.add(records, items, keys)
+        if runs is None:
             return None
-        found.append(*numbers)
+        found.append_runs(runs)
     n_records = len(keys)
     del keys
     domain, rank = restore(*domain_of(long.labels.whole()))

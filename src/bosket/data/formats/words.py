@@ -57,16 +57,20 @@ class NumberedWords:
 
     def number(self, text: Text, ends: Offsets) -> ItemIds:
         """The number of each word ``text[ends[w]:ends[w + 1]]``; new ones are entered."""
-        codes = np.empty(ends.size - 1, np.int32)
+        return self.number_cells(text, ends[:-1], ends[1:])
+
+    def number_cells(self, text: Text, starts: Offsets, stops: Offsets) -> ItemIds:
+        """The number of each word ``text[starts[w]:stops[w]]``; new ones are entered."""
+        codes = np.empty(starts.size, np.int32)
         at, status = 0, -1
         while status != DONE:
             at, self.n_known, status = number_words(
-                text, ends, at, self.letters, self.offsets, self.table, self.seed, self.n_known, codes
+                text, starts, stops, at, self.letters, self.offsets, self.table, self.seed, self.n_known, codes
             )
             if status == CROWDED:
                 raise crowded()
             if status != DONE:
-                self.grow(int(ends[at + 1] - ends[at]))
+                self.grow(int(stops[at] - starts[at]))
         return codes
 
     def __contains__(self, word: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -51,6 +51,10 @@ class CsvStream(FileStream):
     def columns(self) -> tuple[str, ...] | None:
         return self._header(self.content)[0] if self._layout == "one-hot" else None
 
+    @property
+    def long_columns(self) -> tuple[object, ...]:
+        return self.told.columns or self._header(self.content)[0]
+
     def _header(self, content: Content) -> tuple[tuple[str, ...], Iterator[Rows]]:
         return header_and_rows(
             whole_rows(content, together=_TOGETHER), content.source, are_all_read=not self.told.columns
@@ -77,15 +81,17 @@ class CsvStream(FileStream):
     def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         content = replace(self.content, on_read=tell)
         names, blocks = self._header(content)
-        may_be_signs = self.told.layout is None and set(names) != set(LONG_NAMES)
-        found = LongRows(blocks, names, content, self.told)
-        self.labels = found.labels
-        for keys, records, codes in found.parts():
+        self.may_be_signs = self.told.layout is None and set(names) != set(LONG_NAMES)
+        assert isinstance(self.labels, NumberedWords)
+        found = LongRows(blocks, names, content, self.told, self.labels)
+        for keys, runs in found.parts():
             found.check_header(keys)
-            may_be_signs = may_be_signs and are_signs(keys)
-            yield KeyedRows(keys, records, codes)
-        if may_be_signs and are_signs(found.labels):
-            raise two_of_signs(content.source)
+            self.may_be_signs = self.may_be_signs and are_signs(keys)
+            yield KeyedRows(keys, runs.record_of_rows, runs.items)
+
+    def check_rows(self) -> None:
+        if self.may_be_signs and isinstance(self.labels, NumberedWords) and are_signs(self.labels):
+            raise two_of_signs(self.content.source)
 
     def take_labels(self, labels: list[Hashable]) -> None:
         if self.is_long:
@@ -96,7 +102,9 @@ class CsvStream(FileStream):
         elif self._layout == "list":
             self.labels = NumberedLabels.of(labels, self.check_labels)
 
-    def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
+    def domain(
+        self, codes: npt.NDArray[np.int64], files: Sequence[FileStream]
+    ) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         if self.columns is not None:
             domain = one_hot_domain(self.columns)
             return domain, np.arange(domain.n_items), np.arange(domain.n_items, dtype=np.int32)

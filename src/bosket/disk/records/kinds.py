@@ -29,16 +29,26 @@ def stream_of(path: Path, told: Arrangement, *, most_cells: int, label_bytes: in
     return stream
 
 
-def check_alike(streams: Sequence[FileStream]) -> None:
-    """Refuse files of several kinds, columns of several names, and several long files: a name may mean another record
-    in each of them.
+def check_alike(streams: Sequence[FileStream], across_files: bool | None) -> None:
+    """Refuse files of several kinds, columns of several names, and several long files unless it is said what a name of
+    a record means: the same one in all of them, or another in each.
     """
     if len({type(stream) for stream in streams}) > 1:
         raise DataError("Files of baskets that are opened together must be of one format.")
     if len(streams) > 1 and any(stream.is_long for stream in streams):
-        raise DataError(
-            "Long files cannot be opened together: a name of a record may mean another one in each of them.",
-            hint="Put them into one file, or write lists.",
-        )
+        _check_long(streams, across_files)
     if len(streams) > 1 and len({stream.columns for stream in streams}) > 1:
         raise DataError("One-hot files can be opened together where their columns are the same, in the same order.")
+
+
+def _check_long(streams: Sequence[FileStream], across_files: bool | None) -> None:
+    if not all(stream.is_long for stream in streams):
+        raise DataError("Files of baskets that are opened together must be of one layout.")
+    if across_files is None:
+        raise DataError(
+            "Long files can be opened together where it is said what the name of a record means in them.",
+            hint="Pass across_files=True if a record may have rows in several files, across_files=False if each file "
+            "has records of its own.",
+        )
+    if len({stream.long_columns for stream in streams}) > 1:
+        raise DataError("Long files can be opened together where their columns have the same names and types.")

@@ -14,10 +14,12 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
+from bosket.checks import shown
 from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.rows import Csr, canonical, taken
 from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
+from bosket.data.formats.vocabulary import Vocabulary, written
 from bosket.disk.budget import LEAST, memory_for_data
 from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
@@ -28,7 +30,7 @@ from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import MOST_TOGETHER, too_many_labels
 from bosket.disk.scratch import identity_of
-from bosket.errors import DataError
+from bosket.errors import DataError, ParameterError
 from bosket.evidence.raw import ExactLevels, RawRecords
 from bosket.mining.exact_parts import exact_by_parts
 from bosket.progress import LevelProgress, Progress
@@ -66,12 +68,28 @@ def open_baskets(
     memory: int | str,
     scratch: str | os.PathLike[str] | None,
     on_progress: Progress | None,
+    across_files: bool | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> OpenBaskets:
     """What :meth:`bosket.Baskets.open` gives."""
     many = [paths] if isinstance(paths, str | os.PathLike) else paths
     found = named_files([Path(path) for path in many] if isinstance(many, Iterable) else many)
     folder = None if scratch is None else Path(scratch)
-    return OpenBaskets(found, told, memory=memory_for_data(memory), scratch=folder, on_progress=on_progress)
+    if not (across_files is None or isinstance(across_files, bool)):
+        raise ParameterError(
+            f"The 'across_files' parameter must be True, False or None, got {shown(across_files)}.",
+            parameter="across_files",
+            value=across_files,
+        )
+    return OpenBaskets(
+        found,
+        told,
+        memory=memory_for_data(memory),
+        scratch=folder,
+        on_progress=on_progress,
+        across_files=across_files,
+        vocabulary=vocabulary,
+    )
 
 
 class OpenBaskets(RawRecords):
@@ -89,6 +107,8 @@ class OpenBaskets(RawRecords):
         memory: int,
         scratch: Path | None = None,
         on_progress: Progress | None = None,
+        across_files: bool | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         most = {"most_cells": max(MOST_TOGETHER, memory // _CELL), "label_bytes": memory // _LABELS}
         most["batch_bytes"] = max(LEAST, memory) // _BATCH
@@ -98,11 +118,13 @@ class OpenBaskets(RawRecords):
         missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
         if missing is not None:
             raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
-        check_alike(self._streams)
+        check_alike(self._streams, across_files)
+        self._across_files, self._vocabulary = across_files, vocabulary
         folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
         self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._n_bytes = [asked(path, "look at", path.stat).st_size for path in paths]
-        identity = identity_of(paths, f"records {told.layout} {told.record!r} {told.item!r}")
+        said = f"records {told.layout} {told.record!r} {told.item!r}"
+        identity = identity_of(paths, said if across_files is None else f"{said} across {across_files}")
         self._scratch = RecordScratch(folder, identity, max(1, self.segment_memory // 4), lasting=scratch is not None)
 
     def close(self) -> None:
@@ -288,14 +310,21 @@ class OpenBaskets(RawRecords):
         return notes
 
     def _sorted(self) -> list[SegmentNote]:
-        """Sort the rows of a long file by record, and make segments of them."""
-        (stream,) = self._streams
+        """Sort the rows of long files by record, and make segments of them."""
+        stream, before = self._streams[0], 0
+        self._take_labels([])
         self._scratch.without_spill()
         spill = Spill(self._scratch.spill_folder, buffered=self.segment_memory // _SPILL_ROW)
-        for keys, records, codes in stream.rows(lambda done: self._tell(0, done)):
-            stream.check_labels()
-            spill.append(keys, records, codes)
+        for number, one in enumerate(self._streams):
+            for keys, records, codes in one.rows(lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
+                stream.check_labels()
+                spill.append(keys, records, codes)
+            before += self._n_bytes[number]
+            if not self._across_files:
+                spill.rename()
         spill.flush()
+        if all(one.may_be_signs for one in self._streams):
+            stream.check_rows()
         labels = stream.labels_from(0)
         notes: list[SegmentNote] = []
         most_rows = max(1, self._scratch.rows // 2)
@@ -312,7 +341,9 @@ class OpenBaskets(RawRecords):
         codes = np.unique(np.concatenate([np.empty(0, np.int64), *(distinct for distinct, _ in found)]))
         if taken(n_labels=codes.size) - taken() > self.memory // _LABELS:
             raise too_many_labels(codes.size)
-        domain, known, rank = self._streams[-1].domain(codes)
+        domain, known, rank = self._streams[-1].domain(codes, self._streams)
+        if self._vocabulary is not None:
+            domain, rank = self._vocabulary.domain, self._declared(domain, rank, np.isin(known, codes))
         counts = np.zeros(domain.n_items, np.int64)
         for distinct, numbers in found:
             places = np.searchsorted(known, distinct)
@@ -320,6 +351,18 @@ class OpenBaskets(RawRecords):
                 raise DataError("The scratch folder does not hold just the records.", hint="Remove it, and open again.")
             np.add.at(counts, rank[places], numbers)
         return _Known(notes, domain, known, rank, counts)
+
+    def _declared(self, domain: Domain, rank: ItemIds, occurs: npt.NDArray[np.bool_]) -> ItemIds:
+        """The declared item of each code, by how it is written; -1 for one that is not declared and does not occur."""
+        assert self._vocabulary is not None
+        places = self._vocabulary.places
+        texts = map(written, domain.labels)
+        ids = np.array([-1 if text is None else places.get(text, -1) for text in texts], np.int32)[rank]
+        n_unknown = int(np.count_nonzero(occurs & (ids < 0)))
+        if n_unknown:
+            items = "1 item" if n_unknown == 1 else f"{n_unknown} different items"
+            raise DataError(f"The files hold {items} that the declared domain does not have.")
+        return ids
 
     def __repr__(self) -> str:
         return f"OpenBaskets({'1 file' if len(self.files) == 1 else f'{len(self.files)} files'})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from bosket.data.baskets.grouped import sizes_of
 from bosket.data.baskets.rows import domain_of
@@ -30,8 +31,6 @@ _TRUTH_VALUES = 4  # that take the room of an item: a batch of few rows takes as
 class ParquetStream(FileStream):
     """Lists, a row for each record and item, or a column for each item; a place is a number of rows."""
 
-    stored: bytes | None = None
-
     @cached_property
     def _layout(self) -> Layout:
         with self._opened() as (_, columns, _):
@@ -46,6 +45,15 @@ class ParquetStream(FileStream):
         with self._opened() as (_, columns, _):
             return tuple(map(str, columns.names)) if self._layout == "one-hot" else None
 
+    @property
+    def long_columns(self) -> tuple[object, ...]:
+        """Names, and what the names of records are: 1 as a number and "1" are written differently."""
+        with self._opened() as (_, columns, _):
+            record, item = LongColumns(columns, self.told.record, self.told.item).at
+            kind = columns.values[record].type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            return columns.names[record], columns.names[item], str(kind).removeprefix("large_")
+
     @contextmanager
     def _opened(self) -> Iterator[tuple[Opened, Columns, list[str] | None]]:
         told, content = self.told, self.content
@@ -55,7 +63,6 @@ class ParquetStream(FileStream):
                 raise content.source.error("must not give two columns the same name")
             places = told.places(Columns(names, (), content.source)) or list(range(len(names)))
             wanted = [names[at] for at in places] if told.columns else None
-            self.stored = (file.schema.metadata or {}).get(parquet_files.DOMAIN_KEY)
             empty = without_data(sound(content, lambda: table_schema(file, wanted)))
             values: list[Any] = [None] * len(names)
             for at, column in zip(places, empty, strict=True):
@@ -112,7 +119,8 @@ class ParquetStream(FileStream):
     def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         with self._opened() as (file, columns, wanted):
             long = LongColumns(columns, self.told.record, self.told.item)
-            self.labels = long.labels = NumberedLabels(self.check_labels)
+            assert isinstance(self.labels, NumberedLabels)
+            long.labels = self.labels
             at = [0, 1] if wanted is not None else list(long.at)
             for batch in self._batches(file, wanted, tell):
                 keys = NumberedWords()
@@ -121,21 +129,30 @@ class ParquetStream(FileStream):
                     raise self.content.source.error(
                         "must name records by text or numbers to be opened", hint="Read the file with Baskets.read."
                     )
-                yield KeyedRows(keys, *found)
+                yield KeyedRows(keys, found.record_of_rows, found.items)
 
     def take_labels(self, labels: list[Hashable]) -> None:
         if self.columns is None:
             self.labels = NumberedLabels.of(labels, self.check_labels)
 
-    def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
-        with self._opened():  # for what its footer stores
-            pass
+    @cached_property
+    def stored(self) -> bytes | None:
+        """The domain in the footer."""
+        with self._opened() as (file, _, _):
+            return (file.schema.metadata or {}).get(parquet_files.DOMAIN_KEY)
+
+    def domain(
+        self, codes: npt.NDArray[np.int64], files: Sequence[FileStream]
+    ) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         if self.columns is not None:
             domain = Domain(self.columns, is_declared=False)
             rank = np.arange(domain.n_items, dtype=np.int32)
         else:
             assert isinstance(self.labels, NumberedLabels)
             domain, rank = domain_of(self.labels.whole())
-        if self.stored is not None:
+        stored = {file.stored: file.content.source for file in files if isinstance(file, ParquetStream)}
+        if len(stored) > 1 and self.columns is None:
+            domain, rank = parquet_files.joined_domain(domain, rank, stored)
+        elif self.stored is not None and len(stored) == 1:
             domain, rank = parquet_files.restored_domain(domain, rank, self.stored, self.content.source)
         return domain, np.arange(len(rank)), rank

@@ -37,11 +37,17 @@ class Spill:
         """``buffered`` rows are held at most before they are written."""
         self._folder, self._buffered = folder, max(1 << 12, buffered)
         asked(folder, "make", lambda: folder.mkdir(mode=0o700, parents=True))
-        self._points = np.array([1 + secrets.randbelow(PRIME - 1) for _ in range(2)], np.uint64)
+        self.rename()
         self._held: list[npt.NDArray[np.void]] = []
         self._n_held = 0
         self.sizes: dict[str, int] = {}
         """Rows of each part, by the name of its file."""
+
+    def rename(self) -> None:
+        """From now on names are those of other records: with points drawn anew they have other numbers, as surely as
+        two different names have.
+        """
+        self._points = np.array([1 + secrets.randbelow(PRIME - 1) for _ in range(2)], np.uint64)
 
     def append(self, keys: NumberedWords, records: ItemIds, codes: ItemIds) -> None:
         """Add rows: the number of the record of each among ``keys``, and its item."""

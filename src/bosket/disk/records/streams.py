@@ -5,7 +5,7 @@ Items are codes here: the numbers of a FIMI file as they are, or numbers of labe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -70,6 +70,9 @@ class FileStream:
     """What the words of rows that are read together may take, where they come from a file that is no text."""
 
     is_long = False
+    may_be_signs = False
+    """Whether the records of a long file that was read have such names that its columns may be two items."""
+
     labels: NumberedLabels | NumberedWords | None = None
 
     @property
@@ -81,11 +84,19 @@ class FileStream:
         """The names of the items, where each has a column."""
         return None
 
+    @property
+    def long_columns(self) -> tuple[object, ...]:
+        """What files with a row for each record and item must have in common to be one table."""
+        return ()
+
     def parts(self, place: tuple[int, int], tell: TellBytes) -> Iterator[RecordPart]:
         raise NotImplementedError
 
     def rows(self, tell: TellBytes) -> Iterator[KeyedRows]:
         raise NotImplementedError
+
+    def check_rows(self) -> None:
+        """Refuse long files, all of which are read, if their columns may be two items."""
 
     def labels_from(self, start: int) -> list[Hashable]:
         """The labels of the codes from ``start`` on; none where codes stand for themselves."""
@@ -111,8 +122,10 @@ class FileStream:
     def take_labels(self, labels: list[Hashable]) -> None:
         """Go on with the labels of a pass before."""
 
-    def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
-        """The domain, the codes that occur, sorted, and the item id of each."""
+    def domain(
+        self, codes: npt.NDArray[np.int64], files: Sequence[FileStream]
+    ) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
+        """The domain of all ``files``, the codes that occur, sorted, and the item id of each."""
         raise NotImplementedError
 
 
@@ -133,7 +146,9 @@ class FimiStream(FileStream):
             at, line = at + block.n_bytes, line + block.n_lines
             yield RecordPart(block.sizes, block.numbers, (at, line))
 
-    def domain(self, codes: npt.NDArray[np.int64]) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
+    def domain(
+        self, codes: npt.NDArray[np.int64], files: Sequence[FileStream]
+    ) -> tuple[Domain, npt.NDArray[np.int64], ItemIds]:
         return Domain(codes.tolist(), is_declared=False), codes, np.arange(codes.size, dtype=np.int32)
 
 
