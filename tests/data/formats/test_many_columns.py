@@ -113,7 +113,7 @@ def test_a_footer_that_is_not_understood_is_not_opened(
     path = ending(of_columns(tmp_path / "x.parquet", 1500), end)
     monkeypatch.setattr("pyarrow.parquet.ParquetFile.__init__", not_opened)
     for read in (Baskets.read, Table.read, bk.Reports.read):
-        with pytest.raises(bk.DataError, match="not a sound Parquet file|cannot be read as Parquet"):
+        with pytest.raises(bk.DataError, match=r"not a sound Parquet file|cannot be read as Parquet"):
             read(path)
     assert not has_plan(path)
 
