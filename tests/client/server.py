@@ -58,7 +58,7 @@ class Collector:
     """What the server was sent.
 
     faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
-            is not sent), "refuse", "deep" (JSON)
+            is not sent), "refuse", "deep" (JSON), "3xx" (taken, and the answer names an address that is none)
     is_away  whether lines are cut before a word of them is read
     """
 
@@ -129,6 +129,9 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "lost":
             self.close_connection = True
             self.connection.close()
+            return
+        if fault.startswith("3"):
+            self._answer(int(fault), b"", "text/plain", {"Location": "http://["})
             return
         plan = bk.Plan.from_json(json.loads(self.collector.document["signed"])["plan_text"])
         n = bk.Reports.from_bytes(plan, body).n_records

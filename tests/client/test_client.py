@@ -373,6 +373,22 @@ def test_submit_keeps_what_could_not_be_sent_and_sends_it_as_it_was_drawn(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("status", ["301", "302", "303", "307", "308"])
+def test_submit_keeps_what_is_answered_by_an_address_that_is_none(
+    status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended in a ValueError of the standard library: what had left was lost here, to be drawn again."""
+    monkeypatch.chdir(tmp_path)
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--key", collector.document["key"]]
+        collector.faults = ["", status]
+        assert main([*options, raw(tmp_path), "--at-once", "10"]) == 1
+        assert f"answered {status}" in capsys.readouterr().err
+        (kept,) = tmp_path.glob("bosket-unsent-*.reports")
+        assert main([*options, kept.name, "--unsent"]) == 0
+        assert collector.reports(PLAN).n_records == 25, "each once"
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_submit_keeps_what_ctrl_c_left_as_it_was_drawn(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

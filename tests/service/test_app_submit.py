@@ -271,6 +271,18 @@ def test_a_token_that_was_revoked_stays_so(tmp_path: Path) -> None:
         assert (tmp_path / "admin.token").stat().st_mode & 0o777 == 0o600
 
 
+def test_the_administrator_of_a_task_is_none_of_all(tmp_path: Path) -> None:
+    """While there was one, nobody could revoke a token any more, or issue one for another task."""
+    with study(tmp_path) as s:
+        (of_task,) = s.issue("admin", 1)
+        assert s.client.delete(f"/v1/tokens/{s.admin.partition('.')[0]}", headers=s.bearer()).status_code == 204
+        name = f"/v1/tokens/{of_task.partition('.')[0]}"
+        assert s.client.delete(name, headers=s.bearer(of_task)).status_code == 403
+    with study(tmp_path) as s:
+        assert s.client.get("/v1/tasks/shop/batches", headers=s.bearer(of_task)).status_code == 200
+        assert s.client.delete(name, headers=s.bearer()).status_code == 204
+
+
 def test_a_changed_plan_is_refused_at_the_start(tmp_path: Path) -> None:
     with study(tmp_path):
         pass

@@ -63,10 +63,12 @@ class SendingInterrupted(KeyboardInterrupt):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A report goes where the user said, or nowhere."""
+    """A report goes where the user said, or nowhere; nor is it looked at where else, which may be no address at all."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def http_error_302(self, *_: Any, **__: Any) -> None:
         return None
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ class Access:
 
     @property
     def has_admin(self) -> bool:
-        return any(token.scope == "admin" for token in self._known.values())
+        """Whether there is a token for all that an administrator does: one of a task is for nothing else."""
+        return any(token.scope == "admin" and token.task is None for token in self._known.values())
 
     def is_revoked(self, token: str) -> bool:
         """Whether a token was revoked, by the id before its point."""

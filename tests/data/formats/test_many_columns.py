@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import bosket as bk
+from bosket.cli import main
 from bosket.data import Attribute, Baskets, Table, TableDomain
 from bosket.data.formats.arrangements import UNTOLD
 from bosket.data.formats.columns import Columns
@@ -71,6 +72,18 @@ def of_columns(path: Path, n: int) -> Path:
     return path
 
 
+def ending(path: Path, end: bytes) -> Path:
+    """The same file, whose footer ends in this way."""
+    body, footer = split(path.read_bytes())
+    path.write_bytes(joined(body, footer[:-1] + end))
+    return path
+
+
+def not_opened(*_: Any, **__: Any) -> None:
+    pytest.fail("Arrow has opened it")
+
+
+@pytest.mark.parametrize("end", [b"\0", b"\x10"])  # what has no kind is an end, whatever number it has beside
 @pytest.mark.parametrize(
     "reader",
     [
@@ -84,12 +97,35 @@ def of_columns(path: Path, n: int) -> Path:
     ],
 )
 def test_columns_count_before_arrow_opens_a_file(
-    reader: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: Callable[[Path], Any], end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Arrow takes kilobytes for each, whatever is in them: 10^5 of them took 1.3 GB under a cap of 100 MB."""
-    monkeypatch.setattr("pyarrow.parquet.ParquetFile.__init__", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.__init__", not_opened)
     with pytest.raises(bk.DataError, match=r"at most (4,000,000 bytes|1,268 columns|1024 columns)"):
-        reader(of_columns(tmp_path / "x.parquet", 1500))
+        reader(ending(of_columns(tmp_path / "x.parquet", 1500), end))
+
+
+@pytest.mark.parametrize("end", [b"\x1e\0", b"\x18\xff\xff\x03", 70 * b"\x1c"])
+def test_a_footer_that_is_not_understood_is_not_opened(
+    end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose columns could not be counted was taken for one of none, and Arrow was asked what is wrong with it."""
+    path = ending(of_columns(tmp_path / "x.parquet", 1500), end)
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.__init__", not_opened)
+    for read in (Baskets.read, Table.read, bk.Reports.read):
+        with pytest.raises(bk.DataError, match=r"not a sound Parquet file|cannot be read as Parquet"):
+            read(path)
+    assert not has_plan(path)
+
+
+def test_columns_count_on_the_command_line_before_a_file_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether it holds a table was asked of Arrow, before they were counted."""
+    path = of_columns(tmp_path / "x.parquet", 1500)
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.__init__", not_opened)
+    assert main(["mine", str(path), "--min-support", "0.5", "--max-bytes", "4000000"]) != 0
+    assert "must hold at most 4,000,000 bytes" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_schema_that_is_given_twice_counts_for_the_longer_one(tmp_path: Path) -> None:

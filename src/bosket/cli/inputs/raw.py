@@ -169,12 +169,13 @@ def _may_be_parquet(path: str, options: argparse.Namespace) -> bool:
 def _is_table_file(path: str) -> bool:
     """Whether a file is Parquet that ``Table.write`` wrote: one with two columns would be read as baskets."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
+    from bosket.data.formats.parquet_footers import has_key
     from bosket.data.formats.table_files import TABLE_KEY
 
     try:
-        return TABLE_KEY in (pq.read_schema(path).metadata or {})
+        with pa.OSFile(path) as handle:
+            return has_key(handle, TABLE_KEY)  # not by Arrow, which takes kilobytes for each column
     except (pa.ArrowException, OSError):
         return False
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-
 _DEEPEST = 64
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
@@ -33,14 +31,21 @@ def numbers_of_bytes(handle: Any) -> list[list[int]]:
 
 
 def n_elements(handle: Any) -> int:
-    """How many columns the schema has, with those that others are within; 0 where the file is none that has a footer.
+    """How many columns the schema has, with those that others are within; ``ValueError`` where that cannot be told.
 
-    Arrow takes some kilobytes for each of them when it opens a file, before anything can be asked.
+    Arrow takes some kilobytes for each of them when it opens a file, before anything can be asked: so it must see none
+    that is not understood here.
     """
+    return _Footer(_footer(handle), 0).n_elements()
+
+
+def has_key(handle: Any, key: bytes) -> bool:
+    """Whether a file has this key among what was stored with it, whatever columns it has; False where it is none."""
     try:
-        return _Footer(_footer(handle), 0).n_elements()
-    except (pa.ArrowException, OSError, ValueError, OverflowError, IndexError):
-        return 0  # for Arrow to say what is wrong
+        is_parquet = bytes(handle.read_at(len(_MAGIC), max(0, handle.size() - len(_MAGIC)))) == _MAGIC
+        return is_parquet and bool(_Footer(_footer(handle), 0).keys(key))
+    except ValueError:
+        return False
 
 
 def packed_bytes(handle: Any) -> list[list[int]]:
@@ -126,11 +131,14 @@ class _Footer:
     def n_elements(self) -> int:
         """The longest list in the field of the schema: Arrow takes the last of several."""
         longest = 0
-        for _ in self._field(_SCHEMA, _LIST):
-            element, size = self._list()
-            longest = max(longest, size)
-            for _ in range(size):
-                self._skip_element(element, 1)
+        try:
+            for _ in self._field(_SCHEMA, _LIST):
+                element, size = self._list()
+                longest = max(longest, size)
+                for _ in range(size):
+                    self._skip_element(element, 1)
+        except IndexError:
+            raise ValueError("the footer ends early") from None
         return longest
 
     def keys(self, wanted: bytes) -> list[int]:
@@ -181,9 +189,12 @@ class _Footer:
         return found[0]
 
     def _fields(self) -> Iterator[tuple[int, int]]:
-        """The fields of a structure and their kinds, each for the caller to read; numbers of fields have 16 bits."""
+        """The fields of a structure and their kinds, each for the caller to read; numbers of fields have 16 bits.
+
+        What has no kind is the end, whatever number it has beside.
+        """
         field = 0
-        while head := self._byte():
+        while (head := self._byte()) & 15:
             field = field + (head >> 4) if head >> 4 else self._number()
             field = (field + (1 << 15)) % (1 << 16) - (1 << 15)
             yield field, head & 15
@@ -219,7 +230,7 @@ class _Footer:
         elif kind == _MAP:
             self._skip_map(depth + 1)
         elif kind == _STRUCT:
-            while head := self._byte():
+            while (head := self._byte()) & 15:
                 if not head >> 4:
                     self._varint()
                 self._skip(head & 15, depth + 1)

@@ -95,7 +95,7 @@ def opened(
     """
     handle = content.random_access(is_strict=is_strict)
     with handle:
-        n_bytes = _COLUMN_BYTES * max(0, n_elements(handle) - _FEW_COLUMNS)
+        n_bytes = _COLUMN_BYTES * max(0, sound(content, lambda: n_elements(handle)) - _FEW_COLUMNS)
         content.check_size(n_bytes)
         if column_bytes is not None and n_bytes > column_bytes:
             most = _FEW_COLUMNS + column_bytes // _COLUMN_BYTES
