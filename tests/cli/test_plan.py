@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import resource
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 import bosket as bk
 from bosket.planning.rule_errors import both_below
+from bosket.privacy.guarantee import rounded_up
 from tests.cli.conftest import Run
 from tests.effort import slowness
 
@@ -219,6 +221,16 @@ class TestPilots:
         for text in ("item,epsilon\n33,0.2\n", "3;0.2\n", "3,much\n"):
             classes.write_text(text)
             assert run(*options).code == 1
+
+    @pytest.mark.slow
+    def test_pages_of_these_goals_say_the_epsilon_of_the_best(self, run: Run, pilot: Path, tmp_path: Path) -> None:
+        classes, page = tmp_path / "classes.csv", tmp_path / "plan.html"
+        classes.write_text("item,epsilon\n3,0.2\n")
+        for goal in (("--breach", "70%"), ("--epsilon", 6, "--size", 1, "--classes", classes)):
+            asked = ("plan", "--pilot", pilot, "--people", 50_000, *goal)
+            best = json.loads(run(*asked, "--format", "json", "--report", page).out)["options"][0]
+            words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page.read_text()))
+            assert f"its epsilon {rounded_up(best['record_epsilon'])} " in words
 
     def test_options_that_make_no_sense_together(self, run: Run, pilot: Path) -> None:
         for options in (

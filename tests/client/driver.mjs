@@ -13,11 +13,16 @@ for (const job of JSON.parse(readFileSync(0, "utf8"))) {
     if (!plans.has(job.plan)) plans.set(job.plan, await bosket.readPlan(job.plan));
     const plan = plans.get(job.plan);
     const options = {};
-    if (job.words) options.words = job.words.map((stream) => stream.match(/.{16}/g).map((word) => BigInt(`0x${word}`)));
+    if (job.words && job.frame === undefined) options.words = job.words.map((stream) => stream.match(/.{16}/g).map((word) => BigInt(`0x${word}`)));
     if (job.memo) options.memo = { secret: bytes(job.memo.secret), period: job.memo.period };
     if (job.question !== undefined) options.question = job.question;
     if (job.frame !== undefined) {
-      const found = (await import("../../src/bosket/service/static/show.mjs")).readFrame(plan, bytes(job.frame));
+      const { inWords, readFrame } = await import("../../src/bosket/service/static/show.mjs");
+      if (job.words) {
+        answers.push(inWords(plan, bytes(job.frame)));
+        continue;
+      }
+      const found = readFrame(plan, bytes(job.frame));
       answers.push({ ...found, payload: hex(found.payload) });
       continue;
     }

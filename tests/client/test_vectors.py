@@ -9,7 +9,7 @@ import pytest
 
 import bosket as bk
 from bosket.client.memo import Memo
-from tests.client.node import needs_node, run
+from tests.client.node import STATIC, needs_node, run
 from tests.client.vectors import FOLDER, PLANS, PYTHON_ONLY, frame, memoised, unhexed
 
 KINDS = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -74,3 +74,32 @@ def test_the_browser_makes_these_bytes() -> None:
         (job["plan"], job["record"]) for job, one, other in zip(jobs, found, expected, strict=True) if one != other
     ]
     assert not wrong
+
+
+@needs_node
+@pytest.mark.slow
+def test_a_size_that_no_coin_changed_is_shown_as_such() -> None:
+    """Beside it the page said that coins may have changed any part of what leaves."""
+    cut, flip = bk.CutAndPaste(2, 0.4), bk.Flip(keep=0.9)
+    sample: dict[str, Any] = {"max_size": 2, "longer": "sample"}
+    clear, noisy = {**sample, "state_sizes_to": 4}, {**sample, "state_sizes_to": 4, "size_epsilon": 2.0}
+    as_it_is: dict[tuple[bk.Mechanism, int], tuple[dict[str, Any], str]] = {
+        (cut, 3): ({"max_size": 3}, "3, sent just as it is"),
+        (cut, 2): (sample, "2 or more, sent just as it is"),
+        (flip, 1): (clear, "2 or fewer, sent just as it is"),
+        (flip, 4): (clear, "4, sent just as it is"),
+        (cut, 1): (noisy, "1, sent just as it is"),
+    }
+    jobs = []
+    for (mechanism, size), (unit, _) in as_it_is.items():
+        plan = bk.Plan(bk.Domain(list("abcde")), mechanism, bk.PrivacyUnit(**unit))
+        jobs.append({"plan": plan.json, "record": list("abcde")[:size]})
+    last = bk.Plan(bk.Domain(list("abcde")), flip, bk.PrivacyUnit(**noisy))
+    jobs.append({"plan": last.json, "record": ["a"]})
+    shown = run(
+        [{"plan": job["plan"], "frame": made, "words": True} for job, made in zip(jobs, run(jobs), strict=True)]
+    )
+    for said, (_, text) in zip(shown[:-1], as_it_is.values(), strict=True):
+        assert said["lines"][-1] == f"size of the record: {text}"
+    assert "just as it is" not in shown[-1]["lines"][-1]
+    assert "any part" not in (STATIC / "page.html").read_text()

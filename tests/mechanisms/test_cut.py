@@ -280,7 +280,7 @@ def test_the_card_says_what_is_sent_and_adds_what_is_paid() -> None:
     assert sent.reveals == ("the number of items in the record, as it was before it was cut",)
     unit = bk.PrivacyUnit(3, 2, "sample", True, 9, 1.5)
     hidden = bk.Plan(bk.Domain(range(9)), bk.CutAndPaste(3, 0.2), unit).guarantee
-    assert hidden.reveals == ("the number of items in a record of fewer than 3",)
+    assert hidden.reveals == ("the number of items in a record of fewer than 3, and that others have no fewer",)
     assert hidden.record.epsilon == pytest.approx(sent.record.epsilon + 1.5)
     assert hidden.person.epsilon == pytest.approx(2 * hidden.record.epsilon)
     assert hidden.item.epsilon == sent.item.epsilon  # an exchange leaves the size

@@ -260,3 +260,12 @@ def test_the_sentence_says_what_is_sent_in_the_clear() -> None:
     frame = found.to_frame()
     assert "the promise is among those of one" in str(frame.loc[0, "why"])
     assert [math.isinf(value) for value in frame["item_epsilon"]] == [name == "CutAndPaste" for name in frame["family"]]
+
+
+@pytest.mark.parametrize("prior", [1e-6, 1.2e-4, 0.0501001, 0.05, 0.3])
+def test_what_the_words_of_a_goal_say_had_so_much_stays_below(prior: float) -> None:
+    """The prior in words is never larger than the one that was meant: what had 0.01% came to 98% and not below 30%."""
+    goal = planning.Goal.below(0.4, prior=prior)
+    said = float(goal.words.removeprefix("what had ").split("%")[0]) / 100
+    assert said >= 0.999 * prior
+    assert goal.gamma * said / (1 - said + goal.gamma * said) <= 0.4 + 1e-9

@@ -203,6 +203,32 @@ class TestBreachFormula:
             plus = np.bincount(sizes[has], law[has], minlength=4)
             assert posterior(partial, plus, shown) <= float(worst) + 1e-9
 
+    @given(st.lists(st.floats(0.01, 1), min_size=11, max_size=11), st.integers(2, 4))
+    @settings(max_examples=25)
+    def test_no_itemset_beats_it_that_has_more_items_than_records(self, weights: list[float], cutoff: int) -> None:
+        """Four items, and records of two: supports of three are 0, and the third that is shown tells all the same."""
+        patterns = np.array([mask for mask in range(16) if mask.bit_count() <= 2])
+        law = np.array(weights) / sum(weights)
+        shown = planning_channel(bk.CutAndPaste(cutoff, 0.3), 2).shown_given(4, 2)
+        support = {mask: float(law[(patterns & mask) == mask].sum()) for mask in range(16)}
+        maximal = [max(support[mask] for mask in range(16) if mask.bit_count() == j) for j in (1, 2, 3, 4)]
+        worst = float(worst_level(maximal, shown))
+        sizes = np.bitwise_count(patterns)
+        for item in range(4):
+            has = patterns >> item & 1 == 1
+            partial, plus = np.bincount(sizes, law, minlength=3), np.bincount(sizes[has], law[has], minlength=3)
+            assert posterior(partial, plus, shown) <= worst + 1e-9
+
+    def test_a_choice_says_of_which_itemsets_its_level_is(self) -> None:
+        supports = {2: [0.1, 0.02, 0.0]}
+        asked: dict[str, Any] = {"records": 1000, "cutoffs": [3]}
+        assert "the most challenging itemset, which others may pass" in str(planning.cut_and_paste(supports, **asked))
+        worst = planning.cut_and_paste(supports, **asked, measure=worst_level)
+        assert "of every itemset" in str(worst)
+        found = planning.breach_levels(worst.mechanism, supports, measure=worst_level)
+        assert found["size"].tolist() == [1, 2, 3]
+        assert found["breach"].max() < 0.5
+
     @pytest.mark.slow
     def test_the_worst_is_worse_than_the_papers(self) -> None:
         """Where the itemset of Eqs. (15), (16) exists, the worst one is at least as telling, and strictly here."""

@@ -23,6 +23,7 @@ from bosket.mechanisms import CutAndPaste
 from bosket.planning.discoverability import lowest_support
 from bosket.planning.maximal import BreachLevel, Maximal, check_maximal, planning_channel
 from bosket.privacy.breaches import Floats, challenging_level, worst_level
+from bosket.privacy.guarantee import percent_up
 
 _GRID = 4096  # steps of rho that are looked at: the level need not fall with rho where maxima contradict each other
 _CLOSE = 1e-12
@@ -52,6 +53,8 @@ class CutAndPasteChoice:
     choices: tuple[Choice, ...]
     considered: pd.DataFrame
     """A row for every record size and cutoff: record_size, cutoff, insert, breach, lowest_support."""
+    is_worst: bool = False
+    """Whether levels are those of the worst itemset there can be, and not of the paper's."""
 
     def write(self, path: str | Path) -> None:
         """A sizes file for ``bosket randomize --sizes-file``: CSV with columns size, cutoff, insert."""
@@ -63,10 +66,14 @@ class CutAndPasteChoice:
             temporary.write_text("\n".join(["size,cutoff,insert", *lines]) + "\n")
 
     def __str__(self) -> str:
-        lines = [f"CutAndPaste for a breach level below {self.level:.0%}"]
+        itemset = "every itemset" if self.is_worst else "the most challenging itemset, which others may pass,"
+        lines = [
+            f"CutAndPaste for a breach level below {percent_up(self.level)} of {itemset} of no more items than maximal "
+            "supports are given for"
+        ]
         lines += [
             f"  size {choice.record_size:>2}: cutoff {choice.cutoff}, insert {choice.insert:.4f}, breach "
-            f"{choice.breach:.1%}, lowest discoverable support {choice.lowest_support:.3%}"
+            f"{percent_up(choice.breach)}, lowest discoverable support {choice.lowest_support:.3%}"
             for choice in self.choices
         ]
         return "\n".join(lines)
@@ -74,17 +81,19 @@ class CutAndPasteChoice:
 
 def shown_ratios(cutoff: int, size: int, k: int, rho: Floats) -> Floats:
     """p[l -> k] / rho^k of cut-and-paste, by l, for several rho at once: sum over c of Pr(c of the l chosen) rho^-c."""
-    ratios: Floats = _chosen(cutoff, size, k) @ (1.0 / rho) ** np.arange(k + 1)[:, None]
+    chosen = _chosen(cutoff, size, k)
+    ratios: Floats = chosen @ (1.0 / rho) ** np.arange(len(chosen))[:, None]
     return ratios
 
 
 @lru_cache(maxsize=64)
 def _chosen(cutoff: int, size: int, k: int) -> Floats:
-    """Pr(c of the l chosen), by l and c, which no rho changes."""
+    """Pr(c of the l chosen), by l and c, which no rho changes; l goes to k, or to the size of records."""
     top = min(size, cutoff)
     chosen = [1.0 / (cutoff + 1)] * top + [(cutoff + 1 - top) / (cutoff + 1)]
-    table = np.zeros((k + 1, k + 1))
-    for l in range(k + 1):
+    most = min(k, size)
+    table = np.zeros((most + 1, most + 1))
+    for l in range(most + 1):
         for c in range(l + 1):
             table[l, c] = math.fsum(
                 chance * (comb(l, c) * comb(size - l, j - c) / comb(size, j))  # of whole numbers, however large
@@ -104,7 +113,8 @@ def smallest_insert(
 ) -> float:
     """The smallest rho at which no itemset up to the length of ``maximal`` reaches the breach level (Eq. 14).
 
-    ``maximal`` is s_max(1, m), s_max(2, m), ... for records of m = ``size`` items.
+    ``maximal`` is s_max(1, m), s_max(2, m), ... for records of m = ``size`` items: 0 of more than m, of which a report
+    may show false ones beside the true.
     """
     cutoff, size = check_integer("cutoff", cutoff, least=1), check_integer("size", size, least=1)
     check_between("level", level, 0, 1)
@@ -180,7 +190,8 @@ def cut_and_paste(
     """Parameters for every record size m: the cutoff and the smallest insert that keep breaches below ``level``.
 
     maximal       {m: [s_max(1, m), s_max(2, m), ...]}; itemsets longer than a list are not looked at, which the paper
-                  found to let breaches slip through (its Table 4, sizes 9 and 10)
+                  found to let breaches slip through (its Table 4, sizes 9 and 10); add zeros, of more than m items, to
+                  have those looked at of which a report shows more than a record holds
     records       how many records there will be of each size: a mapping, or one number for every size
     level         what P[a in t | A in t'] must stay below
     cutoffs       those to try; by default from 3 to the largest record size, fewer of the large ones where that would
@@ -234,6 +245,7 @@ def cut_and_paste(
         level=level,
         choices=tuple(choices),
         considered=pd.DataFrame([_row(choice) for choice in rows]),
+        is_worst=measure is worst_level,
     )
 
 

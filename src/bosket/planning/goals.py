@@ -15,7 +15,7 @@ from bosket.plan import Plan, PrivacyUnit
 from bosket.planning.amplification import gamma_from
 from bosket.planning.laws import checked_sizes
 from bosket.privacy import LocalGuarantee
-from bosket.privacy.guarantee import percent_up, rounded_up
+from bosket.privacy.guarantee import percent_down, percent_up, rounded_up
 
 MOST_EPSILON = 600.0
 SMALL, LARGE = 1e-12, 1e6
@@ -62,7 +62,7 @@ class Goal:
         >>> print(Goal.below(0.3, prior=0.05))
         what had 5% stays below 30% for the whole record, epsilon 2.098
         """
-        words = f"what had {percent_up(prior)} stays below {percent_up(posterior)}"
+        words = f"what had {percent_down(prior)} stays below {percent_up(posterior)}"
         return cls(math.log(gamma_from(prior, posterior)), unit, words)
 
     @property

@@ -26,7 +26,7 @@ BreachLevel = Callable[[Sequence[float], Floats], "Floats | float"]
 
 
 def check_maximal(maximal: Maximal) -> dict[int, tuple[float, ...]]:
-    """Probabilities that do not grow with the itemset, for every record size, no more of them than its items."""
+    """Probabilities that do not grow with the itemset, for every record size; of more items than it has they are 0."""
     if not isinstance(maximal, Mapping):
         raise ParameterError(
             f"The 'maximal' parameter must be a mapping from record size to supports, got a {type(maximal).__name__}.",
@@ -38,9 +38,10 @@ def check_maximal(maximal: Maximal) -> dict[int, tuple[float, ...]]:
     for key, row in maximal.items():
         size = check_integer("maximal size", key, least=1)
         values = tuple(check_probability(f"maximal[{size}]", value) for value in row)
-        if not values or len(values) > size or any(b > a for a, b in pairwise(values)):
+        if not values or any(values[size:]) or any(b > a for a, b in pairwise(values)):
             raise ParameterError(
-                f"The 'maximal[{size}]' parameter must be 1 to {size} supports that do not grow with the itemset.",
+                f"The 'maximal[{size}]' parameter must be supports that do not grow with the itemset, 0 of more than "
+                f"{size} items.",
                 parameter="maximal",
                 value=row,
             )

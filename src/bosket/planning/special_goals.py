@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bosket.checks import check_between, check_positive
@@ -16,10 +17,11 @@ from bosket.planning.goals import Goal, Study
 from bosket.planning.item_factors import optimal_keeps
 from bosket.planning.maximal import Maximal, check_maximal
 from bosket.privacy.breaches import worst_level
-from bosket.privacy.guarantee import percent_up
+from bosket.privacy.guarantee import percent_down, percent_up, rounded_up
 
 BY_ITEM = "Flip, a keep for each item"
 BY_BREACH = "CutAndPaste, by breach level"
+_MOST_SHOWN = 7  # items of an itemset that are looked at where all supports are known, as many as pilots are asked for
 _STEPS = 10  # by which what records that differ in few items leave over is found
 
 
@@ -85,11 +87,15 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
     """As :func:`compare`, where P[item in the record | a report shows an itemset with it] must stay below ``level``.
 
     maximal  s_max(k, m) by record size (:func:`maximal_supports` of a public file of the same kind); cut-and-paste is
-             held to the level for itemsets of as many items as the lists have, and no larger ones
+             held to the level for itemsets of as many items as the lists have, seven where they are of all that a
+             record holds, and no larger ones
 
     Cut-and-paste is planned by the breach level itself (Evfimievski et al. 2004, section 4.4), of the worst itemset
-    there can be: where the paper's most challenging one stays below the level, others may pass it.  Any other mechanism
-    meets it where a property with the prior of the commonest item stays below the level, whatever a report shows.
+    there can be: where the paper's most challenging one stays below the level, others may pass it.  Those with more
+    items than a record count too: the more items are shown that an item comes with, the likelier it is there.  So there
+    is always a number of items up to which the level is kept, and the words of the goal say it, with the epsilon that
+    the mechanism has.  Any other mechanism meets the level where a property with the prior of the commonest item stays
+    below it, whatever a report shows.
     """
     bound = check_between("level", level, 0, 1)
     values = check_maximal(maximal)
@@ -100,10 +106,9 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
             parameter="level",
             value=level,
         )
-    words = f"an item that up to {percent_up(prior)} of records have stays below {percent_up(bound)} where it is shown"
-    unknown = [len(row) for size, row in values.items() if len(row) < size]
-    if unknown:  # of larger itemsets nothing is known, so that cut-and-paste may show what they tell
-        words += f" (by cut-and-paste: in an itemset of up to {min(unknown)})"
+    words = (
+        f"an item that up to {percent_down(prior)} of records have stays below {percent_up(bound)} where it is shown"
+    )
     goal = Goal(Goal.below(bound, prior=prior).epsilon, words=words)
     found = compare(study, goal)
     sizes = {size: share for size, share in (study.sizes or {}).items() if size > 0}
@@ -112,9 +117,26 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
     records = {size: max(1, round(share * study.people)) for size, share in sizes.items()}
     known = {size: values[size] for size in sizes}
     choice = cut_and_paste(known, records=records, level=bound, itemset_size=study.itemset_size)
-    plan = study.plan(_for_worst(choice, known))
+    most = _most_shown(known)
+    plan = study.plan(_for_worst(choice, {size: _lengthened(row, size, most) for size, row in known.items()}))
     option = Prospect(BY_BREACH, study, Foresight(plan, study.people, study.sizes))
-    return Ranking(study, goal, tuple(sorted([*found.options, option], key=lambda one: (one.error, one.family))))
+    words += (
+        f" ({BY_BREACH}: in an itemset of up to {most}, at epsilon {rounded_up(plan.guarantee.epsilon)} for the whole "
+        "record; any other: whatever is shown)"
+    )
+    options = sorted([*found.options, option], key=lambda one: (one.error, one.family))
+    return Ranking(study, replace(goal, words=words), tuple(options))
+
+
+def _most_shown(known: Mapping[int, tuple[float, ...]]) -> int:
+    """Items of an itemset up to which all supports are known: of more than a record has they are 0."""
+    unknown = [len(row) for size, row in known.items() if len(row) < size]
+    return min(unknown) if unknown else max(_MOST_SHOWN, *map(len, known.values()))
+
+
+def _lengthened(row: tuple[float, ...], size: int, most: int) -> tuple[float, ...]:
+    """With the supports of itemsets that no record of this size holds."""
+    return row if len(row) < size else row + (0.0,) * (most - len(row))
 
 
 def _for_worst(choice: CutAndPasteChoice, maximal: Mapping[int, tuple[float, ...]]) -> CutAndPaste:

@@ -56,14 +56,14 @@ def challenging(maximal: Sequence[float]) -> Floats:
 def challenging_level(maximal: Sequence[float], shown: npt.ArrayLike) -> Floats | float:
     """Breach level of the itemset of Eqs. (15), (16): s_l^+ = (l / k) s_l.
 
-    ``shown`` is p[l -> k] by l, or a table with a column for each of several operators.  Where the denominator is not
-    positive, as impossible maxima can make it, the level is 1.
+    ``shown`` is p[l -> k] by l, as far as records go, or a table with a column for each of several operators.  Where
+    the denominator is not positive, as impossible maxima can make it, the level is 1.
     """
     k = len(maximal)
-    s = challenging(maximal)
     p = np.asarray(shown, float)
+    s = challenging(maximal)[: len(p)]
     whole = s @ p
-    part = (np.arange(k + 1) / k * s) @ p
+    part = (np.arange(len(p)) / k * s) @ p
     level = np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 1.0)
     return float(level) if level.ndim == 0 else level
 
@@ -78,7 +78,8 @@ def worst_level(maximal: Sequence[float], shown: npt.ArrayLike) -> Floats | floa
         subsets of j items without a     sum of C(l - 1, j) s_l^+ + C(l, j) s_l^-  <=  C(k - 1, j) maximal[j - 1]
 
     The ratio is made linear by scaling all shares until the denominator is 1 (Charnes and Cooper 1962).  ``shown`` may
-    be a table, as for :func:`challenging_level`.  Rounded up by 1e-9.
+    be a table, as for :func:`challenging_level`.  It goes as far as records do: k items may be more than a record has,
+    and tell more than fewer, since reports show false items too.  Rounded up by 1e-9.
     """
     p = np.asarray(shown, float)
     if p.ndim == 2:
@@ -92,28 +93,29 @@ def _worst_level(maximal: Sequence[float], p: Floats) -> float:
     k = len(maximal)
     if not (p > 0).all():
         raise ParameterError("The 'shown' parameter must be positive: else nothing hides.", parameter="shown", value=p)
-    # unknowns: s_l^+ p[l] for l = 1 .. k, s_l^- p[l] for l = 0 .. k - 1, and the scale times p[0]: all of one magnitude
-    with_a, without = np.arange(1, k + 1), np.arange(k)
-    n = 2 * k + 1
+    # unknowns: s_l^+ p[l] for l from 1, s_l^- p[l] for l from 0, and the scale times p[0]: all of one magnitude
+    size = len(p) - 1  # l goes to k, or to the size of records: none has more
+    with_a, without = np.arange(1, size + 1), np.arange(min(k - 1, size) + 1)
+    a, n = len(with_a), len(with_a) + len(without) + 1
     rows = []
-    for j in range(1, k + 1):
+    for j in range(1, size + 1):
         limit = check_probability("maximal", maximal[j - 1])
         row = np.zeros(n)
-        row[:k] = [comb(l - 1, j - 1) for l in with_a]
+        row[:a] = [comb(l - 1, j - 1) for l in with_a]
         row[-1] = -comb(k - 1, j - 1) * limit
         rows.append(row)
         if j < k:
             row = np.zeros(n)
-            row[:k] = [comb(l - 1, j) for l in with_a]
-            row[k:-1] = [comb(l, j) for l in without]
+            row[:a] = [comb(l - 1, j) for l in with_a]
+            row[a:-1] = [comb(l, j) for l in without]
             row[-1] = -comb(k - 1, j) * limit
             rows.append(row)
     unit = np.concatenate([p[with_a], p[without], [p[0]]])
     limits = np.array(rows) / unit
     limits /= np.abs(limits).max(axis=1, keepdims=True)
-    denominator = np.concatenate([np.ones(2 * k), [0.0]])
-    total = np.concatenate([np.ones(2 * k), [-1.0]]) / unit * p[0]
-    gain = np.concatenate([np.ones(k), np.zeros(k + 1)])
+    denominator = np.concatenate([np.ones(n - 1), [0.0]])
+    total = np.concatenate([np.ones(n - 1), [-1.0]]) / unit * p[0]
+    gain = np.concatenate([np.ones(a), np.zeros(n - a)])
     solved = linprog(-gain, A_ub=limits, b_ub=np.zeros(len(rows)), A_eq=np.array([denominator, total]), b_eq=[1.0, 0.0])
     if solved.status != 0 or solved.fun is None:
         return 1.0  # no answer is no promise

@@ -289,3 +289,8 @@ def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> str:
 def percent_up(probability: float) -> str:
     near = round(probability * 1e4)
     return f"{(near if math.isclose(probability * 1e4, near, rel_tol=1e-9) else math.ceil(probability * 1e4)) / 1e2:g}%"
+
+
+def percent_down(probability: float) -> str:
+    """A prior that something is promised of, to four digits: what had more may come further."""
+    return f"{rounded_down(100 * probability)}%"

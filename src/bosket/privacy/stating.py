@@ -74,7 +74,11 @@ def _revealed(known: tuple[str, ...], limit: int, epsilon: float | None, sends_s
     """What is sent as it is."""
     if sends_sizes:
         whole = "the number of items in the record, as it was before it was cut"
-        return (whole,) if epsilon is None else (f"the number of items in a record of fewer than {limit}",)
+        return (
+            (whole,)
+            if epsilon is None
+            else (f"the number of items in a record of fewer than {limit}, and that others have no fewer",)
+        )
     if epsilon is None:
         return (*known, f"the number of items in a record of more than {limit}, and that others have no more")
     return known

@@ -36,7 +36,7 @@ _EXAMPLES = """examples:
   bosket plan --questions 16 --people 21000 --stderr 0.02         (which promise that allows)
   bosket plan --questions 16 --people 21000 --gamma 19 --stderr 0.01   (how many people that takes)
   bosket plan --pilot public.dat --people 50000 --epsilon 3 --min-support 0.02   (sizes and items of a public file)
-  bosket plan --pilot public.dat --people 50000 --breach 50%      (no shown item is had by more than half)
+  bosket plan --pilot public.dat --people 50000 --breach 50%      (what items shown together tell of one)
   bosket plan --pilot public.dat --people 50000 --epsilon 8 --classes classes.csv   (item,epsilon: some hidden better)
   bosket plan --curator --pilot public.dat --people 50000 --epsilon 1 --delta 1e-6 --min-support 0.01   (a release)
   bosket plan                                                     (asks five questions)
@@ -86,7 +86,10 @@ def _plan_study(options: argparse.Namespace, study: Study, goal: Goal | None, pi
     else:
         show_ranking(ranking)
         if options.breach is not None:
-            say("note: a breach level is kept from one who knows supports alone; epsilons say what others may learn")
+            say(
+                "note: a breach level is kept from one who knows supports alone, and looks at no more items of a "
+                "report together than it says; epsilons say what others may learn"
+            )
         if pilot is not None:
             show_mistakes(ranking, pilot, options.min_support)
     if options.report is not None:

@@ -120,15 +120,22 @@ def ranking_json(found: Ranking) -> dict[str, Any]:
 
 def ranking_page(found: Ranking) -> Page:
     """A page with the error of every family by epsilon."""
-    from bosket.planning.comparison import best_of
+    from bosket.planning.comparison import PHASED, best_of
+    from bosket.planning.families import FAMILIES
     from bosket.privacy.guarantee import percent_up, rounded_up
     from bosket.reporting.page import PageTable
     from bosket.reporting.planned import plan_page
 
     goals: list[Goal] = [replace(found.goal, epsilon=found.goal.epsilon * times) for times in TIMES]
     errors: dict[str, list[float | None]] = {}
+    is_plain = {option.family for option in found.options} <= {*FAMILIES, PHASED}
     for option in found.options:
-        line = [best_of(option.family, found.study, goal) for goal in goals]
+        if is_plain:
+            line = [best_of(option.family, found.study, goal) for goal in goals]
+        elif found.goal.is_met(option.guarantee):  # classes, or a breach level: what is known is at this goal alone
+            line = [option if times == 1 else None for times in TIMES]
+        else:
+            continue  # a breach level, whose epsilon is no goal
         errors[option.family] = [None if one is None or not math.isfinite(one.error) else one.error for one in line]
     best = found.best
     lowest = "none" if math.isinf(best.lowest_support) else percent_up(best.lowest_support)
@@ -140,8 +147,8 @@ def ranking_page(found: Ranking) -> Page:
         sentence=found.sentence,
         figures=[
             ("people", f"{found.study.people:,}"),
-            ("epsilon", rounded_up(found.goal.epsilon)),
             ("the best", best.family),
+            ("its epsilon", rounded_up(found.goal.of(best.guarantee))),
             ("its error", rounded_up(best.error, 2)),
             ("lowest support", lowest),
         ],

@@ -53,6 +53,15 @@ function answerLines(plan, question, answer) {
 	return parts;
 }
 
+// The size that a report states: no coin has changed it, unless the plan says so of sizes from a limit on.
+function sizeText(plan, size) {
+	const { stated, longer, limit, mechanism } = plan;
+	if (stated?.sizeRatio && size >= stated.limit) return `size of the record: ${size}`;
+	const isFewer = stated && !mechanism.sendsSizes && size === stated.limit;
+	const isMore = !stated && longer === "sample" && size === limit;
+	return `size of the record: ${size}${isFewer ? " or fewer" : isMore ? " or more" : ""}, sent just as it is`;
+}
+
 // What the collector will read, in words: a sentence, and lines.
 export function inWords(plan, bytes) {
 	const found = readFrame(plan, bytes);
@@ -69,6 +78,6 @@ export function inWords(plan, bytes) {
 		return pairText(one.name, one.values.labels[i - one.start]);
 	};
 	const lines = found.shown.map(label);
-	if (found.size !== null) lines.push(`size of the record: ${found.size}`);
+	if (found.size !== null) lines.push(sizeText(plan, found.size));
 	return { said: found.shown.length ? "Your report claims these:" : "Your report claims nothing at all.", lines };
 }
