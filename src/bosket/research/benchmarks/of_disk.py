@@ -42,12 +42,18 @@ with bk.open(folder, memory=memory) as reports:
     singles = np.arange(len(reports.domain), dtype=np.int32)[:, None]
     counter.supports(singles)
     one = time.perf_counter()
-    found = bk.mine(reports, min_support)
+    told = {}
+    def tell(state):
+        now = time.perf_counter()
+        if state.stage == "counting":
+            told.setdefault(state.size, [now, now])[1] = now
+    found = bk.mine(reports, min_support, on_progress=tell)
     mined = time.perf_counter()
     n_bytes = sum(file.n_bytes for file in counter.files)
 peak = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 seconds = {"first pass": written - started, "reading the bitmaps once": read - written}
 seconds |= {"counting all items": one - read, "mining": mined - one}
+seconds["counting by size"] = {size: last - first for size, (first, last) in told.items()}
 levels = max(len(itemset) for itemset, _ in found)
 print(json.dumps({"peak": peak, "bytes": n_bytes, "itemsets": len(found), "levels": levels, "seconds": seconds}))
 """
@@ -67,6 +73,12 @@ def on_disk(n_records: int = N, *, folder: str | Path | None = None) -> list[Bar
         Bar(
             f"count all items in {name}, over reading the bitmaps once",
             took["counting all items"] / took["reading the bitmaps once"],
+            2.0,
+            False,
+        ),
+        Bar(
+            f"mine {name}, a size on the mean, over reading the bitmaps once",
+            took["mining"] / found["levels"] / took["reading the bitmaps once"],
             2.0,
             False,
         ),
