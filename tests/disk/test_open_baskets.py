@@ -181,7 +181,7 @@ class TestSeveralLongFiles:
             bk.Baskets.open(paths)
         assert "across_files=True" in str(problem.value.hint)
         with pytest.raises(bk.ParameterError, match="across_files"):
-            bk.Baskets.open(paths, across_files="yes")  # type: ignore[arg-type]
+            bk.Baskets.open(paths, across_files="yes")  # type: ignore[arg-type]  # wrong on purpose
 
     def test_a_second_look_asks_the_scratch_folder(self, paths: list[Path], tmp_path: Path) -> None:
         for across, n_records in ((True, 4), (False, 6), (True, 4)):
@@ -220,11 +220,11 @@ class TestDeclaredItems:
     def test_items_that_no_record_holds_are_there(self, name: str, tmp_path: Path) -> None:
         baskets, path = bk.Baskets([[3, 5], [5], []]), tmp_path / name.split()[-1]
         layout = name.split()[0] if " " in name else None
-        baskets.write(path, layout=layout)  # type: ignore[arg-type]
+        baskets.write(path, layout=layout)  # type: ignore[arg-type]  # words of a parameter
         said = {"layout": layout} if layout else {}
         for items in ([5, 4, 3], ["4", "5", "3"]):
-            expected = bk.Baskets.read(path, items=items, **said)  # type: ignore[arg-type]
-            with bk.Baskets.open(path, memory="1GiB", items=items, **said) as made:  # type: ignore[arg-type]
+            expected = bk.Baskets.read(path, items=items, **said)  # type: ignore[arg-type]  # words of a parameter
+            with bk.Baskets.open(path, memory="1GiB", items=items, **said) as made:  # type: ignore[arg-type]  # words of a parameter
                 assert_alike(made, expected)
 
     @pytest.mark.parametrize(("items", "number"), [([3], "1 item"), (["x"], "2 different items")])
@@ -359,7 +359,7 @@ def test_labels_are_found_again(name: str, tmp_path: Path, monkeypatch: pytest.M
     layout, file = name.split()
     path, folder = tmp_path / file, tmp_path / "scratch"
     baskets = some_baskets(90, 2)
-    baskets.write(path, layout=layout)  # type: ignore[arg-type]
+    baskets.write(path, layout=layout)  # type: ignore[arg-type]  # words of a parameter
     told = Arrangement("list") if name == "list x.csv" else UNTOLD
     for turn in range(3):
         with opened(path, 60, folder=folder, told=told) as made:

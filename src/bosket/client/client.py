@@ -215,10 +215,8 @@ class Client:
                 batch = reports[start : start + at_once]
                 spent = {} if token is None else {"Bosket-Token": token}
                 self._post(batch, {**headers, **spent, "Idempotency-Key": batch_id(secret)})
-                done, secret = (
-                    done + len(batch),
-                    _next(secret),
-                )  # together, with no call between: Ctrl-C may come at any time
+                # both at once: after Ctrl-C in between a batch would go again under another id
+                done, secret = done + len(batch), _next(secret)
                 if on_progress is not None:
                     on_progress(LevelProgress(0, done, len(reports), "sending"))
         except ServiceError as problem:

@@ -130,6 +130,7 @@ def test_what_goes_ahead_is_taken_from_later_rounds() -> None:
     assert ahead[:2] == usual[:2]
     assert ahead[3:] == pytest.approx([0.5 * share for share in usual[3:]])
     assert sum(ahead) == pytest.approx(sum(usual))
+    assert SieveSettings(ahead=0.0).shares_ahead() == usual
     assert SieveSettings(rounds=(1.0, 1.0, 1.0)).shares_ahead() == SieveSettings(rounds=(1.0, 1.0, 1.0)).shares()
 
 

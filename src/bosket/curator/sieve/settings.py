@@ -62,7 +62,8 @@ class SieveSettings:
                 parameter="histograms",
                 value=self.histograms,
             )
-        check_between("ahead", self.ahead, 0.0, 0.99, of="SieveSettings")
+        if check_not_negative("ahead", self.ahead, of="SieveSettings"):
+            check_between("ahead", self.ahead, 0.0, 1.0, of="SieveSettings")
         check_between("undecided", self.undecided, 0.0, 0.5, of="SieveSettings")
         check_not_negative("spread", self.spread, of="SieveSettings")
         check_integer("max_candidates", self.max_candidates, least=1, of="SieveSettings")
