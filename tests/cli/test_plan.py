@@ -228,9 +228,13 @@ class TestPilots:
         classes.write_text("item,epsilon\n3,0.2\n")
         for goal in (("--breach", "70%"), ("--epsilon", 6, "--size", 1, "--classes", classes)):
             asked = ("plan", "--pilot", pilot, "--people", 50_000, *goal)
-            best = json.loads(run(*asked, "--format", "json", "--report", page).out)["options"][0]
+            found = json.loads(run(*asked, "--format", "json", "--report", page).out)
+            best = found["options"][0]
+            assert found["goal"]["epsilon"] >= best["record_epsilon"]  # that of a plan by a breach level too
             words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page.read_text()))
             assert f"its epsilon {rounded_up(best['record_epsilon'])} " in words
+            assert found.get("note", "") in words
+            assert ("not at those that it does not show" in words) is (goal[0] == "--breach")
 
     def test_options_that_make_no_sense_together(self, run: Run, pilot: Path) -> None:
         for options in (

@@ -269,3 +269,9 @@ def test_what_the_words_of_a_goal_say_had_so_much_stays_below(prior: float) -> N
     said = float(goal.words.removeprefix("what had ").split("%")[0]) / 100
     assert said >= 0.999 * prior
     assert goal.gamma * said / (1 - said + goal.gamma * said) <= 0.4 + 1e-9
+
+
+@pytest.mark.parametrize("gamma", [1.0000001, 19.000_04, 2.5])
+def test_the_gamma_of_a_goal_is_not_said_smaller_than_it_is(gamma: float) -> None:
+    said = float(planning.Goal.of_gamma(gamma).words.removeprefix("gamma "))
+    assert gamma <= said <= 1.001 * gamma

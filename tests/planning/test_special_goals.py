@@ -21,7 +21,7 @@ from bosket.planning import (
 )
 from bosket.planning.maximal import planning_channel
 from bosket.planning.special_goals import BY_BREACH, BY_ITEM
-from bosket.privacy.guarantee import rounded_up
+from bosket.privacy.guarantee import percent_up, rounded_up
 
 STUDY = Study(bk.Domain(range(12)), people=50_000, itemset_size=1, sizes={1: 0.4, 2: 0.3, 3: 0.3})
 
@@ -134,6 +134,27 @@ class TestBreaches:
         for option in found.options:
             if option.family != BY_BREACH:
                 assert option.guarantee.record.posterior(0.25) <= 0.5 + 1e-9
+
+    def test_what_is_not_shown_tells_too_and_the_words_say_how_far(self) -> None:
+        """Five items of 20%, one to a record: 50% where one is shown, and 80% where the others are seen not to be."""
+        items = list("abcde")
+        study = Study(bk.Domain(items), people=20_000, itemset_size=1, sizes={1: 1.0})
+        ranking = compare_breaches(study, {1: [0.2]}, level=0.5)
+        option = next(one for one in ranking.options if one.family == BY_BREACH)
+        channel = planning_channel(option.mechanism, 1)
+        told = []
+        for k in range(1, 6):  # items that are looked at, of which a alone is shown
+            law = channel.transition(tuple(range(k)), 1)
+            chances = [float(law[1 << at if at < k else 0, 1]) for at in range(5)]
+            told.append(chances[0] / sum(chances))
+        assert told[0] < 0.5 < told[1] < told[4]
+        said = option.guarantee.record.posterior(0.2)
+        assert told[4] <= said + 1e-9
+        words = str(ranking.goal)
+        assert f"by all that a report shows and does not show, up to {percent_up(said)}, at epsilon" in words
+        assert "not at those that it does not show" in ranking.note
+        assert ranking.note in str(ranking)
+        assert ranking.epsilon >= ranking.best.guarantee.record.epsilon
 
     def test_a_level_that_the_commonest_item_has_already_is_refused(self) -> None:
         with pytest.raises(bk.ParameterError):

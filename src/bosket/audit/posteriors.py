@@ -19,7 +19,8 @@ def posterior(reports: Reports, itemset: Iterable[Hashable], item: Hashable, *, 
     """P[item in t | itemset in t'] among records of one size, with its error.
 
     Evfimievski et al. (2004), section 4.4: sum of s_l^+ p[l -> k] over sum of s_l p[l -> k], where partial supports are
-    estimated from the reports.  Needs no raw data, so anyone who holds reports can compute it: it is what they learn.
+    estimated from the reports.  Needs no raw data, so anyone who holds reports can compute it: it is what they learn by
+    the items that are shown.  Those that are not shown tell too, which is no part of it.
 
     >>> import bosket as bk
     >>> raw = bk.Baskets([["milk", "bread"], ["milk", "ale"], ["beer", "ale"]] * 3000)

@@ -68,6 +68,13 @@ class Ranking:
     study: Study
     goal: Goal
     options: tuple[Prospect, ...]
+    note: str = ""
+    """What is to be known of the goal beside its words."""
+
+    @property
+    def epsilon(self) -> float:
+        """What the best option has at most for the unit of the goal: by a breach level more than the goal says."""
+        return max(self.goal.epsilon, self.goal.of(self.best.guarantee))
 
     @property
     def best(self) -> Prospect:
@@ -119,7 +126,7 @@ class Ranking:
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.goal}; {self.study.people} people", self.sentence]
+        lines = [f"{self.goal}; {self.study.people} people", *([self.note] if self.note else []), self.sentence]
         lines += [f"  {option.family:<18} error {option.error:<9.3g} {option.mechanism}" for option in self.options]
         return "\n".join(lines)
 

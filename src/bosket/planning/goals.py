@@ -53,7 +53,7 @@ class Goal:
         gamma 19 for the whole record, epsilon 2.945
         """
         value = check_limits("gamma", gamma, above=1, most=math.exp(MOST_EPSILON), of="Goal")
-        return cls(math.log(value), unit, f"gamma {value:g}")
+        return cls(math.log(value), unit, f"gamma {rounded_up(value, 6)}")
 
     @classmethod
     def below(cls, posterior: float, *, prior: float, unit: str = "record") -> Goal:

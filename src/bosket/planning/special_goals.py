@@ -16,6 +16,7 @@ from bosket.planning.foresight import Foresight
 from bosket.planning.goals import Goal, Study
 from bosket.planning.item_factors import optimal_keeps
 from bosket.planning.maximal import Maximal, check_maximal
+from bosket.planning.words import SHOWN_ALONE
 from bosket.privacy.breaches import worst_level
 from bosket.privacy.guarantee import percent_down, percent_up, rounded_up
 
@@ -94,8 +95,10 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
     there can be: where the paper's most challenging one stays below the level, others may pass it.  Those with more
     items than a record count too: the more items are shown that an item comes with, the likelier it is there.  So there
     is always a number of items up to which the level is kept, and the words of the goal say it, with the epsilon that
-    the mechanism has.  Any other mechanism meets the level where a property with the prior of the commonest item stays
-    below it, whatever a report shows.
+    the mechanism has.  Items that a report does not show are no part of a level, and tell too: of five items of 20%, in
+    records of one, an item comes to 50% where it is shown, to 80% where the others are looked at and not shown.  So the
+    words say how far all of a report may take the commonest item.  Any other mechanism meets the level where a property
+    with the prior of the commonest item stays below it, whatever a report is.
     """
     bound = check_between("level", level, 0, 1)
     values = check_maximal(maximal)
@@ -120,12 +123,14 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
     most = _most_shown(known)
     plan = study.plan(_for_worst(choice, {size: _lengthened(row, size, most) for size, row in known.items()}))
     option = Prospect(BY_BREACH, study, Foresight(plan, study.people, study.sizes))
+    promise = plan.guarantee.record
     words += (
-        f" ({BY_BREACH}: in an itemset of up to {most}, at epsilon {rounded_up(plan.guarantee.epsilon)} for the whole "
-        "record; any other: whatever is shown)"
+        f" ({BY_BREACH}: in an itemset of up to {most}, by its being shown alone; by all that a report shows and does "
+        f"not show, up to {percent_up(promise.posterior(prior))}, at epsilon {rounded_up(promise.epsilon)} for the "
+        "whole record; any other: by all that a report shows and does not show)"
     )
     options = sorted([*found.options, option], key=lambda one: (one.error, one.family))
-    return Ranking(study, replace(goal, words=words), tuple(options))
+    return Ranking(study, replace(goal, words=words), tuple(options), SHOWN_ALONE)
 
 
 def _most_shown(known: Mapping[int, tuple[float, ...]]) -> int:

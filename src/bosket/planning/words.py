@@ -12,6 +12,11 @@ CLEAR_SIZES = (
     "sizes are told apart for certain."
 )
 """What is to be known of cut-and-paste for baskets, beside an epsilon."""
+SHOWN_ALONE = (
+    "A breach level is kept from one who knows supports alone, looks at no more of the items that a report shows than "
+    "it says, and not at those that it does not show: these tell too. Epsilons say what others may learn."
+)
+"""What is to be known of a breach level."""
 
 
 def number_text(people: float) -> str:

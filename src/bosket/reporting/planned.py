@@ -19,6 +19,7 @@ def plan_page(
     errors: Mapping[str, Sequence[float | None]],
     wanted: str,
     guarantee: LocalGuarantee,
+    note: str = "",
 ) -> Page:
     """What was asked, what wins, every mechanism in a row, and its error by epsilon."""
     picture = curves(
@@ -42,6 +43,7 @@ def plan_page(
                     Paragraph(
                         f"The promise is {goal}. Each mechanism has the best parameters that it can have for it."
                     ),
+                    *([Paragraph(note)] if note else []),
                     table,
                 ],
             ),

@@ -85,11 +85,8 @@ def _plan_study(options: argparse.Namespace, study: Study, goal: Goal | None, pi
         print_json(ranking)
     else:
         show_ranking(ranking)
-        if options.breach is not None:
-            say(
-                "note: a breach level is kept from one who knows supports alone, and looks at no more items of a "
-                "report together than it says; epsilons say what others may learn"
-            )
+        if ranking.note:
+            say(f"note: {ranking.note}")
         if pilot is not None:
             show_mistakes(ranking, pilot, options.min_support)
     if options.report is not None:

@@ -24,7 +24,7 @@ def design_text(design: Design) -> str:
 
 def show_design(design: Design, found: Preview, *, prior: float, people: int | None) -> None:
     """What is known before anybody answers; standard errors where the number of people is."""
-    from bosket.privacy.guarantee import percent_up, rounded_up
+    from bosket.privacy.guarantee import percent_down, percent_up, rounded_up
 
     record, most = found.guarantee.record, percent_up(found.guarantee.posterior(prior))
     rows = [
@@ -35,7 +35,8 @@ def show_design(design: Design, found: Preview, *, prior: float, people: int | N
         ("gamma of the whole record", f"{rounded_up(record.gamma)} (epsilon {rounded_up(record.epsilon)})"),
         (
             "guarantee",
-            f"a property of a record that had {100 * prior:.4g}% comes to {most} at most, for one who sees the answer",
+            f"a property of a record that had {percent_down(prior)} comes to {most} at most, for one who sees the "
+            "answer",
         ),
     ]
     rows += [] if people is None else [_error_row(size, found, people) for size in (1, 2, 3)]

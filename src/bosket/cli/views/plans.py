@@ -78,13 +78,17 @@ def show_mistakes(found: Ranking, pilot: Baskets | Table, min_support: float) ->
 def show_other_way(frame: pd.DataFrame, title: str) -> None:
     """What an accuracy allows or takes."""
     headings = [name.replace("_", " ") for name in frame.columns]
-    rows = [[_number(value) for value in row] for row in frame.itertuples(index=False)]
+    rows = [[_number(value, str(name)) for name, value in row.items()] for row in frame.to_dict("records")]
     print_table(title, headings, rows, text_columns=1)
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, name: str) -> str:
+    from bosket.privacy.guarantee import rounded_up
+
     if isinstance(value, str):
         return value
+    if name in ("epsilon", "gamma"):
+        return rounded_up(value)  # towards less privacy
     if math.isinf(value):
         return "never"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
@@ -104,7 +108,8 @@ def ranking_json(found: Ranking) -> dict[str, Any]:
     return {
         "version": VERSION,
         "bosket": __version__,
-        "goal": {"epsilon": found.goal.epsilon, "unit": found.goal.unit, "words": str(found.goal)},
+        "goal": {"epsilon": found.epsilon, "unit": found.goal.unit, "words": str(found.goal)},
+        **({"note": found.note} if found.note else {}),
         "study": {
             "people": found.study.people,
             "itemset_size": found.study.itemset_size,
@@ -144,6 +149,7 @@ def ranking_page(found: Ranking) -> Page:
             "Mechanisms, the smallest predicted error first", _HEADINGS, _rows(found.to_frame()), has_remark=True
         ),
         goal=str(found.goal),
+        note=found.note,
         sentence=found.sentence,
         figures=[
             ("people", f"{found.study.people:,}"),
