@@ -18,6 +18,7 @@ _SCHEMA = 1  # of MessageHeader
 _FIELDS, _SCHEMA_NOTES = 1, 2  # of Schema
 _NAME, _TYPE_KIND, _TYPE, _CHILDREN, _FIELD_NOTES = 0, 2, 3, 5, 6  # of Field
 _KEY, _VALUE = 0, 1  # of KeyValue
+_TABLE = 12  # bytes of one that has two fields
 _TIMESTAMP, _UNION = 10, 14  # of Type: a zone is text, and numbers of types a list
 _ZONE = _NUMBERS = 1
 _FIELDS_A_COLUMN, _FEW_FIELDS = 4, 1 << 13  # who takes columns out of a file may leave the schema as it was
@@ -71,6 +72,7 @@ class _Message:
     def _notes(self, table: int, slot: int) -> None:
         """Count pairs of keys and values."""
         for pair in self._vector(table, slot, 4):
+            self._count(_TABLE)
             self._text(self._target(pair), _KEY)
             self._text(self._target(pair), _VALUE)
 
@@ -88,10 +90,13 @@ class _Message:
         """The places of the elements of a list, or the letters of a text, which count."""
         at = self._inner(table, slot)
         n = 0 if at is None else self._number("<I", at)
-        self._bytes_left -= 4 + size * n
+        self._count(4 + size * n)
+        return range(0) if at is None else range(at + 4, at + 4 + size * n, size)
+
+    def _count(self, n_bytes: int) -> None:
+        self._bytes_left -= n_bytes
         if self._bytes_left < 0:
             raise ValueError("the stored schema says the same again and again")
-        return range(0) if at is None else range(at + 4, at + 4 + size * n, size)
 
     def _kind(self, table: int, slot: int) -> int:
         at = self._place(table, slot)
