@@ -626,7 +626,14 @@ def test_a_refusal_that_is_nested_deeply_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://[::1/t/x", "https://x.example:port/t/x", "https://x.example/t/\u00e9", "https://x y/t/x"]
+    "url",
+    [
+        "https://[::1/t/x",
+        "https://x.example:port/t/x",
+        "https://x.example/t/\u00e9",
+        "https://x y/t/x",
+        "https://x..example/t/x",
+    ],
 )
 def test_addresses_that_are_none_are_refused(url: str) -> None:
     with pytest.raises(bk.ParameterError, match="address of a task"):

@@ -216,6 +216,16 @@ class TestSeveralLongFiles:
 class TestDeclaredItems:
     """``items`` says what the domain is."""
 
+    @pytest.mark.parametrize("other", [[1, 2, 1], [1.0, 2.0, 1.0]])
+    def test_an_item_that_files_write_as_text_and_as_a_number_counts_once(
+        self, other: list[float], tmp_path: Path
+    ) -> None:
+        """A record that has it in both files was counted twice, so that a support could be above 1."""
+        parquet.write_table(pa.table({"record": ["r", "s"], "item": ["1", "2"]}), tmp_path / "0.parquet")
+        parquet.write_table(pa.table({"record": ["r", "r", "t"], "item": other}), tmp_path / "1.parquet")
+        with bk.Baskets.open(tmp_path / "*.parquet", across_files=True, items=["2", "1", "3"]) as made:
+            assert_alike(made, bk.Baskets([["1", "2"], ["2"], ["1"]], items=["2", "1", "3"]))
+
     @pytest.mark.parametrize("name", ["x.dat", "x.csv", "list x.csv", "list x.parquet", "one-hot x.csv"])
     def test_items_that_no_record_holds_are_there(self, name: str, tmp_path: Path) -> None:
         baskets, path = bk.Baskets([[3, 5], [5], []]), tmp_path / name.split()[-1]

@@ -131,7 +131,8 @@ def check_url(url: str, *, is_pinned: bool) -> urllib.parse.SplitResult:
     try:
         parts = urllib.parse.urlsplit(url if url.isascii() and url.isprintable() and " " not in url else "")
         is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # of brackets, or of a port
+        (parts.hostname or "").encode("idna")  # as it is when it is looked up
+    except ValueError:  # of brackets, of a port, or of a name with parts that none has
         is_whole = False
     if not is_whole:
         raise ParameterError(

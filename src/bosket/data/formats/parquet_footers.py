@@ -10,14 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from bosket.data.formats.stored_schemas import check_stored
+
+_Shape = dict[int, Any]
 _DEEPEST = 64
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _SCHEMA, _GROUPS, _COLUMNS, _META = 2, 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
 _CODEC, _NUM_VALUES, _UNCOMPRESSED, _PACKED, _DATA_PAGE, _WORDS_PAGE = 4, 5, 6, 7, 9, 11  # of ColumnMetaData
-_PAIRS, _KEY = 5, 1  # of FileMetaData and KeyValue
+_PAIRS, _KEY, _VALUE = 5, 1, 2  # of FileMetaData and KeyValue
 _HEADER, _LONGEST_HEADER = 1 << 8, 1 << 24  # bytes of a page before its contents: most have few, Arrow reads so many
 _MAGIC, _STORED = b"PAR1", b"ARROW:schema"
+_WHOLE = (_SHORT, _INT, _LONG)  # which are written alike
+_COLUMN_META: _Shape = {2: [_INT], 3: [_BINARY], 8: [{}], 13: [{}], 16: {2: [_LONG], 3: [_LONG]}, 17: {2: [_INT]}}
+_COLUMN: _Shape = {_META: _COLUMN_META, 8: {2: {1: [_BINARY]}}}
+_FILE: _Shape = {_SCHEMA: [{}], _GROUPS: [{_COLUMNS: [_COLUMN], 4: [{}]}], _PAIRS: [{}], 7: [{}]}
+"""The lists of a footer by their fields, those of structures within it too, and what each is of."""
 
 
 def numbers_of_values(handle: Any) -> list[list[int]]:
@@ -34,9 +42,15 @@ def n_elements(handle: Any) -> int:
     """How many columns the schema has, with those that others are within; ``ValueError`` where that cannot be told.
 
     Arrow takes some kilobytes for each of them when it opens a file, before anything can be asked: so it must see none
-    that is not understood here.
+    that is not understood here.  Nor a list that says it is of something else than parquet.thrift has it of: Arrow does
+    not look at that and reads what it expects, so that it would see another footer than is walked here.  Nor a stored
+    schema of more than these columns.
     """
-    return _Footer(_footer(handle), 0).n_elements()
+    footer = _footer(handle)
+    found = _Footer(footer, 0).n_elements()
+    for text in _Footer(footer, 0).values(_STORED):
+        check_stored(text, n_columns=found)
+    return found
 
 
 def has_key(handle: Any, key: bytes) -> bool:
@@ -132,14 +146,33 @@ class _Footer:
         """The longest list in the field of the schema: Arrow takes the last of several."""
         longest = 0
         try:
-            for _ in self._field(_SCHEMA, _LIST):
-                element, size = self._list()
-                longest = max(longest, size)
-                for _ in range(size):
-                    self._skip_element(element, 1)
+            for field, kind in self._fields():
+                size = self._walk(kind, _FILE.get(field))
+                longest = max(longest, size if field == _SCHEMA else 0)
         except IndexError:
             raise ValueError("the footer ends early") from None
         return longest
+
+    def _walk(self, kind: int, shape: _Shape | list[Any] | None) -> int:
+        """Read what is of this kind and should have this shape; of a list that has one, how many elements it has."""
+        if kind == _STRUCT and isinstance(shape, dict):
+            for field, inner in self._fields():
+                self._walk(inner, shape.get(field))
+        elif kind == _LIST and isinstance(shape, list):
+            (own,) = shape
+            wanted = _STRUCT if isinstance(own, dict) else own
+            element, size = self._list()
+            if size and element not in (_WHOLE if wanted in _WHOLE else (wanted,)):
+                raise ValueError("the footer has a list of something else")
+            for _ in range(size):
+                if isinstance(own, dict):
+                    self._walk(_STRUCT, own)
+                else:
+                    self._skip_element(element, 1)
+            return size
+        else:
+            self._skip(kind, 0)
+        return 0
 
     def keys(self, wanted: bytes) -> list[int]:
         """Where the key-value pairs of the file have this key."""
@@ -147,6 +180,14 @@ class _Footer:
             return [at for _ in self._elements_of(_PAIRS) for at in self._keys(wanted)]
         except IndexError:
             raise ValueError("the footer ends early") from None
+
+    def values(self, wanted: bytes) -> list[bytes]:
+        """What the key-value pairs of the file say for this key."""
+        try:
+            pairs = [dict(self._texts()) for _ in self._elements_of(_PAIRS)]
+        except IndexError:
+            raise ValueError("the footer ends early") from None
+        return [pair[_VALUE] for pair in pairs if pair.get(_KEY) == wanted and _VALUE in pair]
 
     def structure(self, depth: int = 0) -> dict[int, Any]:
         """The structure that is the content: by field numbers of 32 bits, truth values and structures, else None."""
@@ -169,6 +210,15 @@ class _Footer:
     def n_read(self) -> int:
         """Bytes that were read so far."""
         return self._at
+
+    def _texts(self) -> Iterator[tuple[int, bytes]]:
+        for field, kind in self._fields():
+            if kind != _BINARY:
+                self._skip(kind, 0)
+                continue
+            size = self._varint()
+            self._at += size
+            yield field, self._content[self._at - size : self._at]
 
     def _keys(self, wanted: bytes) -> Iterator[int]:
         for _ in self._field(_KEY, _BINARY):

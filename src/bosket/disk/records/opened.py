@@ -203,7 +203,7 @@ class OpenBaskets(RawRecords):
             sizes, codes = [], []
             for number in group:
                 some, parts = self._scratch.records(number, self._known.notes[number])
-                kept = self._ids(parts, number)
+                kept = self._ids(parts, number, self._known)
                 if items is not None:
                     kept = kept[: keep_items(some, kept, items)]
                 sizes.append(some)
@@ -212,9 +212,9 @@ class OpenBaskets(RawRecords):
             np.cumsum(indptr, out=indptr)
             yield canonical(indptr, codes[0] if len(codes) == 1 else np.concatenate(codes), self.domain)
 
-    def _ids(self, codes: ItemCodes, number: int) -> ItemIds:
+    def _ids(self, codes: ItemCodes, number: int, of: _Known) -> ItemIds:
         """The item id of each code of a segment; a code that stands for no item is none that was written."""
-        known, rank = self._known.codes, self._known.rank
+        known, rank = of.codes, of.rank
         largest = int(known[-1]) if known.size else -1
         if codes.size and (int(codes.min()) < 0 or int(codes.max()) > largest):
             raise self._scratch.spoilt(number)
@@ -342,15 +342,29 @@ class OpenBaskets(RawRecords):
         if taken(n_labels=codes.size) - taken() > self.memory // _LABELS:
             raise too_many_labels(codes.size)
         domain, known, rank = self._streams[-1].domain(codes, self._streams)
+        occurs = np.isin(known, codes)
         if self._vocabulary is not None:
-            domain, rank = self._vocabulary.domain, self._declared(domain, rank, np.isin(known, codes))
+            domain, rank = self._vocabulary.domain, self._declared(domain, rank, occurs)
         counts = np.zeros(domain.n_items, np.int64)
         for distinct, numbers in found:
             places = np.searchsorted(known, distinct)
             if places.size and (int(places.max()) >= known.size or (known[places] != distinct).any()):
                 raise DataError("The scratch folder does not hold just the records.", hint="Remove it, and open again.")
             np.add.at(counts, rank[places], numbers)
-        return _Known(notes, domain, known, rank, counts)
+        result = _Known(notes, domain, known, rank, counts)
+        is_one_each = np.unique(rank[occurs]).size == np.count_nonzero(occurs)
+        return result if is_one_each else result._replace(counts=self._recounted(result))
+
+    def _recounted(self, known: _Known) -> npt.NDArray[np.int64]:
+        """In how many records each item is, where several codes stand for one: a record may have it by two of them."""
+        counts = np.zeros(known.domain.n_items, np.int64)
+        for number, note in enumerate(known.notes):
+            sizes, codes = self._scratch.records(number, note)
+            indptr = np.concatenate([np.zeros(1, np.int64), sizes])
+            np.cumsum(indptr, out=indptr)
+            found = canonical(indptr, self._ids(codes, number, known), known.domain)
+            counts += np.bincount(found.indices, minlength=counts.size)
+        return counts
 
     def _declared(self, domain: Domain, rank: ItemIds, occurs: npt.NDArray[np.bool_]) -> ItemIds:
         """The declared item of each code, by how it is written; -1 for one that is not declared and does not occur."""
