@@ -16,8 +16,8 @@ import bosket as bk
 from bosket.data import Baskets, Table
 from bosket.data.formats.parquet_footers import n_elements
 from bosket.report_files import has_plan
-from tests.parquet_footers import joined, split
-from tests.parquet_pages import Structure
+from tests.parquet_footers import joined, split, varint
+from tests.parquet_pages import Structure, leb128
 
 LISTS = pa.table({"items": pa.array([["a", "b"], ["b"]])})
 
@@ -87,6 +87,39 @@ def test_only_whole_numbers_may_be_said_to_be_others(kind: int, tmp_path: Path) 
     else:
         with pytest.raises(bk.DataError, match="not a sound Parquet file"):
             Baskets.read(path)
+
+
+def of_a_group(n: int, name: bytes, *, children: bytes | None = None) -> bytes:
+    """A file without rows that has a group of this name with so many columns; ``children`` is how it says that."""
+    said = children if children is not None else varint(n)
+    group = Structure().number(3, 1).text(4, b"x").text(4, name).number(5, 1).add(5, 5, said)
+    elements = [Structure().text(4, b"schema").number(5, 1), group]
+    elements += [Structure().number(1, 2).number(3, 1).text(4, b"%d" % at) for at in range(n)]
+    schema = b"\xfc" + leb128(len(elements)) + b"".join(element.done for element in elements)
+    return joined(b"PAR1", Structure().number(1, 1).add(2, 9, schema).number(3, 0, 6).add(4, 9, b"\x0c").done)
+
+
+@pytest.mark.parametrize("children", [None, leb128((1 << 32) + 2 * 400)])
+def test_a_long_name_of_a_group_of_many_columns_is_not_opened(
+    children: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow writes it before the name of each column: a file of 1 MB took 4 GB of a cap of 100 MB, or 6 opened."""
+    path = tmp_path / "x.parquet"
+    path.write_bytes(of_a_group(400, 20_000 * b"g", children=children))
+    assert parquet.ParquetFile(path).metadata.num_columns == 400
+    refused(path, monkeypatch)
+
+
+@pytest.mark.parametrize(("n", "size"), [(400, 100), (1, 100_000)])
+def test_groups_of_names_that_are_not_so_long_are_opened(n: int, size: int, tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(of_a_group(n, size * b"g"))
+    assert n_elements(pa.OSFile(str(path))) == n + 2
+    columns = {
+        f"a_group_with_a_name_of_some_letters_{at}": [{f"b{k}": {"c": [1]} for k in range(40)}] for at in range(9)
+    }
+    parquet.write_table(pa.table({"items": [["a"]], **columns}), path)
+    assert Baskets.read(path, layout="list", item="items").n_records == 1
 
 
 class Flat:

@@ -19,13 +19,15 @@ _SIZES = {_TRUE: 0, _FALSE: 0, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 _SCHEMA, _GROUPS, _COLUMNS, _META = 2, 4, 1, 3  # of FileMetaData, RowGroup and ColumnChunk
 _CODEC, _NUM_VALUES, _UNCOMPRESSED, _PACKED, _DATA_PAGE, _WORDS_PAGE = 4, 5, 6, 7, 9, 11  # of ColumnMetaData
 _PAIRS, _KEY, _VALUE = 5, 1, 2  # of FileMetaData and KeyValue
+_NAME, _CHILDREN = 4, 5  # of SchemaElement
+_PATHS, _FEW_BYTES = 8, 1 << 20  # names of groups stand in a footer for each column of a row group too
 _HEADER, _LONGEST_HEADER = 1 << 8, 1 << 24  # bytes of a page before its contents: most have few, Arrow reads so many
 _MAGIC, _STORED = b"PAR1", b"ARROW:schema"
 _WHOLE = (_SHORT, _INT, _LONG)  # which are written alike
 _COLUMN_META: _Shape = {2: [_INT], 3: [_BINARY], 8: [{}], 13: [{}], 16: {2: [_LONG], 3: [_LONG]}, 17: {2: [_INT]}}
 _COLUMN: _Shape = {_META: _COLUMN_META, 8: {2: {1: [_BINARY]}}}
-_FILE: _Shape = {_SCHEMA: [{}], _GROUPS: [{_COLUMNS: [_COLUMN], 4: [{}]}], _PAIRS: [{}], 7: [{}]}
-"""The lists of a footer by their fields, those of structures within it too, and what each is of."""
+_FILE: _Shape = {_GROUPS: [{_COLUMNS: [_COLUMN], 4: [{}]}], _PAIRS: [{}], 7: [{}]}
+"""The lists of a footer but its schema by their fields, those of structures within it too, and what each is of."""
 
 
 def numbers_of_values(handle: Any) -> list[list[int]]:
@@ -44,7 +46,7 @@ def n_elements(handle: Any) -> int:
     Arrow takes some kilobytes for each of them when it opens a file, before anything can be asked: so it must see none
     that is not understood here.  Nor a list that says it is of something else than parquet.thrift has it of: Arrow does
     not look at that and reads what it expects, so that it would see another footer than is walked here.  Nor a stored
-    schema of more than these columns.
+    schema of more than these columns.  Nor a long name of a group of many columns, which Arrow writes before each.
     """
     footer = _footer(handle)
     found = _Footer(footer, 0).n_elements()
@@ -147,14 +149,52 @@ class _Footer:
         longest = 0
         try:
             for field, kind in self._fields():
-                size = self._walk(kind, _FILE.get(field))
-                longest = max(longest, size if field == _SCHEMA else 0)
+                if (field, kind) == (_SCHEMA, _LIST):
+                    longest = max(longest, self._elements())
+                else:
+                    self._walk(kind, _FILE.get(field))
         except IndexError:
             raise ValueError("the footer ends early") from None
         return longest
 
-    def _walk(self, kind: int, shape: _Shape | list[Any] | None) -> int:
-        """Read what is of this kind and should have this shape; of a list that has one, how many elements it has."""
+    def _elements(self) -> int:
+        """How many elements the schema has that comes next, where their names with those of the groups that each is
+        within, which Arrow holds several times, are not much more than the footer.
+        """
+        kind, size = self._list()
+        if size and kind != _STRUCT:
+            raise ValueError("the footer has a list of something else")
+        bytes_left = _PATHS * len(self._content) + _FEW_BYTES
+        within: list[tuple[int, int]] = []  # elements that are still to come, and bytes of the name with all before it
+        for number in range(size):
+            own, n_children = self._element()
+            before = 0
+            if within:
+                n_left, before = within.pop()
+                within += [(n_left - 1, before)] * (n_left > 1)
+            path = before + own if number else 0  # the name of the first, which has all others, is left out
+            bytes_left -= path
+            if bytes_left < 0:
+                raise ValueError("the footer has too long names for groups of so many columns")
+            within += [(n_children, path)] * (n_children > 0)
+        return size
+
+    def _element(self) -> tuple[int, int]:
+        """The bytes of the name of an element, with a dot, and how many are within it; of several the last counts."""
+        name = n_children = 0
+        for field, kind in self._fields():
+            if (field, kind) == (_NAME, _BINARY):
+                name = self._varint()
+                self._at += name
+            elif (field, kind) == (_CHILDREN, _INT):
+                low = self._varint() % (1 << 32)  # Arrow takes these bits alone
+                n_children = low >> 1 ^ -(low & 1)
+            else:
+                self._skip(kind, 0)
+        return name + 1, n_children
+
+    def _walk(self, kind: int, shape: _Shape | list[Any] | None) -> None:
+        """Read what is of this kind and should have this shape."""
         if kind == _STRUCT and isinstance(shape, dict):
             for field, inner in self._fields():
                 self._walk(inner, shape.get(field))
@@ -169,10 +209,8 @@ class _Footer:
                     self._walk(_STRUCT, own)
                 else:
                     self._skip_element(element, 1)
-            return size
         else:
             self._skip(kind, 0)
-        return 0
 
     def keys(self, wanted: bytes) -> list[int]:
         """Where the key-value pairs of the file have this key."""
