@@ -41,10 +41,14 @@ def makers(session: Any) -> dict[str, Make]:
 
         return make
 
+    def made(reports: SparkReports) -> Counter:
+        payload = reports.channel.payload
+        return reports.counter_by("bits", lambda batch, _: payload.counter(batch))
+
     return {
         "records": of_records,
         "bitmaps": of_reports(lambda reports: reports.counter()),
-        "made": of_reports(lambda reports: reports.counter_by("bits", reports.channel.payload.counter)),
+        "made": of_reports(made),
     }
 
 
