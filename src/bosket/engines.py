@@ -26,8 +26,12 @@ class ForeignFrame(Protocol):
 class Engine(Protocol):
     """What an engine does with a frame of its library."""
 
-    def source(self, frame: Any) -> Any:
-        """What supports can be estimated from: reports, or raw records, as ``Collected`` or ``RawRecords``."""
+    def source(self, frame: Any, sought: Any = None) -> Any:
+        """What supports can be estimated from: reports, or raw records, as ``Collected`` or ``RawRecords``.
+
+        ``sought`` is what will be asked of raw records next, a ``Sought``, where that is known: they may be searched
+        while they are read.  Whoever makes no use of it gives the same.
+        """
 
     def curated(self, frame: Any, domain: Any) -> Any:
         """Raw records over a declared vocabulary, for a curator: ``CuratedRecords``.  No record is refused."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from bosket.counting import Bitmaps, Counter, ItemsetRows, ReferenceCounter, Sha
 from bosket.counting.growing import Growing
 from bosket.counting.table import ItemsetIndex, SupportTable, count_subsets
 from bosket.data import Baskets
-
-Records = list[set[int]]
-Make = Callable[[Records, int, list[int] | None], Counter]
+from tests.contracts.counters import CounterCase, Make, Records, assert_contract, by_hand, cases
 
 
 def bitmaps(records: Records, n_items: int, strata: list[int] | None) -> Counter:
@@ -72,39 +69,10 @@ ENGINES: dict[str, Make] = {
 }
 
 
-def by_hand(records: Records, strata: list[int], itemset: tuple[int, ...]) -> list[int]:
-    return [
-        sum(1 for record, own in zip(records, strata, strict=True) if own == stratum and set(itemset) <= record)
-        for stratum in sorted(set(strata)) or [0]
-    ]
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[Records, int, list[int] | None]:
-    n_items = draw(st.sampled_from([1, 3, 5, 64, 65, 70]))
-    low = st.sets(st.integers(0, min(n_items, 5) - 1))
-    anywhere = st.sets(st.integers(0, n_items - 1), max_size=8)
-    records = draw(st.lists(low | anywhere, max_size=140))
-    strata = draw(st.none() | st.lists(st.sampled_from([0, 2, 7]), min_size=len(records), max_size=len(records)))
-    return records, n_items, strata
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @given(case=cases())
-def test_supports_are_those_of_plain_sets(engine: str, case: tuple[Records, int, list[int] | None]) -> None:
-    records, n_items, strata = case
-    counter = ENGINES[engine](records, n_items, strata)
-    own = strata if strata is not None else [0] * len(records)
-    assert isinstance(counter, Counter)
-    assert counter.n_records == len(records)
-    assert list(counter.strata) == (sorted(set(own)) or [0])
-    low = range(min(n_items, 5))
-    for size in range(5):
-        for itemsets in (list(itertools.combinations(low, size)), [(n_items - 1,)] if size == 1 else []):
-            if itemsets:
-                counts = counter.supports(np.array(itemsets, np.int32).reshape(len(itemsets), size))
-                expected = np.array([by_hand(records, own, itemset) for itemset in itemsets]).T
-                np.testing.assert_array_equal(counts, expected)
+def test_supports_are_those_of_plain_sets(engine: str, case: CounterCase) -> None:
+    assert_contract(ENGINES[engine], case)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -153,7 +121,7 @@ def test_index_finds_what_is_there_and_nothing_else(rows: list[list[int]]) -> No
 
 
 @given(case=cases())
-def test_subset_supports_by_two_routes(case: tuple[Records, int, list[int] | None]) -> None:
+def test_subset_supports_by_two_routes(case: CounterCase) -> None:
     """Asking the counter for each subset, and looking them up in a table, give the support of every pattern."""
     records, n_items, strata = case
     assume(n_items >= 3)

@@ -1,4 +1,4 @@
-"""A real cluster, in which a worker dies in the middle of a job, and which goes away at last."""
+"""A real cluster, in which workers die in the middle of jobs, and which goes away at last."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ import pyarrow as pa
 import bosket as bk
 import bosket.spark
 from pyspark.sql import SparkSession
+from tests.contracts.counters import some_cases
+from tests.spark.counters import assert_contracts
 from tests.spark.sessions import settings
 
-url, victim, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+url, victims, folder = sys.argv[1], [int(one) for one in sys.argv[2].split(",")], sys.argv[3]
 builder = settings(SparkSession.builder.master(url)).config("spark.executor.memory", "512m")
 session = builder.config("spark.task.maxFailures", "8").getOrCreate()
 data = bk.quest(records=4000, mean_size=6, mean_pattern=3, items=40, seed=7)
@@ -37,6 +39,7 @@ def same(found, expected):
         expected.rules(min_threshold=0.3)
     )
 
+said["counters"] = assert_contracts(session, some_cases())
 said["records"] = same(bk.mine(frame, 0.02), bk.mine(data, 0.02))
 plan = bk.Plan(bk.Domain(data.domain.labels), bk.Flip(keep=0.9))
 reports = plan.randomize(frame, folder=folder + "/reports")
@@ -54,14 +57,20 @@ def kill():
     while True:
         stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
         if any(stage is not None and stage.numActiveTasks and stage.numCompletedTasks for stage in stages):
-            os.killpg(victim, signal.SIGKILL)
-            said["killed"] = True
+            os.killpg(victims.pop(), signal.SIGKILL)
+            said["killed"] = said.get("killed", 0) + 1
             return
         time.sleep(0.05)
 
 frame.write.parquet(folder + "/lists")  # which outlive a worker
 held = bosket.spark.baskets(session.read.parquet(folder + "/lists"))
 said["held"] = same(bk.mine(held, 0.02), bk.mine(data, 0.02))
+raw = session.read.parquet(folder + "/lists")
+thread = threading.Thread(target=kill, daemon=True)
+thread.start()
+searched = bk.mine(raw.mapInArrow(slowly, raw.schema), 0.05)  # enough records for tasks to look as they read
+said["searched after a loss"] = same(searched, bk.mine(data, 0.05))
+thread.join(10)
 stored = session.read.parquet(folder + "/reports")
 slow = stored.mapInArrow(slowly, stored.schema)
 thread = threading.Thread(target=kill, daemon=True)
@@ -82,7 +91,7 @@ os._exit(0)
 
 
 def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
-    with standalone(tmp_path) as cluster:
+    with standalone(tmp_path, n_workers=3) as cluster:
         command = [
             sys.executable,
             "-W",
@@ -90,7 +99,7 @@ def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
             "-c",
             PROGRAM,
             cluster.url,
-            str(cluster.workers[0].pid),
+            ",".join(str(worker.pid) for worker in cluster.workers[:2]),
             str(tmp_path),
         ]
         here = Path(__file__).parents[2]
@@ -99,4 +108,7 @@ def test_a_cluster_counts_as_one_machine_does(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     said = json.loads(done.stdout.strip().splitlines()[-1])
     assert "went away" in said.pop("gone")
-    assert said == dict.fromkeys(["records", "reports", "held", "killed", "after a loss", "held after a loss"], True)
+    assert said.pop("killed") == 2
+    assert said.pop("counters") == 21, "5 of raw records, and 8 of each kind of reports"
+    losses = ["searched after a loss", "after a loss", "held after a loss"]
+    assert said == dict.fromkeys(["records", "reports", "held", *losses], True)

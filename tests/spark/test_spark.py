@@ -19,6 +19,8 @@ from bosket.engines import engine_of
 from bosket.errors import DataError, ParameterError, PlanMismatchError
 from bosket.spark.report_rows import to_rows
 from tests.contracts.cases import CASES, Case
+from tests.contracts.counters import some_cases
+from tests.spark.counters import assert_contracts
 from tests.spark.sessions import NEEDS_JAVA, session
 
 pytestmark = NEEDS_JAVA
@@ -133,6 +135,12 @@ def test_coins_differ_between_tasks_and_draws() -> None:
     same = lists([[0, 1]] * 512, pa.list_(pa.int64()))
     rows = [bk.Reports.from_spark(fair.randomize(same, people=1)).bits[:, 0] for _ in range(2)]
     assert len(set(np.concatenate(rows).tolist())) == 1024
+
+
+@pytest.mark.slow
+def test_counters_keep_their_contract() -> None:
+    """One case, of two words and several strata; a cluster is held to all of them (test_cluster.py)."""
+    assert assert_contracts(session(), [some_cases()[5]]) == 2
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from bosket.mining.exact import exact_itemsets
 from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
 from bosket.spark.records import SparkRecords
-from bosket.spark.searched import local_limit, merged, searching_job
+from bosket.spark.searched import local_limit, searching_job, told_by_search
 from bosket.spark.segments import Job, KeptSegment, RecordRows, _met, encoded, gathered, read, segment_of
 
 N_ITEMS = 7
@@ -43,7 +43,7 @@ class OneProcess(Encoded):
             for part in parts
         ]
         self.n_records, self.n_partitions, self.longest = sum(map(len, parts)), len(parts), 0
-        self.met = {}
+        self.met, self.looked = {}, None
 
     def map(self, job: Job, layout: str, *, most_tasks: int | None = None) -> Any:
         tasks = len(self.parts) if most_tasks is None else min(most_tasks, len(self.parts))
@@ -68,10 +68,11 @@ def test_what_tasks_find_is_what_all_records_hold(
     expected = levels_of(everything, min_count, max_size)
     keep = records.counts >= min_count
     job = searching_job(places, keep, len(everything), min_count, max_size, 1000)
-    found = merged(held.map(job, ""), len(everything), min_count)
-    assert found is not None
-    assert found.n_records == len(everything)
-    levels = records._counted(found, min_count, 1000)
+    told = told_by_search(held.map(job, ""))
+    assert told is not None
+    assert told.n_records == len(everything)
+    assert told.hidden < min_count
+    levels = records._counted(told, keep, min_count, 1000)
     assert [sorted(map(tuple, rows.tolist())) for rows, _ in levels] == [
         sorted(map(tuple, rows.tolist())) for rows, _ in expected[1:]
     ]

@@ -20,7 +20,7 @@ from bosket.evidence.base import Evidence
 from bosket.evidence.counts import MAX_COUNTS, too_many_counts
 from bosket.evidence.linear import LinearEvidence
 from bosket.evidence.provenance import Provenance
-from bosket.evidence.raw import RawRecords
+from bosket.evidence.raw import RawRecords, Sought
 from bosket.mechanisms.base import Channel
 from bosket.mechanisms.identity import IdentityChannel
 from bosket.models.loglinear import LogLinear
@@ -39,11 +39,16 @@ _SOURCES = (Collected, Baskets, RawRecords, Evidence)
 _DONE = {"mine": "mined", "estimate from": "estimated from", "test": "tested"}
 
 
-def as_source(data: Any, *, to: str = "estimate from") -> Collected | Baskets | RawRecords | Evidence:
-    """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested."""
+def as_source(
+    data: Any, *, to: str = "estimate from", sought: Sought | None = None
+) -> Collected | Baskets | RawRecords | Evidence:
+    """The data, a table as baskets of attribute=value; refused where nothing can be mined, estimated or tested.
+
+    ``sought``: what raw records will be asked for, which another engine may look for while it reads them.
+    """
     engine = engine_of(data)
     if engine is not None:
-        data = engine.source(data)
+        data = engine.source(data, sought)
     elif isinstance(data, Table):
         data = data.to_baskets()
     elif not isinstance(data, _SOURCES) and is_frame(data):

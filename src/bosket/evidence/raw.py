@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -17,6 +18,15 @@ from bosket.data.domain import Domain, ItemIds
 
 ExactLevels = list[tuple[ItemIds, npt.NDArray[np.int64]]]
 """Itemsets and their counts for each size, 1 first, up to the last that was found."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """A search that is known before the records are read, hence before their number and their items are."""
+
+    min_support: float
+    max_size: int | None
+    max_itemsets: int
 
 
 class RawRecords(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from bosket.evidence.cautions import FEW_REPORTS
 from bosket.evidence.hopeless import refuse_hopeless, warn_of_hopeless
 from bosket.evidence.kept import Truths
 from bosket.evidence.of import exact_without_reports
-from bosket.evidence.raw import ExactLevels, RawRecords
+from bosket.evidence.raw import ExactLevels, RawRecords, Sought
 from bosket.limits import least_count
 from bosket.mining.apriori import Search, levelwise
 from bosket.mining.exact import exact_itemsets
@@ -88,15 +89,17 @@ def mine(
     ['bread'] 0.667
     ['bread', 'milk'] 0.667
     """
-    data = as_source(data, to="mine")
     search = Search(
         min_support=check_fraction("min_support", min_support),
         slack=check_not_negative("slack", slack),
         max_size=None if max_size is None else check_integer("max_size", max_size, least=1),
         max_candidates=check_integer("max_candidates", max_candidates, least=1),
-        items=None if items is None else data.domain.itemset(items),
         on_progress=on_progress,
     )
+    of_all = Sought(search.min_support, search.max_size, search.max_candidates)
+    data = as_source(data, to="mine", sought=of_all if items is None else None)
+    if items is not None:
+        search = replace(search, items=data.domain.itemset(items))
     if isinstance(data, Baskets | RawRecords):
         return _mine_exactly(data, search)
     try:

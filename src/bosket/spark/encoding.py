@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from bosket.errors import DataError
+from bosket.evidence.raw import Sought
 from bosket.spark.jobs import Frame, collected, started
 from bosket.spark.segments import LAYOUT, SUMMARY, Job, Label, RowShape, encoded, key_of
+from bosket.spark.surveying import FOUND_ROWS, SURVEYED, TOLD, surveyed
+
+_MOST_TOLD = 1 << 28
+"""Most bytes of what all tasks found that come to the driver."""
 
 
 @dataclass
@@ -35,6 +41,7 @@ class Encoded:
     n_partitions: int
     longest: int
     met: dict[Any, Met] = field(default_factory=dict)
+    looked: Survey | None = None
 
     def __post_init__(self) -> None:
         self._forget = finalize(self, unpersist, self.frame)
@@ -51,19 +58,75 @@ class Encoded:
         return collected(lambda: frame.mapInArrow(job, layout))
 
 
-def encode(frame: Frame, shape: RowShape) -> Encoded:
-    """One pass over a frame: its segments, kept on the workers, and what occurs in them."""
+@dataclass
+class Survey:
+    """What tasks found while they read; those that looked have kept no segments.
+
+    ``tasks``: of each that looked how many records it has, and in how many of them an itemset may be that it did not
+    find.  ``found``: rows of what they found; None where that is too much to be asked for.  ``rest``: the segments of
+    those that did not look.  ``again``: reads all records, and keeps them.
+    """
+
+    sought: Sought
+    tasks: list[tuple[int, int]]
+    found: Any
+    rest: Encoded
+    again: Callable[[], Encoded]
+
+
+def encode(frame: Frame, shape: RowShape, sought: Sought | None = None) -> Encoded:
+    """One pass over a frame: its segments, kept on the workers, and what occurs in them.
+
+    With ``sought``, tasks look for it in what they read, where they can, and keep no segments then.
+    """
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
-        return encoded(batches, shape)
+        return encoded(batches, shape) if sought is None else surveyed(batches, shape, sought)
 
-    kept = started(lambda: frame.mapInArrow(job, LAYOUT).persist())
+    kept = started(lambda: frame.mapInArrow(job, LAYOUT if sought is None else SURVEYED).persist())
     try:
-        summary = collected(lambda: kept.select(*SUMMARY))
-        refuse_faults(summary)
+        if sought is None:
+            return _summed_up(kept, collected(lambda: kept.select(*SUMMARY)))
+        return _looked_at(kept, sought, lambda: encode(frame, shape))
     except BaseException:
         unpersist(kept)
         raise
+
+
+def _looked_at(kept: Frame, sought: Sought, again: Callable[[], Encoded]) -> Encoded:
+    """What occurs in a frame, and what tasks found that looked as they read."""
+    told = collected(lambda: kept.where("size = 0 or later = 0").select(*TOLD))
+    is_found = told["size"].to_numpy() > 0
+    summary = told.filter(~is_found)
+    result = _summed_up(kept, summary)
+    result.looked = _looked(kept, sought, summary, told.filter(is_found), again)
+    return result
+
+
+def _looked(kept: Frame, sought: Sought, summary: Any, found: Any, again: Callable[[], Encoded]) -> Survey:
+    """Which tasks looked, and what they found; more of it is asked for where it did not come by itself."""
+    names = ("part", "n_records", "hidden", "later")
+    searched: dict[int, tuple[int, int]] = {}
+    unsearched: dict[int, int] = {}
+    more: dict[int, int] = {}
+    for part, n, hidden, later in zip(*(summary[name].to_pylist() for name in names), strict=True):
+        if hidden is None:
+            unsearched[part] = unsearched.get(part, 0) + n
+        else:
+            searched[part] = searched.get(part, (0, 0))[0] + n, hidden
+            more[part] = later
+    n_more = sum(more.values())
+    if n_more > _MOST_TOLD:
+        found = None
+    elif n_more:
+        later_ones = collected(lambda: kept.where("size > 0 and later > 0").select(*FOUND_ROWS))
+        found = pa.concat_tables([found.select(FOUND_ROWS), later_ones])
+    rest = Encoded(kept.where("size = 0 and hidden is null"), sum(unsearched.values()), len(unsearched), 0)
+    return Survey(sought, list(searched.values()), found, rest, again)
+
+
+def _summed_up(kept: Frame, summary: Any) -> Encoded:
+    refuse_faults(summary)
     parts = summary["part"].to_numpy()
     result = Encoded(
         kept,

@@ -8,7 +8,7 @@ from typing import Any
 from bosket.collected import Collected
 from bosket.data import Domain, TableDomain
 from bosket.errors import DataError, PlanMismatchError
-from bosket.evidence.raw import RawRecords
+from bosket.evidence.raw import RawRecords, Sought
 from bosket.plan import Plan
 from bosket.report_files import MAX_BYTES
 from bosket.report_notes import check_plan
@@ -25,12 +25,15 @@ from bosket.spark.shapes import Shaped, SparkLayout, shaped
 
 
 @telling
-def source(frame: Frame | SparkRecords) -> Collected | RawRecords:
-    """Reports, where the frame has the plan of some, or else raw records as its schema says."""
+def source(frame: Frame | SparkRecords, sought: Sought | None = None) -> Collected | RawRecords:
+    """Reports, where the frame has the plan of some, or else raw records as its schema says.
+
+    Tasks look for what is ``sought`` in the raw records that they read, and keep those of which they do not.
+    """
     if isinstance(frame, SparkRecords | SparkReports):
         return frame
     check_frame(frame)
-    return read(shaped(frame), {}) if noted_plan(frame) is None else open_reports(frame)
+    return read(shaped(frame), {}, sought=sought) if noted_plan(frame) is None else open_reports(frame)
 
 
 @telling
@@ -128,7 +131,7 @@ def _over(records: SparkRecords, plan: Plan) -> SparkRecords:
     met = records.encoded.met
     refuse_unknown((met[key] for key, item in records.places.items() if names[item] not in index), "the plan's domain")
     places = {key: index[names[item]] for key, item in records.places.items()}
-    return SparkRecords(records.encoded, plan.domain, places)
+    return SparkRecords(records.segments, plan.domain, places)
 
 
 def check_frame(frame: object) -> None:
@@ -172,9 +175,14 @@ def table(
     return read(shaped(frame, "table", columns=None if columns is None else tuple(columns)), options)
 
 
-def read(found: Shaped, options: Mapping[str, Any], domain: Domain | None = None) -> SparkRecords:
-    """One pass over a frame; ``domain`` is a declared one."""
-    encoded = encode(found.frame, found.shape)
+def read(
+    found: Shaped, options: Mapping[str, Any], domain: Domain | None = None, sought: Sought | None = None
+) -> SparkRecords:
+    """One pass over a frame; ``domain`` is a declared one.
+
+    What is ``sought`` is not looked for in a table yet: several of its cells may be one item.
+    """
+    encoded = encode(found.frame, found.shape, None if found.shape == "table" else sought)
     try:
         if found.shape == "table":
             meant = domain_of_table(encoded, found.names, options, domain)  # type: ignore[arg-type]  # of a table too

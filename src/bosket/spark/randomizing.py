@@ -63,7 +63,7 @@ def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder:
     n = records.n_records
     plan.warn_of_hopeless(n if people is None else check_integer("people", people, least=1))
     schema, job = report_schema(plan, "secure"), _drawing(plan, records.places)
-    segments = records.encoded.frame
+    segments = records.segments.frame
     made = started(lambda: segments.mapInArrow(job, schema))
     if folder is None:
         _refuse_speculation(segments)
@@ -198,7 +198,7 @@ def _refuse_longer(records: SparkRecords, limit: int) -> None:
                     first = first_row[at].as_py() + int(longer[0])
                     yield sums_row(len(longer), np.array([part[at].as_py(), first], np.int64))
 
-    rows = records.encoded.map(job, "n_records long, counts binary")
+    rows = records.segments.map(job, "n_records long, counts binary")
     count = int(np.sum(rows["n_records"].to_numpy()))
     first = min(tuple(np.frombuffer(one.as_buffer(), np.int64).tolist()) for one in rows["counts"])
     raise DataError(

@@ -205,6 +205,8 @@ class SparkMade:
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
         make, strata = self._make, self.strata
+        if not self.n_records:  # then no task has a shape to tell
+            return np.zeros((len(strata), len(itemsets)), np.int64)
 
         def of(batch: Batch) -> npt.NDArray[np.int64]:
             counter = make(batch, None)
