@@ -89,10 +89,20 @@ def test_only_whole_numbers_may_be_said_to_be_others(kind: int, tmp_path: Path) 
             Baskets.read(path)
 
 
+def test_a_field_that_is_there_twice_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow takes the last list of row groups: what was counted, and where pages were looked for, was in both."""
+    path = tmp_path / "x.parquet"
+    body, footer = split(bytes_of(LISTS))
+    hidden = Structure().many(1, 12, []).number(2, 0, 6).number(3, 5, 6).done
+    path.write_bytes(joined(body, footer[:-1] + b"\x09" + varint(4) + b"\x2c" + 2 * hidden + b"\0"))
+    assert parquet.ParquetFile(path).metadata.num_row_groups == 2
+    refused(path, monkeypatch)
+
+
 def of_a_group(n: int, name: bytes, *, children: bytes | None = None) -> bytes:
     """A file without rows that has a group of this name with so many columns; ``children`` is how it says that."""
     said = children if children is not None else varint(n)
-    group = Structure().number(3, 1).text(4, b"x").text(4, name).number(5, 1).add(5, 5, said)
+    group = Structure().number(3, 1).text(4, name).add(5, 5, said)
     elements = [Structure().text(4, b"schema").number(5, 1), group]
     elements += [Structure().number(1, 2).number(3, 1).text(4, b"%d" % at) for at in range(n)]
     schema = b"\xfc" + leb128(len(elements)) + b"".join(element.done for element in elements)

@@ -45,8 +45,9 @@ def n_elements(handle: Any) -> int:
 
     Arrow takes some kilobytes for each of them when it opens a file, before anything can be asked: so it must see none
     that is not understood here.  Nor a list that says it is of something else than parquet.thrift has it of: Arrow does
-    not look at that and reads what it expects, so that it would see another footer than is walked here.  Nor a stored
-    schema of more than these columns.  Nor a long name of a group of many columns, which Arrow writes before each.
+    not look at that and reads what it expects, so that it would see another footer than is walked here.  Nor a field
+    that a structure has twice, of which it takes the last.  Nor a stored schema of more than these columns.  Nor a long
+    name of a group of many columns, which Arrow writes before each.
     """
     footer = _footer(handle)
     found = _Footer(footer, 0).n_elements()
@@ -94,7 +95,7 @@ def codecs(handle: Any) -> list[list[int]]:
 def structure_at(handle: Any, at: int) -> tuple[dict[int, Any], int]:
     """The structure that begins there, and its bytes: numbers of 32 bits, truth values and structures by their fields.
 
-    ``ValueError`` where there is none, or where a field is given twice: Arrow would take the last.
+    ``ValueError`` where there is none, or where a field is given twice.
     """
     size = _HEADER
     while True:
@@ -145,17 +146,17 @@ class _Footer:
             raise ValueError("the footer ends early") from None
 
     def n_elements(self) -> int:
-        """The longest list in the field of the schema: Arrow takes the last of several."""
-        longest = 0
+        """How many elements the schema has, with the rest of the footer looked at too."""
+        found = 0
         try:
             for field, kind in self._fields():
                 if (field, kind) == (_SCHEMA, _LIST):
-                    longest = max(longest, self._elements())
+                    found = self._elements()
                 else:
                     self._walk(kind, _FILE.get(field))
         except IndexError:
             raise ValueError("the footer ends early") from None
-        return longest
+        return found
 
     def _elements(self) -> int:
         """How many elements the schema has that comes next, where their names with those of the groups that each is
@@ -180,7 +181,7 @@ class _Footer:
         return size
 
     def _element(self) -> tuple[int, int]:
-        """The bytes of the name of an element, with a dot, and how many are within it; of several the last counts."""
+        """The bytes of the name of an element, with a dot, and how many are within it."""
         name = n_children = 0
         for field, kind in self._fields():
             if (field, kind) == (_NAME, _BINARY):
@@ -231,8 +232,8 @@ class _Footer:
         """The structure that is the content: by field numbers of 32 bits, truth values and structures, else None."""
         found: dict[int, Any] = {}
         for field, kind in self._fields():
-            if field in found or depth > _DEEPEST:
-                raise ValueError("a structure has a field twice, or is nested too deeply")
+            if depth > _DEEPEST:
+                raise ValueError("a structure is nested too deeply")
             found[field] = None
             if kind == _INT:
                 found[field] = self._number()
@@ -279,12 +280,17 @@ class _Footer:
     def _fields(self) -> Iterator[tuple[int, int]]:
         """The fields of a structure and their kinds, each for the caller to read; numbers of fields have 16 bits.
 
-        What has no kind is the end, whatever number it has beside.
+        What has no kind is the end, whatever number it has beside.  ``ValueError`` where a field is given twice: no
+        writer does that, and of the two Arrow takes the last.
         """
         field = 0
+        seen = set()
         while (head := self._byte()) & 15:
             field = field + (head >> 4) if head >> 4 else self._number()
             field = (field + (1 << 15)) % (1 << 16) - (1 << 15)
+            if field in seen:
+                raise ValueError("a structure has a field twice")
+            seen.add(field)
             yield field, head & 15
 
     def _field(self, wanted: int, kind: int) -> Iterator[int]:
@@ -318,10 +324,8 @@ class _Footer:
         elif kind == _MAP:
             self._skip_map(depth + 1)
         elif kind == _STRUCT:
-            while (head := self._byte()) & 15:
-                if not head >> 4:
-                    self._varint()
-                self._skip(head & 15, depth + 1)
+            for _, inner in self._fields():
+                self._skip(inner, depth + 1)
         elif kind in _SIZES:
             self._at += _SIZES[kind]
         else:
