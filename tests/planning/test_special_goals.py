@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -155,6 +156,19 @@ class TestBreaches:
         assert "not at those that it does not show" in ranking.note
         assert ranking.note in str(ranking)
         assert ranking.epsilon >= ranking.best.guarantee.record.epsilon
+
+    def test_the_last_epsilon_is_of_the_other_mechanisms_and_says_so(self, found: Ranking) -> None:
+        before, after = str(found.goal).split("; any other: ")
+        assert "for the whole record)" in before
+        assert after.endswith(f"does not show, for the whole record, epsilon {rounded_up(found.goal.epsilon)}")
+
+    def test_sizes_of_which_nothing_is_known_are_said(self) -> None:
+        """The commonest item of the goal is that of the sizes that are known."""
+        study = replace(STUDY, sizes={1: 0.4, 2: 0.3, 7: 0.2, 9: 0.1}, max_size=9)
+        ranking = compare_breaches(study, MAXIMAL, level=0.5)
+        assert all(option.family != BY_BREACH for option in ranking.options)
+        assert "records of 7 and 9 items" in ranking.note
+        assert ranking.note in str(ranking)
 
     def test_a_level_that_the_commonest_item_has_already_is_refused(self) -> None:
         with pytest.raises(bk.ParameterError):

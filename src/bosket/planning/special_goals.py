@@ -16,7 +16,7 @@ from bosket.planning.foresight import Foresight
 from bosket.planning.goals import Goal, Study
 from bosket.planning.item_factors import optimal_keeps
 from bosket.planning.maximal import Maximal, check_maximal
-from bosket.planning.words import SHOWN_ALONE
+from bosket.planning.words import SHOWN_ALONE, SIZES_UNKNOWN, numbers_text
 from bosket.privacy.breaches import worst_level
 from bosket.privacy.guarantee import percent_down, percent_up, rounded_up
 
@@ -115,7 +115,10 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
     goal = Goal(Goal.below(bound, prior=prior).epsilon, words=words)
     found = compare(study, goal)
     sizes = {size: share for size, share in (study.sizes or {}).items() if size > 0}
-    if study.is_table or not sizes or not all(size in values for size in sizes):
+    unknown = sorted(size for size in sizes if size not in values)
+    if unknown:
+        return replace(found, note=SIZES_UNKNOWN.format(numbers_text(unknown)))
+    if study.is_table or not sizes:
         return found
     records = {size: max(1, round(share * study.people)) for size, share in sizes.items()}
     known = {size: values[size] for size in sizes}
@@ -127,7 +130,7 @@ def compare_breaches(study: Study, maximal: Maximal, *, level: float = 0.5) -> R
     words += (
         f" ({BY_BREACH}: in an itemset of up to {most}, by its being shown alone; by all that a report shows and does "
         f"not show, up to {percent_up(promise.posterior(prior))}, at epsilon {rounded_up(promise.epsilon)} for the "
-        "whole record; any other: by all that a report shows and does not show)"
+        "whole record); any other: by all that a report shows and does not show,"
     )
     options = sorted([*found.options, option], key=lambda one: (one.error, one.family))
     return Ranking(study, replace(goal, words=words), tuple(options), SHOWN_ALONE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bosket.mechanisms import Ask, CutAndPaste, Flip, GammaDiagonal
 from bosket.planning.foresight import Foresight
 from bosket.planning.goals import Study
@@ -17,11 +19,29 @@ SHOWN_ALONE = (
     "it says, and not at those that it does not show: these tell too. Epsilons say what others may learn."
 )
 """What is to be known of a breach level."""
+SIZES_UNKNOWN = (
+    "No maximal supports are known of records of {} items: an item may be commoner among them than the goal says, and "
+    "cut-and-paste cannot be planned by the breach level."
+)
+"""What is to be known of a breach level where a study has records of sizes that no pilot had."""
+_MOST_NAMED = 5
 
 
 def number_text(people: float) -> str:
     """A number of people; one that no study has, in words."""
     return f"{people:,.0f}" if people < 1e12 else "more than a million million"
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Some numbers in words, of many the first.
+
+    >>> numbers_text([2, 5, 7]), numbers_text(range(1, 9))
+    ('2, 5 and 7', '1, 2, 3, 4, 5 and 3 other numbers')
+    """
+    if len(numbers) > _MOST_NAMED:
+        return f"{', '.join(map(str, numbers[:_MOST_NAMED]))} and {len(numbers) - _MOST_NAMED} other numbers"
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def answers_text(k: int) -> str:
