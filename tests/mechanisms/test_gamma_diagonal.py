@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -197,8 +198,27 @@ class TestRanGd:
         assert low == pytest.approx(0.332, abs=1e-3)
         assert high == pytest.approx(0.601, abs=1e-3)
         card = bk.GammaDiagonal(19, spread=0.5).guarantee(CENSUS).card()
-        assert "33.3% to 60.0%" in card or "33.2% to 60.1%" in card
         assert "spread adds nothing" in card
+        assert "who learned r might come to believe any property of a record that had 5% with up to 60.1" in card
+
+    @pytest.mark.parametrize(("sizes", "gamma", "spread"), [((3, 2), 2.0, 1.0), ((3, 2), 2.0, 0.9), ((3, 2), 2.0, 0.2)])
+    def test_the_card_has_the_most_that_one_who_learned_r_may_come_to(
+        self, sizes: tuple[int, ...], gamma: float, spread: float
+    ) -> None:
+        """Enumerated: every r, report and pair of records; near -alpha a report tells most of the *other* records."""
+        domain, n = domain_of(*sizes), math.prod(sizes)
+        x = 1 / (gamma + n - 1)
+        worst = 0.0
+        for r in np.linspace(-spread * gamma * x, spread * gamma * x, 201):
+            law = np.full((n, n), x - r / (n - 1))  # of reports, by record
+            np.fill_diagonal(law, max(0.0, gamma * x + r))
+            for believed, other in itertools.permutations(range(n), 2):  # all that had 5%, and all that had 95%
+                likely, rest = 0.05 * law[believed], 0.95 * law[other]
+                worst = max(worst, float((likely / (likely + rest)).max()))
+        card = bk.GammaDiagonal(gamma, spread).guarantee(domain).card()
+        found = re.search(r"who learned r might come to believe any property .* with up to ([0-9.]+)%", card)
+        assert found is not None
+        assert worst - 1e-9 <= float(found[1]) / 100 <= worst + 2e-4
 
     def test_the_guarantee_is_that_of_det_gd(self) -> None:
         """Realised from other thresholds, so equal up to their rounding; neither is above what was asked for."""

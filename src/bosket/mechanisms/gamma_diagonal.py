@@ -40,7 +40,7 @@ from bosket.mechanisms.gamma_kernels import keep_or_replace_block
 from bosket.mechanisms.parameters import Option, Probability, Real, parameter
 from bosket.mechanisms.records import table_domain
 from bosket.privacy import Accuracy, Amplification, Influence, LocalGuarantee
-from bosket.privacy.guarantee import check_reports
+from bosket.privacy.guarantee import check_reports, percent_up
 from bosket.privacy.product import outward
 from bosket.randomness import Randomness
 from bosket.randomness.kernels import PRECISION
@@ -112,11 +112,11 @@ class GammaDiagonal(Mechanism):
                 "still tell as much as linked ones"
             )
         if self.spread > 0:
-            low, high = ran_gd_range(channel.gamma, channel.n_cells, self.spread, prior=0.05)
+            most = percent_up(channel.knowing_spread.posterior(0.05))
             notes.append(
                 "each report draws its own r and forgets it: averaged over r its law is that of spread 0, so this is "
-                f"the promise, and spread adds nothing to it; who learned r would come to {low:.1%} to {high:.1%} "
-                "from 5%"
+                "the promise, and spread adds nothing to it; who learned r might come to believe any property of a "
+                f"record that had 5% with up to {most}"
             )
         return LocalGuarantee(
             mechanism=str(self),
@@ -132,7 +132,12 @@ class GammaDiagonal(Mechanism):
 
 
 def ran_gd_range(gamma: float, n_cells: int, spread: float, *, prior: float) -> tuple[float, float]:
-    """[rho2(-alpha), rho2(alpha)] of section 6.1: the posterior of one who knows r, at its two ends."""
+    """[rho2(-alpha), rho2(alpha)] of section 6.1: the posterior of one who knows r, at its two ends.
+
+    It is that of the very record that is reported.  Where r is near -alpha and spread near 1, a report is less likely
+    from its own record than from others, and tells most of these: what no property passes is in
+    :attr:`GammaDiagonalChannel.knowing_spread`.
+    """
     x = 1.0 / (gamma + n_cells - 1)
     alpha = min(spread, largest_spread(gamma, n_cells)) * gamma * x
 
@@ -192,6 +197,20 @@ class GammaDiagonalChannel(RecordChannel):
     def condition(self) -> float:
         """1 + n / (gamma - 1) (Appendix), for any subset of attributes too: 1 / kappa."""
         return float(1 / self.exact_keep)
+
+    @property
+    def knowing_spread(self) -> Amplification:
+        """The most that a report can multiply odds for one who learned its r: infinite where some r rule a record out.
+
+        The same record has a probability within ``reach`` of the mean, any other an equal part of the rest: the ratio
+        of the two is largest at an end, one way round or the other.
+        """
+        same = [Fraction(self._threshold + moved, _ONE) for moved in (-self._reach, self._reach)]
+        pairs = [(one, (1 - one) / (self.n_cells - 1)) for one in same]
+        if min(map(min, pairs)) <= 0:
+            return Amplification(math.inf, "any two records, for one who learned r")
+        excess = max(max(pair) / min(pair) - 1 for pair in pairs)
+        return Amplification(outward(math.log1p(float(excess))), "any two records, for one who learned r")
 
     def randomize_bits(self, bits: Words, rng: Randomness) -> tuple[Words, Strata | None]:
         offsets = np.asarray(self.domain.offsets, np.int64)
