@@ -433,6 +433,23 @@ def test_a_few_reports_may_come_twice() -> None:
     assert (collection.n_records, collection.n_batches) == (12, 3)
 
 
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_collection_that_is_merged_twice_is_counted_twice(is_own: bool) -> None:
+    """Also where the first time was counted before: its segments were taken for those, and left out without a word."""
+    reports = some_reports(200, 1)
+    found, other = bk.Collection(PLAN), bk.Collection(PLAN)
+    other.append(reports)
+    found.merge(other)
+    mined(found, 0.1)
+    found.merge(found if is_own else other, allow_duplicates=True)
+    assert_alike(found, bk.Reports.concat([reports, reports], allow_duplicates=True), 0.1)
+    assert (found.n_records, other.n_records) == (400, 200)
+    found.subtract(other)
+    assert_alike(found, reports, 0.1)
+    found.subtract(other)
+    assert found.n_records == 0
+
+
 def test_another_plan_is_refused() -> None:
     other = bk.Plan(PLAN.domain, bk.CutAndPaste(2, 0.4), bk.PrivacyUnit(max_size=3))
     reports = some_reports(8, 1, other)

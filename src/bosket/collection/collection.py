@@ -96,7 +96,7 @@ class Collection(Collected):
                 f"A Collection can be merged, a {type(other).__name__} cannot.", hint="Collection.append takes batches."
             )
         self._check_plan(other.plan)
-        self._take(other._segments, allow_duplicates=allow_duplicates)
+        self._take([segment.again() for segment in other._segments], allow_duplicates=allow_duplicates)
 
     def subtract(self, other: Collection | BatchSource, *, max_bytes: int | None = MAX_BYTES) -> None:
         """Take away a batch, some reports, or all batches of another collection; refused where one is not there.
