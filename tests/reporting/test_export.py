@@ -199,3 +199,11 @@ def test_no_number_in_json_is_null(rules: pd.DataFrame, tmp_path: Path) -> None:
     frame = rules.head(2).assign(lift=[math.nan, math.inf])
     write_rules(frame, tmp_path / "out.json")
     assert [row["lift"] for row in json.loads((tmp_path / "out.json").read_text())["rules"]] == [None, None]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet", ".pmml"])
+def test_half_a_surrogate_pair_is_refused_in_every_format(suffix: str, tmp_path: Path) -> None:
+    found = bk.mine(bk.Baskets([["\ud800", "b"]] * 4), 0.5)
+    with pytest.raises(bk.DataError, match="surrogate"):
+        write_itemsets(found.to_frame(), tmp_path / f"found{suffix}", about=found.about)
+    assert list(tmp_path.iterdir()) == []

@@ -41,6 +41,9 @@ def test_mining_what_a_collector_holds(tmp_path: Path, capsys: pytest.CaptureFix
         ("https://collector.example/somewhere", "not that of a collector's task"),
         ("https://someone@collector.example/d/shop", "not that of a collector's task"),
         ("https://collector.example:99999/d/shop", "not that of a collector's task"),
+        ("https://[::1/d/shop", "not that of a collector's task"),
+        ("https://collector..example/d/shop", "not that of a collector's task"),
+        ("https://collector.example/\u00e9/d/shop", "not that of a collector's task"),
         ("http://127.0.0.1:1/d/shop", "cannot be reached"),
     ],
 )

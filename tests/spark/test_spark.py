@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,13 @@ def test_rows_of_record_and_item_are_mined_as_on_one_machine() -> None:
     rows = [(number, item) for number, record in enumerate(LISTS) for item in (record or nothing)]
     long = frame_of({"record": pa.array([row[0] for row in rows]), "item": pa.array([row[1] for row in rows])})
     assert_same(bk.mine(long, 0.02), bk.mine(BASKETS, 0.02))
+
+
+@pytest.mark.slow
+def test_an_item_that_is_no_number_says_that_the_record_exists() -> None:
+    """As one machine reads it; a frame with one such row was refused."""
+    columns = {"record": pa.array([1, 1, 2, 2, 3]), "item": pa.array([1.5, 2.0, 1.5, math.nan, math.nan])}
+    assert_same(bk.mine(frame_of(columns), 0.3), bk.mine(bk.Baskets.from_frame(pa.table(columns)), 0.3))
 
 
 @pytest.mark.slow

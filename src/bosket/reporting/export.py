@@ -258,6 +258,9 @@ def _write_parquet(frame: pd.DataFrame, kind: ResultKind, path: Path) -> None:
 
     labels = {label for name in kind.itemset_columns for itemset in frame[name] for label in itemset}
     labels.update(label for name in kind.label_columns for label in frame[name])
+    for label in labels:
+        if isinstance(label, str | int):
+            label_to_json(label)  # refuses what cannot be written down
     types = {type(label) for label in labels}
     known = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     label_type = known.get(types.pop()) if len(types) == 1 else None

@@ -110,7 +110,7 @@ def _lists(frame: Frame, kinds: dict[str, str], item: str | None) -> Frame:
 
 
 def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str | None) -> Frame:
-    """The rows of each record put together; a missing item only says that the record exists.
+    """The rows of each record put together; a missing item, NaN too, only says that the record exists.
 
     What names no record, NaN too, is not a record: rows of many people would be one.  They may be many, and are not
     put together.
@@ -135,7 +135,9 @@ def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str 
     rows = frame.select(F.col(_quoted(record)).alias("record"), F.col(_quoted(item)).alias("item"))
     name = F.col("record")
     is_lost = name.isNull() | F.isnan(name) if kinds[record] in _FRACTIONS else name.isNull()
-    made = rows.groupBy("record").agg(F.collect_list(F.when(~is_lost, F.col("item"))).alias("items"))
+    held = F.col("item")
+    is_item = ~is_lost & ~F.isnan(held) if kinds[item] in _FRACTIONS else ~is_lost
+    made = rows.groupBy("record").agg(F.collect_list(F.when(is_item, held)).alias("items"))
     return made.select("items", is_lost.alias(LOST))
 
 

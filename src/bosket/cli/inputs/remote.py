@@ -47,13 +47,14 @@ def fetched(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[
 
 def _fetch(address: str, target: Path, options: argparse.Namespace) -> None:
     """Write the reports of a task to a file; a redirection is not followed, since the token would go with it."""
-    parts = urlsplit(address)
-    match = _TASK.fullmatch(parts.path)
     try:
-        has_port = parts.port is None or parts.port > 0
-    except ValueError:  # out of range
-        has_port = False
-    if match is None or not parts.hostname or parts.username or not has_port:
+        parts = urlsplit(address if address.isascii() and address.isprintable() else "")
+        has_place = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        (parts.hostname or "").encode("idna")  # as it is when it is looked up
+    except ValueError:  # of brackets, of a port, or of a name with parts that none has
+        parts, has_place = urlsplit(""), False
+    match = _TASK.fullmatch(parts.path)
+    if match is None or not has_place or parts.username:
         raise DataError(
             f"The address {address} is not that of a collector's task.",
             hint="Write https://HOST/v1/tasks/ID/reports, and ?phase=1 for those of a first phase.",
