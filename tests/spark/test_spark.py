@@ -101,6 +101,18 @@ def test_other_layouts_are_mined_as_on_one_machine(layout: str) -> None:
 
 
 @pytest.mark.slow
+def test_columns_may_have_any_name() -> None:
+    """Spark took dots and quotes for its own, and a column of ours was taken for one of lost records."""
+    rng = np.random.default_rng(4)
+    names = ("oat.milk 1.5%", "a `quote`", "*", "bosket_lost", "r\u00f4ti", "a\\b")
+    marks = {name: pa.array(rng.random(300) < 0.4) for name in names}
+    assert_same(bk.mine(frame_of(marks), 0.05), bk.mine(bk.Baskets.from_frame(pa.table(marks)), 0.05))
+    table = pa.table({name: pa.array(rng.choice(["no", "yes"], 300)) for name in names})
+    with spark.table(frame_of(dict(zip(table.column_names, table.columns, strict=True)))) as found:
+        assert_same(bk.mine(found, 0.05), bk.mine(bk.Table.from_frame(table), 0.05))
+
+
+@pytest.mark.slow
 def test_reports_are_written_once_and_mined_where_they_are(tmp_path: Path) -> None:
     frame = PLAN.randomize(lists(), folder=str(tmp_path / "reports"))
     local = bk.Reports.from_spark(frame, plan=PLAN)

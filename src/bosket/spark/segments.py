@@ -40,6 +40,7 @@ SUMMARY = ("part", "n_records", "longest", "labels", "counts", "firsts", "fault"
 
 LOST = "bosket_lost"
 """A column that says of a record put together from rows that they do not name it."""
+_ALIAS = "column_"
 _RECORDS = 1 << 18  # of a segment
 _ENTRIES = 1 << 23
 
@@ -164,7 +165,8 @@ def _segment(rows: Any, shape: RowShape) -> RecordRows:
         columns = Columns(("items",), (column,), FRAME)
         csr = read_lists(iter([column]), Lists(columns, "items"), columns, lambda domain, rank: (domain, rank))
         return RecordRows(csr.indptr, csr.indices, list(csr.domain.labels))
-    baskets = Baskets.from_frame(rows, layout=shape)
+    named = rows.rename_columns([_name_of(alias) for alias in rows.column_names])
+    baskets = Baskets.from_frame(named, layout=shape)
     return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
 
 
@@ -213,6 +215,15 @@ def _cells(rows: Any) -> RecordRows:
         items[:, at] = codes + len(labels)
         labels += [[at, cell] for cell in cells] + ([[at, None]] if has_missing else [])
     return RecordRows(np.arange(n + 1, dtype=np.int64) * width, items.ravel(), labels)
+
+
+def alias_of(name: str) -> str:
+    """What a column is called on its way to the workers: Spark takes dots, quotes and stars in names for its own."""
+    return _ALIAS + name.encode(errors="surrogatepass").hex()
+
+
+def _name_of(alias: str) -> str:
+    return bytes.fromhex(alias.removeprefix(_ALIAS)).decode(errors="surrogatepass")
 
 
 def key_of(label: Label) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from bosket.errors import DataError, ParameterError
 from bosket.spark.jobs import Frame, started
-from bosket.spark.segments import LOST, RowShape
+from bosket.spark.segments import LOST, RowShape, alias_of
 
 SparkLayout = Literal["list", "long", "one-hot", "table"]
 
@@ -61,8 +61,10 @@ def shaped(
             raise DataError(f"The column {name!r} of the frame, of type {kind}, cannot be read as {layout}.", hint=_HOW)
     if not kinds:
         raise DataError("The frame has no columns.", hint=_HOW)
-    names = tuple(kinds)
-    return Shaped(frame.select(*map(_quoted, names)), layout, names)
+    from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+
+    made = frame.select(*(F.col(_quoted(name)).alias(alias_of(name)) for name in kinds))
+    return Shaped(made, layout, tuple(kinds))
 
 
 def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> SparkLayout:
