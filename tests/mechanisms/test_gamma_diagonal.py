@@ -220,6 +220,28 @@ class TestRanGd:
         assert found is not None
         assert worst - 1e-9 <= float(found[1]) / 100 <= worst + 2e-4
 
+    @pytest.mark.parametrize(("gamma", "spread", "reports"), [(2.0, 0.2, 2), (2.0, 0.9, 2), (19.0, 0.1, 3)])
+    def test_of_several_reports_the_card_has_what_all_of_them_tell_one_who_learned_every_r(
+        self, gamma: float, spread: float, reports: int
+    ) -> None:
+        """Enumerated: every series of reports, with r at either end or in the middle."""
+        n = 6
+        x = 1 / (gamma + n - 1)
+        worst = 0.0
+        for rs in itertools.combinations_with_replacement((-1.0, 0.0, 1.0), reports):
+            series = np.ones((n, 1))  # probabilities of all series of reports so far, by record
+            for r in np.array(rs) * spread * gamma * x:
+                law = np.full((n, n), x - r / (n - 1))
+                np.fill_diagonal(law, gamma * x + r)
+                series = (series[:, :, None] * law[:, None, :]).reshape(n, -1)
+            for believed, other in itertools.permutations(range(n), 2):
+                likely, rest = 0.05 * series[believed], 0.95 * series[other]
+                worst = max(worst, float((likely / (likely + rest)).max()))
+        card = bk.GammaDiagonal(gamma, spread).guarantee(domain_of(3, 2), reports=reports).card()
+        found = re.search(rf"who learned r of all {reports} reports might .* with up to ([0-9.]+)%", card)
+        assert found is not None
+        assert worst - 1e-9 <= float(found[1]) / 100 <= worst + 2e-4
+
     def test_the_guarantee_is_that_of_det_gd(self) -> None:
         """Realised from other thresholds, so equal up to their rounding; neither is above what was asked for."""
         ran, det = (bk.GammaDiagonal(19, spread).guarantee(CENSUS).epsilon for spread in (0.5, 0.0))

@@ -112,11 +112,12 @@ class GammaDiagonal(Mechanism):
                 "still tell as much as linked ones"
             )
         if self.spread > 0:
-            most = percent_up(channel.knowing_spread.posterior(0.05))
+            learned = channel.knowing_spread.repeated(reports, "a person, for one who learned every r")
+            seen = "r" if reports == 1 else f"r of all {reports} reports"
             notes.append(
                 "each report draws its own r and forgets it: averaged over r its law is that of spread 0, so this is "
-                "the promise, and spread adds nothing to it; who learned r might come to believe any property of a "
-                f"record that had 5% with up to {most}"
+                f"the promise, and spread adds nothing to it; who learned {seen} might come to believe any property "
+                f"of a record that had 5% with up to {percent_up(learned.posterior(0.05))}"
             )
         return LocalGuarantee(
             mechanism=str(self),
