@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 import tempfile
@@ -448,6 +449,21 @@ def test_a_collection_that_is_merged_twice_is_counted_twice(is_own: bool) -> Non
     assert_alike(found, reports, 0.1)
     found.subtract(other)
     assert found.n_records == 0
+
+
+def test_a_copy_and_what_it_was_made_of_know_their_batches_apart() -> None:
+    """They noted them in one place: what was taken out of the copy could be appended to the other a second time."""
+    found = bk.Collection(PLAN)
+    reports, later = some_reports(200, 1), some_reports(200, 2)
+    found.append(reports)
+    other = copy.copy(found)
+    other.subtract(reports)
+    with pytest.raises(bk.DataError, match="same"):
+        found.append(reports)
+    other.append(later)
+    other.append(reports)
+    found.append(later)
+    assert (found.n_records, other.n_records) == (400, 400)
 
 
 def test_another_plan_is_refused() -> None:

@@ -314,7 +314,8 @@ class Collection(Collected):
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_running": Running()}  # what is remembered is counted again
+        """Without what is remembered, which is counted again; what batches are known by is the copy's own."""
+        return self.__dict__ | {"_running": Running(), "_fingerprints": self._fingerprints.copy()}
 
     def __repr__(self) -> str:
         batches = "1 batch" if self.n_batches == 1 else f"{self.n_batches} batches"
