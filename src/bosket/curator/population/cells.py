@@ -31,7 +31,9 @@ MOST_CELLS = 1 << 18
 MOST_SUMS = 1 << 22
 """Of cells: the product of the numbers of values plus one, and so the number of itemsets."""
 _SEED = 20_121_110
-_DRAWS = 48
+_DRAWS = 48  # of the noise of cells, at least
+_MOST_DRAWS = 1 << 9
+_DRAWN = 1 << 20  # sums of cells, or itemsets, times draws
 _FAR = 5.0  # standard deviations below the limit, from which on an itemset is not looked at
 _STEPS = 60  # of a bisection
 _POINTS = np.linspace(-14.0, 14.0, 141)  # standard deviations
@@ -157,7 +159,7 @@ class TableCells:
         n_whole = int((sizes == np.arange(1, len(sizes) + 1)).sum())  # no size is skipped
         places = places[numbers[places] <= n_whole]
         missed = float(probability.sum() - probability[places].sum())
-        changes = self._drawn(places, np.clip(flat[places], 0, 1))
+        changes = self._drawn(places, np.clip(flat[places], 0, 1), spread[places])
         n_summed = all_sums(np.ones(len(self.noisy)), self.sizes).ravel()
         found = []
         for size in range(1, n_whole + 1):
@@ -203,14 +205,23 @@ class TableCells:
         items = codes + np.cumsum([0, *self.sizes])[:-1]
         return np.asarray(items[codes < np.array(self.sizes)].reshape(len(at), size), np.int32)
 
-    def _drawn(self, places: npt.NDArray[np.int64], shares: Floats) -> npt.NDArray[np.float32]:
-        """Deviations of these sums, as shares, in draws of the noise: a column each."""
+    def _drawn(self, places: npt.NDArray[np.int64], shares: Floats, deviations: Floats) -> npt.NDArray[np.float32]:
+        """Deviations of these sums, as shares, in draws of the noise: a column each.
+
+        Intervals of rules are made of these draws, which are the same in every release: few would make the interval of
+        one and the same rule too short every time.  So each sum has the standard deviation that it is known to have,
+        and there are as many draws as numbers of sums and itemsets allow.
+        """
         stream = Seeded(_SEED).stream()
-        changes = np.empty((len(places), _DRAWS), np.float32)
-        for draw in range(_DRAWS):
+        n_sums = math.prod(size + 1 for size in self.sizes)
+        n_draws = min(max(_DRAWS, _DRAWN // max(n_sums, len(places), 1)), _MOST_DRAWS)
+        changes = np.empty((len(places), n_draws), np.float32)
+        for draw in range(n_draws):
             words = stream.words(len(self.noisy) + 1)
             normal = ndtri(((words >> np.uint64(11)) + 0.5) * 2.0**-53)
             noise = self.deviation * normal[:-1]
             of_number = self._trust * self.number_deviation * normal[-1] + (1 - self._trust) * noise.sum()
             changes[:, draw] = (all_sums(noise, self.sizes).ravel()[places] - shares * of_number) / self.n_records
+        known = np.sqrt(np.mean(np.square(changes, dtype=np.float64), axis=1))
+        changes *= (deviations / np.maximum(known, np.finfo(np.float32).tiny))[:, None].astype(np.float32)
         return changes
