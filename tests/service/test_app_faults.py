@@ -108,6 +108,40 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path: Path, caplog: pytest.
     assert "Exception" not in caplog.text
 
 
+def _in_chunks(*chunks: bytes, path: str = "/v1/tasks/shop/reports") -> list[bytes]:
+    """A request whose body comes in chunks: its head, and each of them."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_TYPE}\r\nTransfer-Encoding: chunked\r\n"
+    return [f"{head}Idempotency-Key: {secrets.token_hex(16)}\r\n\r\n".encode(), *chunks]
+
+
+def _answered(address: str, parts: list[bytes], *, apart: bool) -> bytes:
+    """What comes back of parts that are sent at once, or each after the answer to those before, until it is the end."""
+    at = urlsplit(address)
+    with socket.create_connection((at.hostname, at.port), timeout=60) as connection:
+        answer = b""
+        for part in parts if apart else [b"".join(parts)]:
+            connection.sendall(part)
+            if apart and part is not parts[-1]:
+                answer += connection.recv(1 << 16)
+        with contextlib.suppress(ConnectionResetError):
+            while more := connection.recv(1 << 16):
+                answer += more
+        return answer
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_bytes_that_are_no_chunk_leave_no_trace(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, apart: bool
+) -> None:
+    """Before and after the answer to one who has no token: each was two kilobytes of the log."""
+    with study(tmp_path, tokens="one-time") as s, caplog.at_level(logging.ERROR):
+        with on_a_socket(s.collector) as address:
+            answer = _answered(address, _in_chunks(b"zz\r\nno chunk"), apart=apart)
+        assert answer.startswith(b"HTTP/1.1 401" if apart else b"HTTP/1.1 400")
+        assert answer.count(b"HTTP/1.1") == 1
+    assert caplog.text == ""
+
+
 @pytest.mark.parametrize("settings", [{"tokens": "one-time"}, {"submit_token": True}])
 @pytest.mark.parametrize("header", [{}, {"Bosket-Token": "no token"}])
 def test_reports_without_a_token_are_not_held(tmp_path: Path, settings: dict[str, Any], header: dict[str, str]) -> None:

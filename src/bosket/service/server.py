@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -28,11 +29,23 @@ _MOST_FILES = 1 << 16
 class PunctualProtocol(H11Protocol):
     """Ends connections on which no request comes: uvicorn waits for a head that has begun for ever, and some thousand
     connections with half a head leave no file for anybody else.  So do as many that ask and read no answer: those on
-    which nothing is read for long are cut off.
+    which nothing is read for long are cut off.  Bytes that are no request end a connection without a line in the log.
     """
 
     _waiting: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request; uvicorn would answer a second time where an answer has begun, or let the
+        application do so, and write the fault of that to the log.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
