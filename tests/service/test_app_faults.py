@@ -22,7 +22,7 @@ import pytest
 from bosket.service.limits import BodyRoom, BodyRooms
 from bosket.service.portions import PORTION
 from bosket.service.problems import Refusal
-from bosket.service.server import PunctualProtocol
+from bosket.service.server import LEAST_CHUNK, PunctualProtocol
 from bosket.service.submissions import Submission
 from tests.service.servers import on_a_socket
 from tests.service.studies import MEDIA_TYPE, Study, reports, study
@@ -106,6 +106,66 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path: Path, caplog: pytest.
         assert s.client.get("/health").status_code == 200
     assert "Disconnect" not in caplog.text
     assert "Exception" not in caplog.text
+
+
+def _in_chunks(*chunks: bytes, path: str = "/v1/tasks/shop/reports") -> list[bytes]:
+    """A request whose body comes in chunks: its head, and each of them."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_TYPE}\r\nTransfer-Encoding: chunked\r\n"
+    return [f"{head}Idempotency-Key: {secrets.token_hex(16)}\r\n\r\n".encode(), *chunks]
+
+
+def _answered(address: str, parts: list[bytes], *, apart: bool) -> bytes:
+    """What comes back of parts that are sent at once, or each after the answer to those before, until it is the end."""
+    at = urlsplit(address)
+    with socket.create_connection((at.hostname, at.port), timeout=60) as connection:
+        answer = b""
+        for part in parts if apart else [b"".join(parts)]:
+            connection.sendall(part)
+            if apart and part is not parts[-1]:
+                answer += connection.recv(1 << 16)
+        with contextlib.suppress(ConnectionResetError):
+            while more := connection.recv(1 << 16):
+                answer += more
+        return answer
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_bytes_that_are_no_chunk_leave_no_trace(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, apart: bool
+) -> None:
+    """Before and after the answer to one who has no token: each was two kilobytes of the log."""
+    with study(tmp_path, tokens="one-time") as s, caplog.at_level(logging.ERROR):
+        with on_a_socket(s.collector) as address:
+            answer = _answered(address, _in_chunks(b"zz\r\nno chunk"), apart=apart)
+        assert answer.startswith(b"HTTP/1.1 401" if apart else b"HTTP/1.1 400")
+        assert answer.count(b"HTTP/1.1") == 1
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("path", ["/v1/tasks/shop/reports", "/health"])
+def test_bodies_in_chunks_of_a_few_bytes_are_not_gone_through(tmp_path: Path, path: str) -> None:
+    """A megabyte a second of them kept everybody else waiting for 25 seconds, whether they were for anything or not."""
+    with study(tmp_path) as s, on_a_socket(s.collector) as address:
+        started = time.process_time()
+        for _ in range(5):
+            answer = _answered(address, _in_chunks(*[b"1\r\nx\r\n"] * 40_000, path=path), apart=False)
+            assert answer[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 405", b"")  # cut off, answered or not
+        assert time.process_time() - started < 1  # it was above 2
+
+
+def test_bodies_in_chunks_are_read(tmp_path: Path) -> None:
+    """A few of any size, or as many as are large enough, whatever parts they come in."""
+    with study(tmp_path) as s, on_a_socket(s.collector) as address:
+        body = reports(s.plan, 2000).to_bytes()
+        for size in (len(body) // 50, LEAST_CHUNK, 1 << 15):
+            parts = [body[at : at + size] for at in range(0, len(body), size)]
+            chunks = [b"%x\r\n%s\r\n" % (len(part), part) for part in parts]
+            sent = b"".join(_in_chunks(*chunks, b"0\r\n\r\n"))
+            at = urlsplit(address)
+            with socket.create_connection((at.hostname, at.port), timeout=60) as connection:
+                for start in range(0, len(sent), 1000):
+                    connection.sendall(sent[start : start + 1000])
+                assert connection.recv(1 << 16).startswith(b"HTTP/1.1 201")
 
 
 @pytest.mark.parametrize("settings", [{"tokens": "one-time"}, {"submit_token": True}])

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -23,16 +24,54 @@ IDLE = 30
 UNREAD = 120
 """Seconds in which who is answered must read something; systems tell of that by a mebibyte or so."""
 _MOST_FILES = 1 << 16
+FEW_CHUNKS = 64
+"""Chunks of a body that may be of any size; with more, all have ``LEAST_CHUNK`` bytes on the average."""
+LEAST_CHUNK = 256
+
+
+class ChunkCounter(h11.Connection):
+    """Refuses bodies in chunks of a few bytes: each chunk takes a hundred times as long as the six bytes that it is
+    sent by, and all that came at once are gone through before anybody else is answered.
+    """
+
+    _chunks, _bytes = 0, 0
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks, self._bytes = 0, 0
+        elif isinstance(event, h11.Data):
+            self._bytes += len(event.data)
+            self._chunks += event.chunk_start
+            if self._chunks > FEW_CHUNKS + self._bytes // LEAST_CHUNK:
+                raise h11.RemoteProtocolError("a body in too small chunks")
+        return event
 
 
 class PunctualProtocol(H11Protocol):
     """Ends connections on which no request comes: uvicorn waits for a head that has begun for ever, and some thousand
     connections with half a head leave no file for anybody else.  So do as many that ask and read no answer: those on
-    which nothing is read for long are cut off.
+    which nothing is read for long are cut off.  Bytes that are no request end a connection without a line in the log.
     """
 
     _waiting: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
+
+    def __init__(self, config: uvicorn.Config, *args: Any, **options: Any) -> None:
+        super().__init__(config, *args, **options)
+        self.conn = ChunkCounter(h11.SERVER)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request; uvicorn would answer a second time where an answer has begun, or let the
+        application do so, and write the fault of that to the log.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
