@@ -226,6 +226,26 @@ class TestDeclaredItems:
         with bk.Baskets.open(tmp_path / "*.parquet", across_files=True, items=["2", "1", "3"]) as made:
             assert_alike(made, bk.Baskets([["1", "2"], ["2"], ["1"]], items=["2", "1", "3"]))
 
+    @pytest.mark.parametrize("other", [[1, 2], [1.0, 2.5]])
+    def test_without_a_declaration_an_item_that_is_text_and_a_number_is_refused(
+        self, other: list[float], tmp_path: Path
+    ) -> None:
+        """It was two items, each with the support that its own file gave it, and no word was said."""
+        parquet.write_table(pa.table({"items": [["1"], ["3"]]}), tmp_path / "0.parquet")
+        parquet.write_table(pa.table({"items": [other]}), tmp_path / "1.parquet")
+        with (
+            bk.Baskets.open(tmp_path / "*.parquet") as made,
+            pytest.raises(bk.DataError, match="hold 1 item as text in one and as a number in another") as problem,
+        ):
+            bk.mine(made, 0.5)
+        assert "items=" in str(problem.value.hint)
+
+    def test_words_beside_numbers_are_other_items(self, tmp_path: Path) -> None:
+        parquet.write_table(pa.table({"items": [["a"], ["01"]]}), tmp_path / "0.parquet")
+        parquet.write_table(pa.table({"items": [[1, 2]]}), tmp_path / "1.parquet")
+        with bk.Baskets.open(tmp_path / "*.parquet") as made:
+            assert made.n_items == 4
+
     @pytest.mark.parametrize("name", ["x.dat", "x.csv", "list x.csv", "list x.parquet", "one-hot x.csv"])
     def test_items_that_no_record_holds_are_there(self, name: str, tmp_path: Path) -> None:
         baskets, path = bk.Baskets([[3, 5], [5], []]), tmp_path / name.split()[-1]
