@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import shutil
@@ -16,8 +17,10 @@ from pyarrow import parquet
 
 import bosket as bk
 from bosket.data.formats.arrangements import UNTOLD, Arrangement
+from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.kernels import PRIME, hash_words
 from bosket.disk.records.opened import OpenBaskets
+from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import FimiStream, RecordPart
 from bosket.progress import LevelProgress
 
@@ -211,6 +214,45 @@ class TestSeveralLongFiles:
         paths[1].write_text("who,what\n1,0\n")
         with pytest.raises(bk.DataError, match="two columns of 0 and 1"), opened(paths, 10, across_files=True) as made:
             bk.mine(made, 0.5)
+
+
+class TestOneFolderForTwo:
+    """A scratch folder that two programs are given at the same time."""
+
+    def test_the_folder_is_locked_while_it_is_written(self, tmp_path: Path) -> None:
+        """Each removed the rows that the other was sorting: of four million records three were left, and no word."""
+        path, scratch = tmp_path / "x.csv", tmp_path / "scratch"
+        path.write_text("record,item\n1,a\n2,b\n")
+        tried: list[LevelProgress] = []
+
+        def lock() -> None:
+            with (scratch / "lock").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+        def try_it(state: LevelProgress) -> None:
+            with pytest.raises(BlockingIOError):
+                lock()
+            tried.append(state)
+
+        with bk.Baskets.open(path, scratch=scratch, on_progress=try_it) as made:
+            assert made.n_records == 2
+            assert tried
+            lock()  # it is free once all is written
+            with bk.Baskets.open(path, scratch=scratch, on_progress=lambda _: tried.clear()) as again:
+                assert again.n_records == 2
+            assert tried  # nothing was read again
+
+    def test_rows_of_somebody_else_are_not_sorted_with_ours(self, tmp_path: Path) -> None:
+        spill, words = Spill(tmp_path / "spilt", buffered=1), NumberedWords()
+        words.number(np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2]))
+        spill.append(words, np.array([0, 1], np.int32), np.array([0, 1], np.int32))
+        spill.flush()
+        (group,) = spill.groups(100)
+        assert spill.records(group, 2, 100).indptr.tolist() == [0, 1, 2]
+        with (tmp_path / "spilt" / group[0]).open("ab") as file:
+            file.write(bytes(20))
+        with pytest.raises(bk.DataError, match="not as it was written"):
+            spill.records(group, 2, 100)
 
 
 class TestDeclaredItems:

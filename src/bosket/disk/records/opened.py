@@ -253,11 +253,12 @@ class OpenBaskets(RawRecords):
 
     @cached_property
     def _known(self) -> _Known:
-        notes = self._found()
-        number = self._scratch.n_finished
-        if number is None or number != len(notes):
-            notes = self._sorted() if self._streams[0].is_long else self._split(notes)
-            self._scratch.finish(len(notes))
+        with self._scratch.alone():
+            notes = self._found()
+            number = self._scratch.n_finished
+            if number is None or number != len(notes):
+                notes = self._sorted() if self._streams[0].is_long else self._split(notes)
+                self._scratch.finish(len(notes))
         return self._together(notes)
 
     def _found(self) -> list[SegmentNote]:
