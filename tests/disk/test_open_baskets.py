@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import shutil
@@ -16,8 +17,10 @@ from pyarrow import parquet
 
 import bosket as bk
 from bosket.data.formats.arrangements import UNTOLD, Arrangement
+from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.kernels import PRIME, hash_words
 from bosket.disk.records.opened import OpenBaskets
+from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import FimiStream, RecordPart
 from bosket.progress import LevelProgress
 
@@ -213,6 +216,45 @@ class TestSeveralLongFiles:
             bk.mine(made, 0.5)
 
 
+class TestOneFolderForTwo:
+    """A scratch folder that two programs are given at the same time."""
+
+    def test_the_folder_is_locked_while_it_is_written(self, tmp_path: Path) -> None:
+        """Each removed the rows that the other was sorting: of four million records three were left, and no word."""
+        path, scratch = tmp_path / "x.csv", tmp_path / "scratch"
+        path.write_text("record,item\n1,a\n2,b\n")
+        tried: list[LevelProgress] = []
+
+        def lock() -> None:
+            with (scratch / "lock").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+        def try_it(state: LevelProgress) -> None:
+            with pytest.raises(BlockingIOError):
+                lock()
+            tried.append(state)
+
+        with bk.Baskets.open(path, scratch=scratch, on_progress=try_it) as made:
+            assert made.n_records == 2
+            assert tried
+            lock()  # it is free once all is written
+            with bk.Baskets.open(path, scratch=scratch, on_progress=lambda _: tried.clear()) as again:
+                assert again.n_records == 2
+            assert tried  # nothing was read again
+
+    def test_rows_of_somebody_else_are_not_sorted_with_ours(self, tmp_path: Path) -> None:
+        spill, words = Spill(tmp_path / "spilt", buffered=1), NumberedWords()
+        words.number(np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2]))
+        spill.append(words, np.array([0, 1], np.int32), np.array([0, 1], np.int32))
+        spill.flush()
+        (group,) = spill.groups(100)
+        assert spill.records(group, 2, 100).indptr.tolist() == [0, 1, 2]
+        with (tmp_path / "spilt" / group[0]).open("ab") as file:
+            file.write(bytes(20))
+        with pytest.raises(bk.DataError, match="not as it was written"):
+            spill.records(group, 2, 100)
+
+
 class TestDeclaredItems:
     """``items`` says what the domain is."""
 
@@ -225,6 +267,26 @@ class TestDeclaredItems:
         parquet.write_table(pa.table({"record": ["r", "r", "t"], "item": other}), tmp_path / "1.parquet")
         with bk.Baskets.open(tmp_path / "*.parquet", across_files=True, items=["2", "1", "3"]) as made:
             assert_alike(made, bk.Baskets([["1", "2"], ["2"], ["1"]], items=["2", "1", "3"]))
+
+    @pytest.mark.parametrize("other", [[1, 2], [1.0, 2.5]])
+    def test_without_a_declaration_an_item_that_is_text_and_a_number_is_refused(
+        self, other: list[float], tmp_path: Path
+    ) -> None:
+        """It was two items, each with the support that its own file gave it, and no word was said."""
+        parquet.write_table(pa.table({"items": [["1"], ["3"]]}), tmp_path / "0.parquet")
+        parquet.write_table(pa.table({"items": [other]}), tmp_path / "1.parquet")
+        with (
+            bk.Baskets.open(tmp_path / "*.parquet") as made,
+            pytest.raises(bk.DataError, match="hold 1 item as text in one and as a number in another") as problem,
+        ):
+            bk.mine(made, 0.5)
+        assert "items=" in str(problem.value.hint)
+
+    def test_words_beside_numbers_are_other_items(self, tmp_path: Path) -> None:
+        parquet.write_table(pa.table({"items": [["a"], ["01"]]}), tmp_path / "0.parquet")
+        parquet.write_table(pa.table({"items": [[1, 2]]}), tmp_path / "1.parquet")
+        with bk.Baskets.open(tmp_path / "*.parquet") as made:
+            assert made.n_items == 4
 
     @pytest.mark.parametrize("name", ["x.dat", "x.csv", "list x.csv", "list x.parquet", "one-hot x.csv"])
     def test_items_that_no_record_holds_are_there(self, name: str, tmp_path: Path) -> None:

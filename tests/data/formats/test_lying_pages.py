@@ -15,6 +15,7 @@ import bosket as bk
 from bosket.data.formats import parquet_texts
 from tests.disk.test_open_baskets import opened
 from tests.memory import traced
+from tests.parquet_footers import with_count
 from tests.parquet_pages import bytes_of_length, coded, data, dictionary, of_lists, words, write_lists
 
 CAP = 4_000_000
@@ -62,6 +63,44 @@ def test_columns_have_the_rows_that_the_footer_says(reader: Callable[[Path], Any
     assert reader(write_lists(tmp_path / "2.parquet", 2, pages, n_values=4)).n_records == 2
     with pytest.raises(bk.DataError, match="not a sound Parquet file"):
         reader(write_lists(tmp_path / "5.parquet", 5, pages, n_values=4))
+
+
+@pytest.mark.parametrize("reader", [read, dropped, table, n_opened])
+def test_a_row_group_does_not_vanish_with_a_page_that_arrow_passes_over(
+    reader: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    """One byte, the kind of a page, and fifty of sixty records were gone without a word: Arrow gives no rows then."""
+    path, truths = tmp_path / "x.parquet", [True, False] * 30
+    parquet.write_table(
+        pa.table({"a": truths, "b": truths, "c": truths}), path, row_group_size=50, data_page_version="2.0"
+    )
+    sound = path.read_bytes()
+    reader(path)
+    assert sound[4:6] == b"\x15\x06"  # a page of values
+    path.write_bytes(sound[:5] + b"\x07" + sound[6:])
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(path)
+
+
+@pytest.mark.parametrize("reader", [read, declared, dropped, n_opened])
+@pytest.mark.parametrize("n_rows", [0, 1, 3])
+def test_lists_beyond_the_rows_of_the_footer_are_not_left_out(
+    reader: Callable[[Path], Any], n_rows: int, tmp_path: Path
+) -> None:
+    pages = [dictionary(b"a"), coded(4, of_lists((4, 1)))]
+    assert bk.Baskets.read(write_lists(tmp_path / "4.parquet", 4, pages, n_values=4)).n_records == 4
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(write_lists(tmp_path / "x.parquet", n_rows, pages, n_values=4))
+
+
+@pytest.mark.parametrize("reader", [read, declared, dropped, n_opened])
+def test_row_groups_have_the_rows_of_the_file(reader: Callable[[Path], Any], tmp_path: Path) -> None:
+    """A row group of fewer than no rows was passed over."""
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"items": [["a"]] * 7}), path)
+    path.write_bytes(with_count(path.read_bytes(), 7, -7, which=-1))
+    with pytest.raises(bk.DataError, match=r"as many rows as its row groups|not a sound Parquet file"):
+        reader(path)
 
 
 def test_a_long_list_counts_where_items_are_declared_and_a_record_may_be_refused(tmp_path: Path) -> None:

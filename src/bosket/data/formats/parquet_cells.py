@@ -83,7 +83,9 @@ def _chunks_of(file: Opened, columns: list[str]) -> list[list[Chunk]]:
     groups = [list(map(Chunk, *group, *kinds)) for group in zip(*found, strict=True)]
     for at, group in enumerate(groups):
         n_rows = file.file.metadata.row_group(at).num_rows
-        if any(chunk.n_values < n_rows or (not chunk.depth and chunk.n_values > n_rows) for chunk in group):
+        if n_rows < 0 or any(
+            chunk.n_values < n_rows or (chunk.n_values > n_rows and not (chunk.depth and n_rows)) for chunk in group
+        ):
             raise ValueError("a column has another number of values than there are rows")
     return groups
 

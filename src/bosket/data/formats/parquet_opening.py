@@ -113,6 +113,9 @@ def opened(
                 f"must have at most {_MOST_ROW_GROUPS:,} row groups, and has more",
                 hint="Write it again with larger ones.",
             )
+        n_rows = [file.metadata.row_group(at).num_rows for at in range(file.metadata.num_row_groups)]
+        if min(n_rows, default=0) < 0 or sum(n_rows) != file.metadata.num_rows:
+            raise content.source.error("must have as many rows as its row groups, and its footer claims another number")
         claimed = sound(content, lambda: _claimed(file.metadata))
         if is_claim_held:
             content.check_size(claimed)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
@@ -296,6 +298,36 @@ def with_codes(file: Opened, columns: list[str]) -> Any:
 
 def group_batches(
     file: Opened, reader: Any, group: int, columns: list[str] | None, size: int, room: _Room | None = None
+) -> Iterator[Any]:
+    """The rows of a row group, as many as the footer says, with all values of their lists; else ``ArrowInvalid``.
+
+    Of a column in which Arrow finds no row, and of lists beyond the rows, it says nothing: it gives no rows at all, or
+    leaves these lists out.
+    """
+    n_rows = file.file.metadata.row_group(group).num_rows
+    chunks = parquet_cells.chunks_of(file, file.schema.names if columns is None else columns)[group]
+    seen, n_values = 0, np.zeros(len(chunks), np.int64)
+    for batch in _batches_of_group(file, reader, group, columns, size, room):
+        seen += batch.num_rows
+        if len(chunks) == batch.num_columns:  # a column of the file for each
+            n_values += [_n_list_values(column) for column in batch.columns]
+        yield batch
+    are_lists_short = any(found and found != chunk.n_values for found, chunk in zip(n_values, chunks, strict=True))
+    if seen != n_rows or are_lists_short:
+        raise pa.ArrowInvalid("The pages of a row group do not have its rows.")
+
+
+def _n_list_values(column: Any) -> int:
+    """How many values the pages of a column of lists have, one of which stands for a list without any; else 0."""
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)) or pa.types.is_nested(
+        column.type.value_type
+    ):
+        return 0
+    return int(pc.sum(pc.max_element_wise(pc.list_value_length(column), 1), min_count=0).as_py())
+
+
+def _batches_of_group(
+    file: Opened, reader: Any, group: int, columns: list[str] | None, size: int, room: _Room | None
 ) -> Iterator[Any]:
     """The rows of a row group; where there cannot be codes, or no more of them, or no ``room``, the rest as it is."""
     done = 0

@@ -51,6 +51,20 @@ def _owned(codes: ItemCodes) -> ItemCodes:
     return codes.copy() if isinstance(whole, np.ndarray) and whole.nbytes > 2 * codes.nbytes else codes
 
 
+def _check_written(domain: Domain) -> None:
+    """Refuse an item that one file has as text and another as a number: as two items each would have a part of it."""
+    if len({isinstance(label, str) for label in domain.labels}) < 2:
+        return
+    texts = {label for label in domain.labels if isinstance(label, str)}
+    n_alike = sum(not isinstance(label, str) and written(label) in texts for label in domain.labels)
+    if n_alike:
+        items = "1 item" if n_alike == 1 else f"{n_alike} items"
+        raise DataError(
+            f"The files hold {items} as text in one and as a number in another.",
+            hint="Declare the items with items=...: both then stand for the declared one.",
+        )
+
+
 class _Known(NamedTuple):
     """What a first pass leaves: what segments hold, and what codes stand for."""
 
@@ -239,11 +253,12 @@ class OpenBaskets(RawRecords):
 
     @cached_property
     def _known(self) -> _Known:
-        notes = self._found()
-        number = self._scratch.n_finished
-        if number is None or number != len(notes):
-            notes = self._sorted() if self._streams[0].is_long else self._split(notes)
-            self._scratch.finish(len(notes))
+        with self._scratch.alone():
+            notes = self._found()
+            number = self._scratch.n_finished
+            if number is None or number != len(notes):
+                notes = self._sorted() if self._streams[0].is_long else self._split(notes)
+                self._scratch.finish(len(notes))
         return self._together(notes)
 
     def _found(self) -> list[SegmentNote]:
@@ -345,6 +360,8 @@ class OpenBaskets(RawRecords):
         occurs = np.isin(known, codes)
         if self._vocabulary is not None:
             domain, rank = self._vocabulary.domain, self._declared(domain, rank, occurs)
+        elif len(self.files) > 1:
+            _check_written(domain)
         counts = np.zeros(domain.n_items, np.int64)
         for distinct, numbers in found:
             places = np.searchsorted(known, distinct)

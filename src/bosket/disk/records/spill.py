@@ -93,6 +93,7 @@ class Spill:
         for, or few records have most of them.
         """
         for name in [name for name, size in self.sizes.items() if size > most_rows]:
+            self._check(name)
             for start, stop in slices(self.sizes.pop(name), most_rows):
                 self._deal(self._rows(name, start, stop - start), _FIRST - 8, f"{name}-")
             asked(self._folder / name, "remove", (self._folder / name).unlink)
@@ -115,15 +116,27 @@ class Spill:
         """
         keys, found = NumberedWords(), LongRecords()
         for name in parts:
-            rows = self._rows(name) if self.sizes[name] <= most_rows else self._different_rows(name, most_rows)
+            self._check(name)
+            n_rows = self.sizes[name]
+            rows = self._rows(name, 0, n_rows) if n_rows <= most_rows else self._different_rows(name, most_rows)
             names = np.ascontiguousarray(rows["key"]).view(np.uint8).reshape(-1)
             records = keys.number(names, 16 * np.arange(len(rows) + 1, dtype=np.int64))
             found.append(records, np.ascontiguousarray(rows["code"]))
         return found.csr(len(keys), np.arange(n_codes, dtype=np.int32), _NO_DOMAIN)
 
-    def _rows(self, name: str, first: int = 0, number: int = -1) -> npt.NDArray[np.void]:
+    def _rows(self, name: str, first: int, number: int) -> npt.NDArray[np.void]:
         path = self._folder / name
         return asked(path, "read", lambda: np.fromfile(path, _ROW, number, offset=first * _ROW.itemsize))
+
+    def _check(self, name: str) -> None:
+        """Refuse a part that has not the rows that were written to it."""
+        path = self._folder / name
+        if asked(path, "look at", path.stat).st_size != self.sizes[name] * _ROW.itemsize:
+            raise DataError(
+                f"The file {path} is not as it was written.",
+                path=path,
+                hint="Give each program that runs at the same time a scratch folder of its own.",
+            )
 
     def _different_rows(self, name: str, most_rows: int) -> npt.NDArray[np.void]:
         held = np.empty(0, _ROW)
