@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.noise import Composition
+from bosket.curator.population.asked import asked
 from bosket.curator.population.items import ItemBeliefs
 from bosket.curator.population.literals import Literals
 from bosket.curator.population.rounds import PopulationRounds
-from bosket.curator.population.search import FittedItemsets, PopulationSearch
+from bosket.curator.population.search import FittedItemsets, PopulationSearch, reached_by
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.population.wanted import Wanted
 from bosket.curator.sieve.beliefs import LevelPlaces, SievedLevel, Values
@@ -86,7 +87,9 @@ class DenseRecords:
             looked.records_each,
         )  # fmt: skip
         wanted = self._wanted
-        (population, *refits), literals, others = rounds.run(self._beliefs, self._items, wanted, self._n_records, whole)
+        (population, *refits), literals, others = rounds.run(
+            self._beliefs, self._items, wanted, self._n_records, whole * (1 - settings.asked)
+        )
         search = PopulationSearch(
             population, literals, settings.misfit, settings.most_itemsets, wanted.largest, groups, refits
         )
@@ -94,7 +97,12 @@ class DenseRecords:
         if wanted.k is None:
             found, left_out = search.above(limit)
         else:
-            found, left_out, limit = search.most(wanted.k)
+            found, left_out = search.most(wanted.k)
+            limit = reached_by(found, wanted.k)
+        if settings.asked:
+            answers = rounds.answers(literals, self._n_records, settings.asked * whole)
+            found = asked(found, limit, search.correlations, answers, settings.most_asked)
+            limit = limit if wanted.k is None else reached_by(found, wanted.k)
         levels = [self._level(part, literals, limit) for part in found]
         missed = left_out + _with(others, levels)
         return FoundDense(levels or [self._nothing(literals)], limit, missed, settings.costs(whole))

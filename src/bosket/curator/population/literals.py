@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bosket.counting.base import Counts
+from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator.population.kernels import add_pairs, add_singles, held_literals
 from bosket.curator.population.leaves import Leaves, LiteralWords
 from bosket.curator.sieve.contributions import Units
@@ -47,6 +47,14 @@ class Literals:
         missing = np.bitwise_or.reduce(bit[self.items[self.complemented]], initial=np.uint64(0))
         return np.asarray(result ^ missing)
 
+    def words(self, rows: ItemsetRows) -> tuple[LiteralWords, LiteralWords]:
+        """Of itemsets, places filled up with -1: the literals that they ask for, and those of them that a record that
+        holds the itemset has.
+        """
+        bits = np.where(rows >= 0, np.uint64(1) << np.maximum(rows, 0).astype(np.uint64), np.uint64(0))
+        present = np.where(self.complemented[rows], np.uint64(0), bits)
+        return np.bitwise_or.reduce(bits, axis=1), np.bitwise_or.reduce(present, axis=1)
+
 
 class LiteralRecords:
     """The literals that records hold."""
@@ -66,6 +74,20 @@ class LiteralRecords:
     def n_patterns(self) -> int:
         """How many patterns there are."""
         return len(np.unique(self._patterns))
+
+    @property
+    def n_records(self) -> int:
+        return len(self._patterns)
+
+    def holding(self, masks: LiteralWords, values: LiteralWords) -> Counts:
+        """How many records have just these values of the literals of each mask."""
+
+        def one(part: tuple[int, int]) -> Counts:
+            words = self._patterns[slice(*part)]
+            found = [np.count_nonzero(words & mask == value) for mask, value in zip(masks, values, strict=True)]
+            return np.array(found, np.int64)
+
+        return np.sum(parallel_map(one, self._parts()), axis=0, dtype=np.int64) + np.zeros(len(masks), np.int64)
 
     def counts(self, leaves: Leaves) -> Counts:
         """How many records are in each leaf."""

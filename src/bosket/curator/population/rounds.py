@@ -4,6 +4,7 @@
     literals    twice, those of items that are undecided: which items are frequent is settled by what few records lack
     numbers     how many records hold how many of the literals that are left
     pairs       literals and pairs of them, bounded, all at once
+    undecided   itemsets that the fitted population leaves undecided, once it is searched
 
 What one record may add follows from noisy numbers.  Everything goes through the composition that it is given.
 """
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bosket.curator.noise import LAPLACE, Composition
+from bosket.curator.population.answers import HalfCounts
 from bosket.curator.population.items import ItemBeliefs
 from bosket.curator.population.leaves import grown, words_of
 from bosket.curator.population.literals import MOST_LITERALS, LiteralRecords, Literals
@@ -90,6 +92,13 @@ class PopulationRounds:
         refits = Refits(statistics, shares, deviation[chosen], self.bounding).of(population, self.settings.refits)
         others = np.concatenate([np.delete(beliefs.summary(limit)[2], places), np.delete(probability, chosen)])
         return [population, *refits], literals, others
+
+    def answers(self, literals: Literals, n_records: int, amount: float) -> HalfCounts:
+        """Of itemsets, for this amount of what was granted."""
+        return HalfCounts(
+            LiteralRecords(self.data, literals), literals, self.bounding, self.granted, amount, n_records,
+            self.n_deviation, self.per_person, self.records_each,
+        )  # fmt: skip
 
     def _settled(
         self, beliefs: ItemBeliefs, of_beliefs: ItemIds, wanted: Wanted, n_records: int, whole: float

@@ -24,7 +24,8 @@ from bosket.threads import slices
 
 _SEED = 20_121_108
 _RECORDS = 1 << 16
-_DRAWS = 48
+_DRAWS = 256
+_FIRST_DRAWS = 48  # by which it is told how far below the limit to look
 _CELLS = 1 << 24  # itemsets times particles in one step
 _TRUST = 0.5  # of a bias that was told by refits: the rest may be
 _OF_A_SIZE = 300  # itemsets that bias is learned from
@@ -104,7 +105,7 @@ class PopulationSearch:
         first, _ = self._mined(limit)
         if self._refits and first:
             self._bias = self._learn_bias(first)
-        drawn = self._drawn(first)
+        drawn = self._drawn(first, _FIRST_DRAWS)
         near = [part.deviation[np.abs(part.mean - limit) < _NEAR * limit] for part in drawn]
         every = np.concatenate([np.empty(0), *near])
         margin = _MARGIN * (float(np.median(every)) if len(every) else self._misfit / 2)
@@ -112,17 +113,30 @@ class PopulationSearch:
         found, left_out = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
         return self._drawn(found), left_out
 
-    def most(self, k: int) -> tuple[list[FittedItemsets], int, float]:
-        """The k most frequent itemsets and those near them, how many more there were than were looked at, and the limit
-        that k are expected to reach.
-        """
-        found, left_out = self.above(self._kth(k))
-        low, high = 0.0, 1.0
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            is_low = sum(float(part.probability(middle).sum()) for part in found) > k
-            low, high = (middle, high) if is_low else (low, middle)
-        return found, left_out, (low + high) / 2
+    def most(self, k: int) -> tuple[list[FittedItemsets], int]:
+        """The k most frequent itemsets and those near them, and how many more there were than were looked at."""
+        return self.above(self._kth(k))
+
+    def correlations(self, rows: ItemsetRows, others: ItemsetRows) -> Floats:
+        """Of the holding of itemsets in the records of the population: places of literals, filled up with -1."""
+        holds, weights = self._patterns
+        theirs = np.logical_and.reduce(holds[others.T], axis=0).astype(np.float32)
+        shares = theirs @ weights
+        weighed = (theirs * weights).T
+        result = np.empty((len(rows), len(others)))
+        for start, stop in slices(len(rows), max(1, _CELLS // holds.shape[1])):
+            held = np.logical_and.reduce(holds[rows[start:stop].T], axis=0).astype(np.float32)
+            own = held @ weights
+            scale = np.sqrt(np.outer(own * (1 - own), shares * (1 - shares)))
+            result[start:stop] = (held @ weighed - np.outer(own, shares)) / np.maximum(scale, 1e-6)
+        return np.clip(result, -1.0, 1.0)
+
+    @cached_property
+    def _patterns(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
+        """Which item each pattern holds, the last row all of them, and weights of the patterns."""
+        patterns, weights = _distinct(self._population.particles, self._population.weights[:, None])
+        holds = (patterns.astype(bool) ^ self._literals.complemented).T
+        return np.vstack([holds, np.ones((1, holds.shape[1]), bool)]), weights[:, 0]
 
     def _kth(self, k: int) -> float:
         """The share that k itemsets of the population have, to a part in some thousand."""
@@ -185,10 +199,10 @@ class PopulationSearch:
             kept.append((rows[keep], counts[keep]))
         return [(rows, counts) for rows, counts in kept if len(rows)]
 
-    def _drawn(self, found: list[ItemsetRows]) -> list[FittedItemsets]:
+    def _drawn(self, found: list[ItemsetRows], number: int = _DRAWS) -> list[FittedItemsets]:
         """Shares under the coefficients, and their deviations over draws of them."""
         population = self._population
-        deviates = ndtri(self._uniform(population.root.shape[1] * _DRAWS)).reshape(-1, _DRAWS)
+        deviates = ndtri(self._uniform(population.root.shape[1] * number)).reshape(-1, number)
         columns = np.column_stack([population.weights, population.responses(deviates)])
         patterns, changes = _distinct(population.particles, columns)
         holds = (patterns.astype(bool) ^ self._literals.complemented).T
@@ -261,6 +275,16 @@ class PopulationSearch:
     def _uniform(self, n: int) -> Floats:
         words: npt.NDArray[np.uint64] = self._stream.words(n)
         return np.asarray(((words >> np.uint64(11)) + 0.5) * 2.0**-53)
+
+
+def reached_by(found: Sequence[FittedItemsets], k: int) -> float:
+    """The limit that k itemsets are expected to reach."""
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        is_low = sum(float(part.probability(middle).sum()) for part in found) > k
+        low, high = (middle, high) if is_low else (low, middle)
+    return (low + high) / 2
 
 
 def _distinct(

@@ -41,6 +41,10 @@ class PopulationSettings:
     """Fits of what would be measured of the population itself, by which its bias is told: two a draw of noise."""
     kept: float = 0.6
     """Of all that records could add to literals and pairs, the share that the bound lets them."""
+    asked: float = 0.3
+    """Of all, the share for itemsets that the fitted population leaves undecided; other shares are of the rest."""
+    most_asked: int = 128
+    """Itemsets that are asked about, at most."""
     most_literals: int = 40
     """Items in the population."""
     most_itemsets: int = 100_000
@@ -52,7 +56,7 @@ class PopulationSettings:
         fractions = ("dense", "numbers", "precision", "undecided", "likely", "kept", "misfit")
         for name in fractions:
             check_fraction(name, getattr(self, name), of="PopulationSettings")
-        for name in ("leaves", "patterns"):
+        for name in ("leaves", "patterns", "asked"):
             check_between(name, getattr(self, name), 0.0, 0.9, of="PopulationSettings")
         check_between("repeated", self.repeated, 1.0, 1e9, of="PopulationSettings")
         if not isinstance(self.literals, tuple) or not self.literals:
@@ -69,6 +73,7 @@ class PopulationSettings:
                 parameter="numbers",
                 value=self.numbers,
             )
+        check_integer("most_asked", self.most_asked, least=1, of="PopulationSettings")
         check_integer("most_literals", self.most_literals, least=1, most=MOST_LITERALS, of="PopulationSettings")
         check_integer("most_leaves", self.most_leaves, least=1, most=MOST_LEAVES, of="PopulationSettings")
         check_integer("most_told", self.most_told, least=1, most=MOST_LEAVES, of="PopulationSettings")
@@ -82,4 +87,6 @@ class PopulationSettings:
 
     def costs(self, whole: float) -> tuple[tuple[str, float], ...]:
         """What each part costs of an amount, at most: what rounds of literals do not need goes to the pairs."""
-        return (("literals", math.fsum(self.literals) * whole), ("pairs", (1 - math.fsum(self.literals)) * whole))
+        of_literals, rest = math.fsum(self.literals), (1 - self.asked) * whole
+        parts = (("literals", of_literals * rest), ("pairs", (1 - of_literals) * rest))
+        return (*parts, ("undecided", self.asked * whole)) if self.asked else parts
