@@ -60,7 +60,7 @@ def curated(
 def test_it_costs_what_was_granted_and_no_more(baskets: Baskets, bounding: Bounding, law: NoiseLaw) -> None:
     granted = Recording(1.0, law)
     result = curated(baskets, bounding, granted, 0.7)
-    assert [name for name, _ in result.costs][-2:] == ["literals", "pairs"], "the route was taken"
+    assert [name for name, _ in result.costs][-3:] == ["literals", "pairs", "undecided"], "the route was taken"
     assert sum(amount for amount, _ in granted.asked) <= 1.0 * (1 + 1e-9)
     assert sum(cost for _, cost in result.costs) == pytest.approx(1.0)
     with pytest.raises(bk.BudgetExceeded):
@@ -226,6 +226,8 @@ def test_rules_have_intervals_that_cover(baskets: Baskets) -> None:
         {"most_told": 0},
         {"refits": -1},
         {"misfit": -1.0},
+        {"asked": 0.95},
+        {"most_asked": 0},
     ],
 )
 def test_settings_that_are_refused(wrong: dict[str, Any]) -> None:
@@ -263,7 +265,7 @@ def test_a_person_with_three_records_moves_no_more_than_it_says(
     kept = len(records) - 3 * is_replaced
     granted = Recording(4.0, law)
     result = _of_persons(of, Baskets(records, items=range(N_ITEMS)), bounding, granted, 1 + is_replaced)
-    assert [name for name, _ in result.costs][-2:] == ["literals", "pairs"], "the route was taken"
+    assert [name for name, _ in result.costs][-3:] == ["literals", "pairs", "undecided"], "the route was taken"
     neighbour = Led(granted, 4.0, law)
     changed = Baskets([*records[:kept], *other], items=range(N_ITEMS))
     _of_persons([*of[:kept], *[kept // 3] * 3], changed, bounding, neighbour, 1 + is_replaced)
