@@ -107,6 +107,34 @@ def test_draws_spread_as_the_noise_does() -> None:
 
 
 @pytest.mark.slow
+def test_the_number_of_records_is_known_by_all_statistics() -> None:
+    """Thirty fits, the noisy number of records off by 400 as a rule and other statistics by 60: the number is known to
+    less than half of that, spreads as is said within a factor of two, and moves with shares the way that is said.
+    """
+    law = law_of(*some_law(7))
+    known = statistics_of(law, np.ones(M + 1), 60.0)
+    rng = np.random.default_rng(4)
+    numbers, deviations, shares, given = [], [], [], []
+    for _ in range(30):
+        noisy = known.values + rng.normal(0, 60.0, len(known.values))
+        one = Statistics(N + rng.normal(0, 400.0), 400.0, known.weights, known.groups, noisy, known.variances)
+        population = Fitter(one, law @ CELLS, np.full(M, 0.02)).fit()
+        number = population.number
+        numbers.append(number.mean)
+        deviations.append(np.hypot(number.own, np.linalg.norm(number.slopes @ population.root)))
+        shares.append(shares_of(population, [(0,)])[0])
+        draws = population.root @ rng.normal(size=(population.root.shape[1], 200))
+        held = population.particles[:, 0] == 0
+        changes = population.features @ draws.astype(np.float32)
+        of_share = (population.weights * held) @ (changes - population.weights @ changes)
+        given.append(np.corrcoef(number.slopes @ draws, of_share)[0, 1])
+    spread = float(np.std(numbers))
+    assert spread < 200, "half of what the noisy number alone would say"
+    assert 0.5 < spread / np.mean(deviations) < 2
+    assert np.sign(np.mean(given)) == np.sign(np.corrcoef(numbers, shares)[0, 1])
+
+
+@pytest.mark.slow
 def test_particles_walk_to_their_law() -> None:
     """After forty sweeps, frequencies of all 64 cells are within five standard errors of the law; a wrong coupling is
     not.  By a seed, hence alike in every run.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bosket.curator.population.literals import Literals
-from bosket.curator.population.model import Population
+from bosket.curator.population.model import Number, Population
 from bosket.curator.population.search import PopulationSearch
 
 
@@ -16,7 +16,17 @@ def population_of(leaves: list[int], n_leaves: int) -> Population:
     told = np.array([[leaf == at for at in range(n_leaves)] for leaf in leaves], np.float32).reshape(4, n_leaves)
     features = np.column_stack([particles.astype(np.float32), told])
     n = features.shape[1]
-    return Population(particles, np.zeros(4), features, np.eye(n), np.zeros(n), np.zeros(n), np.ones(n), n_leaves)
+    return Population(
+        particles,
+        np.zeros(4),
+        features,
+        np.eye(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.ones(n),
+        Number(100.0, np.zeros(n), 1.0),
+        n_leaves,
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,8 @@ class HalfCounts:
     bounding: Bounding
     granted: Composition
     amount: float
-    n_records: int
-    n_deviation: float
-    """Of the noise of the number of records."""
+    n_records: float
+    """As they are known: halves do not tell how many there are."""
     per_person: int
     records_each: int = 1
 
@@ -47,12 +46,11 @@ class HalfCounts:
         return self.bounding.deviation(scale) / (2 * self.n_records)
 
     def of(self, rows: ItemsetRows, m: int) -> Floats:
-        """Noisy shares of some of these m: places of literals, filled up with -1."""
+        """Noisy shares of some of these m: places of literals, filled up with -1.
+
+        Where there are more records by a part nu than is known, a share s is told as s + (s - 1/2) nu.
+        """
         halves = 2 * self.records.holding(*self.literals.words(rows)) - self.records.n_records
         amount = self.amount * len(rows) / m
         noisy = self.granted.noisy(halves, epsilon=amount, sensitivity=self.sensitivity(len(rows)))
         return np.asarray(0.5 + noisy / (2 * self.n_records))
-
-    def common(self, shares: Floats) -> Floats:
-        """Halves do not know how many records there are: what its noise adds to all, nothing at a share of one half."""
-        return (shares - 0.5) * self.n_deviation / self.n_records

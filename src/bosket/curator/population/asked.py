@@ -11,7 +11,9 @@ is off, o the standard deviations of what pairs do not tell, and r the correlati
 
     K(x, y) = mean(D_x D_y) + b_x b_y + o_x o_y (RELATED r(x, y) + (1 - RELATED) [x = y])
 
-is the covariance of their errors, and noisy answers y of q tell of every x (Gaussian conditioning, kriging):
+is the covariance of their errors.  Halves do not tell how many records there are: if these are more by a part nu, a
+share q is told as q + (q - 1/2) nu, and nu has draws too, since literals and pairs are numbers of records.  With q so
+told, noisy answers y tell of every x (Gaussian conditioning, kriging):
 
     mean_x + K(x, q) (K(q, q) + noise)^-1 (y - mean_q).
 
@@ -33,7 +35,7 @@ from scipy.special import ndtr, ndtri
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.population.model import resampled
-from bosket.curator.population.search import FittedItemsets
+from bosket.curator.population.search import FittedItemsets, Relations
 from bosket.curator.sieve.contributions import filled_rows
 from bosket.randomness import Seeded
 from bosket.statistics.estimates import Floats
@@ -62,21 +64,14 @@ class Answers(Protocol):
     def of(self, rows: ItemsetRows, m: int) -> Floats:
         """Noisy shares of some of these m: places of literals, filled up with -1."""
 
-    def common(self, shares: Floats) -> Floats:
-        """Standard deviations of what all answers have in common, by what the shares are."""
-
-
-Correlations = Callable[[ItemsetRows, ItemsetRows], Floats]
-"""Of the holding of itemsets in the records of a population, places of literals filled up with -1."""
-
 
 def asked(
-    found: Sequence[FittedItemsets], limit: float, correlations: Correlations, answers: Answers, most: int
+    found: Sequence[FittedItemsets], limit: float, relations: Relations, answers: Answers, most: int
 ) -> list[FittedItemsets]:
     """The same itemsets, once at most so many of the undecided ones were asked about."""
     if not found:
         return []
-    every = _Known.of(found, correlations)
+    every = _Known.of(found, relations)
     at_stake = every.at_stake(limit)
     undecided = np.flatnonzero(at_stake > _UNDECIDED)
     if not len(undecided) or most < 1:
@@ -97,7 +92,7 @@ class _Told:
     surprises: Floats
     """Answers minus what was expected."""
     covariance: Floats
-    """K(q, q) + noise."""
+    """K(q, q) + noise, q as it is told."""
     factor: float
     """Of variances, by which answers were farther off than expected; at least 1."""
 
@@ -113,10 +108,10 @@ class _Known:
     bias: Floats
     misfit: Floats
     """Standard deviations of what pairs do not tell."""
-    correlations: Correlations
+    relations: Relations
 
     @classmethod
-    def of(cls, found: Sequence[FittedItemsets], correlations: Correlations) -> _Known:
+    def of(cls, found: Sequence[FittedItemsets], relations: Relations) -> _Known:
         def joined(name: str) -> Floats:
             return np.concatenate([getattr(part, name) for part in found])
 
@@ -124,19 +119,32 @@ class _Known:
         misfit = np.sqrt(np.maximum(own**2 - bias**2, 0.0))
         rows = filled_rows([part.places for part in found])
         draws = np.concatenate([part.draws for part in found])
-        return cls(rows, joined("mean"), joined("deviation"), draws, bias, misfit, correlations)
+        return cls(rows, joined("mean"), joined("deviation"), draws, bias, misfit, relations)
 
     def at_stake(self, limit: float) -> Floats:
         """How likely each would be decided wrongly."""
         return wrong(self.mean - limit, self.deviation)
 
-    def covariance(self, places: Places, others: Places) -> Floats:
-        """Of the errors of itemsets."""
-        drawn = (self.draws[places] @ self.draws[others].T).astype(float) / self.draws.shape[1]
+    def told_of(self, places: Places, others: Places) -> Floats:
+        """Covariances of the errors of itemsets with those of what answers about others would tell."""
+        drawn = (self.draws[places] @ self.told_draws(others).T.astype(np.float32)).astype(float)
+        return np.asarray(drawn / self.draws.shape[1] + self._beside(places, others))
+
+    def told(self, places: Places) -> Floats:
+        """The covariance of what answers would tell without noise."""
+        draws, loads = self.told_draws(places), (self.mean[places] - 0.5) * self.relations.number_own
+        return np.asarray(draws @ draws.T / draws.shape[1] + self._beside(places, places) + np.outer(loads, loads))
+
+    def told_draws(self, places: Places) -> Floats:
+        """What answers would tell in each draw, but for what pairs do not tell."""
+        return self.draws[places].astype(float) + np.outer(self.mean[places] - 0.5, self.relations.number)
+
+    def _beside(self, places: Places, others: Places) -> Floats:
+        """Covariances of what no draw tells."""
         misfit = np.outer(self.misfit[places], self.misfit[others])
-        related = _RELATED * self.correlations(self.rows[places], self.rows[others])
+        related = _RELATED * self.relations.correlations(self.rows[places], self.rows[others])
         related[places[:, None] == others[None, :]] = 1.0
-        return np.asarray(drawn + np.outer(self.bias[places], self.bias[others]) + misfit * related)
+        return np.asarray(np.outer(self.bias[places], self.bias[others]) + misfit * related)
 
     def learned(self, told: _Told, places: Places, found: Sequence[FittedItemsets]) -> list[FittedItemsets]:
         """Means, deviations and draws after all answers; itemsets that were decided before stay as they are."""
@@ -146,7 +154,7 @@ class _Known:
         drawn = self._drawn(told)
         for start, stop in slices(len(places), _AT_ONCE):
             some = places[start:stop]
-            weights = self.covariance(some, asked_about)[:, back]
+            weights = self.told_of(some, asked_about)[:, back]
             gains = weights @ told.gains
             mean[some] += gains @ told.surprises
             variance = told.factor * (self.deviation[some] ** 2 - (gains * weights).sum(axis=1))
@@ -164,7 +172,7 @@ class _Known:
 
     def _drawn(self, told: _Told) -> Floats:
         """What answers would be off by in each draw: of the coefficients, of what pairs do not tell, of noise."""
-        drawn = self.draws[told.places].astype(float)
+        drawn = self.told_draws(told.places)
         beside = told.covariance - drawn @ drawn.T / drawn.shape[1]
         values, vectors = np.linalg.eigh((beside + beside.T) / 2)
         words = Seeded(_SEED).stream().words(drawn.size)
@@ -188,9 +196,9 @@ class _Question:
     of_candidates: Floats
     """Their means."""
     cross: Floats
-    """Covariances of targets and candidates."""
+    """Covariances of targets and what answers about candidates would tell."""
     inner: Floats
-    """Of candidates."""
+    """Of what these would tell."""
 
     @classmethod
     def about(cls, known: _Known, undecided: Places, at_stake: Floats, limit: float) -> _Question:
@@ -201,10 +209,9 @@ class _Question:
             drawn, times = np.unique(resampled(stake / stake.sum(), _LOOKED_AT, 0.5), return_counts=True)
             targets, numbers = undecided[drawn], times * stake.sum() / (_LOOKED_AT * stake[drawn])
         candidates = targets[:: math.ceil(len(targets) / _MAY_BE_ASKED)]
-        inner = known.covariance(candidates, candidates)
         return cls(
             known, limit, targets, candidates, numbers, known.mean[targets], known.deviation[targets] ** 2,
-            known.mean[candidates], known.covariance(targets, candidates), (inner + inner.T) / 2,
+            known.mean[candidates], known.told_of(targets, candidates), known.told(candidates),
         )  # fmt: skip
 
     def number(self, deviation: Callable[[int], float], most: int) -> int:
@@ -229,19 +236,17 @@ class _Question:
         for block in np.array_split(np.arange(m), min(m, _BLOCKS)):
             some = self._greedy(len(block), noise)[0]
             value = answers.of(rows[self.candidates[some]], m)
-            unlikely += self._observe(some, value, noise, answers)
+            unlikely += self._observe(some, value, noise)
             places += some
             values.append(value)
-        common = answers.common(start[places])
-        covariance = inner[np.ix_(places, places)] + noise * np.eye(m) + np.outer(common, common)
+        covariance = inner[np.ix_(places, places)] + noise * np.eye(m)
         surprises = np.concatenate(values) - start[places]
         factor = max(1.0, (unlikely + _PRIOR) / (m + _PRIOR))
         return _Told(self.candidates[places], np.asarray(np.linalg.inv(covariance)), surprises, covariance, factor)
 
-    def _observe(self, some: list[int], values: Floats, noise: float, answers: Answers) -> float:
+    def _observe(self, some: list[int], values: Floats, noise: float) -> float:
         """Learn from answers; the sum of their squared surprises, in standard deviations."""
-        common = answers.common(self.of_candidates[some])
-        covariance = self.inner[np.ix_(some, some)] + noise * np.eye(len(some)) + np.outer(common, common)
+        covariance = self.inner[np.ix_(some, some)] + noise * np.eye(len(some))
         surprise = values - self.of_candidates[some]
         gains = np.linalg.solve(covariance, self.cross[:, some].T).T
         inside = np.linalg.solve(covariance, self.inner[:, some].T).T

@@ -87,9 +87,7 @@ class DenseRecords:
             looked.records_each,
         )  # fmt: skip
         wanted = self._wanted
-        (population, *refits), literals, others = rounds.run(
-            self._beliefs, self._items, wanted, self._n_records, whole * (1 - settings.asked)
-        )
+        (population, *refits), literals, others = rounds.run(self._beliefs, self._items, wanted, self._n_records, whole)
         search = PopulationSearch(
             population, literals, settings.misfit, settings.most_itemsets, wanted.largest, groups, refits
         )
@@ -100,8 +98,8 @@ class DenseRecords:
             found, left_out = search.most(wanted.k)
             limit = reached_by(found, wanted.k)
         if settings.asked:
-            answers = rounds.answers(literals, self._n_records, settings.asked * whole)
-            found = asked(found, limit, search.correlations, answers, settings.most_asked)
+            answers = rounds.answers(literals, population.number.mean, whole)
+            found = asked(found, limit, search.relations(), answers, settings.most_asked)
             limit = limit if wanted.k is None else reached_by(found, wanted.k)
         levels = [self._level(part, literals, limit) for part in found]
         missed = left_out + _with(others, levels)

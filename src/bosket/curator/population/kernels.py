@@ -48,6 +48,23 @@ def add_pairs(patterns: Any, units: Any, sums: Any) -> None:
 
 
 @compiled
+def add_held(words: Any, weights: Any, masks: Any, values: Any, sums: Any) -> None:
+    """Add to each sum the weights of the words that have just these values of the literals of its mask."""
+    n = len(words) // 4 * 4
+    for at in range(len(masks)):
+        mask, value = masks[at], values[at]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0  # apart, so that sums do not wait for each other
+        for t in range(0, n, 4):
+            a += weights[t] if words[t] & mask == value else 0.0
+            b += weights[t + 1] if words[t + 1] & mask == value else 0.0
+            c += weights[t + 2] if words[t + 2] & mask == value else 0.0
+            d += weights[t + 3] if words[t + 3] & mask == value else 0.0
+        for t in range(n, len(words)):
+            a += weights[t] if words[t] & mask == value else 0.0
+        sums[at] += (a + b) + (c + d)
+
+
+@compiled
 def leaves_of(patterns: Any, asks: Any, goes: Any, result: Any) -> None:
     """The leaf of each pattern in a tree of nodes that ask for a literal, or for none."""
     for t in range(len(patterns)):

@@ -96,8 +96,19 @@ class Statistics:
 
 
 @dataclass(frozen=True, eq=False)
+class Number:
+    """The posterior of the number of records: normal, around ``mean``."""
+
+    mean: float
+    slopes: Floats
+    """What it moves by on average with each coefficient."""
+    own: float
+    """Its standard deviation, where coefficients are known."""
+
+
+@dataclass(frozen=True, eq=False)
 class Population:
-    """Particles with weights, and a posterior of the coefficients around them."""
+    """Particles with weights, and a posterior of the coefficients around them, and of the number of records."""
 
     particles: Particles
     log_weights: Floats
@@ -109,6 +120,7 @@ class Population:
     """Of the prior that was learned."""
     variances: Floats
     """Of it."""
+    number: Number
     n_leaves: int = 0
     """Leaves that tell what pairs do not, the last of the features; none where noise is not clear."""
 
@@ -213,6 +225,7 @@ class Fitter:
                 coefficients, logs, _, precision = self._steps(coefficients, features, logs, None, _LAST)
         return Population(
             particles, logs, features, _inverse_root(precision), coefficients, self._start, self._variances,
+            Number(self._n_records, *self._number_given),
             self._n_leaves if self._known.counted is not None and self._known.counted.are_clear else 0,
         )  # fmt: skip
 
@@ -331,7 +344,11 @@ class Fitter:
         return float((errors**2 / known.variances).sum() + beside.sum() + of_number**2) / 2
 
     def _step(self, coefficients: Floats, means: Floats, moves: Floats) -> tuple[Floats, float, Floats]:
-        """A step of the coefficients and of the number of records, and the precision of the former alone."""
+        """A step of the coefficients and of the number of records, and the precision of the former alone.
+
+        Of what is jointly normal with precision [[A, b], [b', c]] the second is -b' x / c on average, where the first
+        is x, with variance 1 / c.
+        """
         known, number = self._known, self._n_records
         slopes = np.column_stack([number * moves, means])
         likelihood = (slopes.T / known.variances) @ slopes
@@ -342,6 +359,7 @@ class Fitter:
         step = np.linalg.solve(likelihood + np.diag(np.append(1 / self._variances, 0.0)), gradient - before)
         cross = likelihood[:-1, -1] / likelihood[-1, -1]
         alone = likelihood[:-1, :-1] - np.outer(cross, likelihood[-1, :-1])
+        self._number_given = -cross, float(likelihood[-1, -1] ** -0.5)
         self._likelihood = alone, alone @ coefficients + gradient[:-1] - cross * gradient[-1]
         return step[:-1], float(step[-1]), alone + np.diag(1 / self._variances)
 

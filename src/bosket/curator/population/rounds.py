@@ -70,10 +70,11 @@ class PopulationRounds:
     def run(
         self, beliefs: ItemBeliefs, of_beliefs: ItemIds, wanted: Wanted, n_records: int, whole: float
     ) -> tuple[list[Population], Literals, Floats]:
-        """The population of items that are likely frequent, for this amount of what was granted; and how likely others
-        are frequent.
+        """The population of items that are likely frequent, for this amount of what was granted, less what is for
+        undecided itemsets; and how likely others are frequent.
         """
         known, places, left = self._settled(beliefs, of_beliefs, wanted, n_records, whole)
+        left -= self.settings.asked * whole
         limit = _known_limit(known, wanted)
         mean, deviation, probability = known.summary(limit)
         chosen = self._places(mean, probability, probability > self.settings.likely, self.settings.most_literals)
@@ -93,11 +94,11 @@ class PopulationRounds:
         others = np.concatenate([np.delete(beliefs.summary(limit)[2], places), np.delete(probability, chosen)])
         return [population, *refits], literals, others
 
-    def answers(self, literals: Literals, n_records: int, amount: float) -> HalfCounts:
-        """Of itemsets, for this amount of what was granted."""
+    def answers(self, literals: Literals, n_records: float, whole: float) -> HalfCounts:
+        """About undecided itemsets, for what was left for them of this amount."""
         return HalfCounts(
-            LiteralRecords(self.data, literals), literals, self.bounding, self.granted, amount, n_records,
-            self.n_deviation, self.per_person, self.records_each,
+            LiteralRecords(self.data, literals), literals, self.bounding, self.granted, self.settings.asked * whole,
+            n_records, self.per_person, self.records_each,
         )  # fmt: skip
 
     def _settled(

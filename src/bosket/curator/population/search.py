@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,8 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from bosket.counting.base import Counts, ItemsetRows
+from bosket.curator.population.kernels import add_held
+from bosket.curator.population.leaves import LiteralWords, words_of
 from bosket.curator.population.literals import Literals
 from bosket.curator.population.model import Population, resampled
 from bosket.data import Baskets
@@ -20,12 +22,13 @@ from bosket.mining.candidates import ItemGroups
 from bosket.mining.exact import exact_itemsets
 from bosket.randomness import Seeded
 from bosket.statistics.estimates import Floats
-from bosket.threads import slices
+from bosket.threads import parallel_map, slices
 
 _SEED = 20_121_108
 _RECORDS = 1 << 16
 _DRAWS = 256
 _FIRST_DRAWS = 48  # by which it is told how far below the limit to look
+_SEEN = 8192  # particles that draws are seen through
 _CELLS = 1 << 24  # itemsets times particles in one step
 _TRUST = 0.5  # of a bias that was told by refits: the rest may be
 _OF_A_SIZE = 300  # itemsets that bias is learned from
@@ -54,6 +57,18 @@ class FittedItemsets:
     def probability(self, limit: float) -> Floats:
         """How likely each is frequent."""
         return np.asarray(ndtr((self.mean - limit) / self.deviation))
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """What errors of itemsets have in common beside draws of the coefficients."""
+
+    correlations: Callable[[ItemsetRows, ItemsetRows], Floats]
+    """Of the holding of itemsets in the records of a population, places of literals filled up with -1."""
+    number: Floats
+    """By what part there are more records than is known, in each draw of the coefficients."""
+    number_own: float
+    """The standard deviation of that part, where coefficients are known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +113,13 @@ class PopulationSearch:
         self._refits = tuple(refits)
         self._bias: Bias | None = None
         self._left_out = 0
+        self._number: Floats = np.zeros(0)
         self._stream = Seeded(_SEED).stream()
 
-    def above(self, limit: float) -> tuple[list[FittedItemsets], int]:
-        """Itemsets that may reach the limit, by size, and how many more there were than were looked at."""
+    def above(self, limit: float) -> tuple[list[FittedItemsets], float]:
+        """Itemsets that may reach the limit, by size, and how many frequent ones are expected among those that were too
+        many to be looked at.
+        """
         first, _ = self._mined(limit)
         if self._refits and first:
             self._bias = self._learn_bias(first)
@@ -110,33 +128,44 @@ class PopulationSearch:
         every = np.concatenate([np.empty(0), *near])
         margin = _MARGIN * (float(np.median(every)) if len(every) else self._misfit / 2)
         lowest = -min([float(part.bias.min()) for part in drawn if len(part.bias)], default=0.0)
-        found, left_out = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
-        return self._drawn(found), left_out
+        rows, others = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
+        found = self._drawn(rows)
+        return found, self._left_out + _expected(others, found, limit)
 
-    def most(self, k: int) -> tuple[list[FittedItemsets], int]:
-        """The k most frequent itemsets and those near them, and how many more there were than were looked at."""
+    def most(self, k: int) -> tuple[list[FittedItemsets], float]:
+        """The k most frequent itemsets and those near them, and how many more there may be that were not looked at."""
         return self.above(self._kth(k))
+
+    def relations(self) -> Relations:
+        """What errors of the itemsets that were found last have in common beside their draws."""
+        number = self._population.number
+        return Relations(self.correlations, self._number, number.own / number.mean)
 
     def correlations(self, rows: ItemsetRows, others: ItemsetRows) -> Floats:
         """Of the holding of itemsets in the records of the population: places of literals, filled up with -1."""
-        holds, weights = self._patterns
-        theirs = np.logical_and.reduce(holds[others.T], axis=0).astype(np.float32)
+        words, weights = self._patterns
+        theirs = self._held(words, others)
         shares = theirs @ weights
         weighed = (theirs * weights).T
         result = np.empty((len(rows), len(others)))
-        for start, stop in slices(len(rows), max(1, _CELLS // holds.shape[1])):
-            held = np.logical_and.reduce(holds[rows[start:stop].T], axis=0).astype(np.float32)
+        for start, stop in slices(len(rows), max(1, _CELLS // len(words))):
+            held = self._held(words, rows[start:stop])
             own = held @ weights
             scale = np.sqrt(np.outer(own * (1 - own), shares * (1 - shares)))
             result[start:stop] = (held @ weighed - np.outer(own, shares)) / np.maximum(scale, 1e-6)
         return np.clip(result, -1.0, 1.0)
 
     @cached_property
-    def _patterns(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
-        """Which item each pattern holds, the last row all of them, and weights of the patterns."""
-        patterns, weights = _distinct(self._population.particles, self._population.weights[:, None])
-        holds = (patterns.astype(bool) ^ self._literals.complemented).T
-        return np.vstack([holds, np.ones((1, holds.shape[1]), bool)]), weights[:, 0]
+    def _patterns(self) -> tuple[LiteralWords, npt.NDArray[np.float32]]:
+        """Of the population, with weights."""
+        words, sums = _distinct(words_of(self._population.particles), self._population.weights[:, None])
+        return words, sums[:, 0].astype(np.float32)
+
+    def _held(self, words: LiteralWords, rows: ItemsetRows) -> npt.NDArray[np.float32]:
+        """One where a pattern holds an itemset, zero elsewhere: a column a pattern."""
+        masks, values = self._literals.words(rows)
+        held: npt.NDArray[np.bool_] = (words & masks[:, None]) == values[:, None]
+        return held.astype(np.float32)
 
     def _kth(self, k: int) -> float:
         """The share that k itemsets of the population have, to a part in some thousand."""
@@ -159,16 +188,19 @@ class PopulationSearch:
             return True
         return sum(len(counts) for _, counts in self._possible(found)) >= k
 
-    def _mined(self, limit: float) -> tuple[list[ItemsetRows], int]:
-        """The itemsets of the fitted population, the most frequent ones where there are too many."""
+    def _mined(self, limit: float) -> tuple[list[ItemsetRows], dict[int, Floats]]:
+        """The itemsets of the fitted population, the most frequent ones where there are too many; and shares of the
+        others by size.
+        """
         records = self._records(self._population.weights, _RECORDS)
         found = self._possible(self._most_of(records, limit))
         counts = np.concatenate([np.empty(0, np.int64), *(part for _, part in found)])
         if len(counts) <= self._most:
-            return [rows for rows, _ in found], self._left_out
+            return [rows for rows, _ in found], {}
         least = np.partition(counts, len(counts) - self._most)[len(counts) - self._most]
         kept = [rows[part > least] for rows, part in found]
-        return [rows for rows in kept if len(rows)], int((counts <= least).sum()) + self._left_out
+        others = {rows.shape[1]: part[part <= least] / _RECORDS for rows, part in found}
+        return [rows for rows in kept if len(rows)], others
 
     def _most_of(self, records: Baskets, limit: float) -> list[tuple[ItemsetRows, Counts]]:
         """Frequent itemsets, at a higher limit and then of fewer items where there are too many; a size has no more
@@ -200,22 +232,22 @@ class PopulationSearch:
         return [(rows, counts) for rows, counts in kept if len(rows)]
 
     def _drawn(self, found: list[ItemsetRows], number: int = _DRAWS) -> list[FittedItemsets]:
-        """Shares under the coefficients, and their deviations over draws of them."""
+        """Shares under the coefficients, and their deviations over draws of them, by a part of the particles."""
         population = self._population
         deviates = ndtri(self._uniform(population.root.shape[1] * number)).reshape(-1, number)
-        columns = np.column_stack([population.weights, population.responses(deviates)])
-        patterns, changes = _distinct(population.particles, columns)
-        holds = (patterns.astype(bool) ^ self._literals.complemented).T
-        return [self._told(np.sort(rows, axis=1), holds, changes) for rows in found]
+        words, changes, weights = words_of(population.particles), population.responses(deviates), population.weights
+        self._number = population.number.slopes @ (population.root @ deviates) / population.number.mean
+        if len(weights) > _SEEN:
+            places = resampled(weights, _SEEN, 0.5)
+            words, changes = words[places], changes[places] / np.maximum(_SEEN * weights[places, None], 1e-300)
+        words, changes = _distinct(words, changes)
+        return [self._told(np.sort(rows, axis=1), words, changes.astype(np.float32)) for rows in found]
 
-    def _told(
-        self, rows: ItemsetRows, holds: npt.NDArray[np.bool_], changes: npt.NDArray[np.float32]
-    ) -> FittedItemsets:
-        shares = np.empty((len(rows), changes.shape[1]), np.float32)
-        for start, stop in slices(len(rows), max(1, _CELLS // holds.shape[1])):
-            held = np.logical_and.reduce(holds[rows[start:stop].T], axis=0)
-            shares[start:stop] = held.astype(np.float32) @ changes
-        mean, draws = shares[:, 0].astype(float), shares[:, 1:]
+    def _told(self, rows: ItemsetRows, words: LiteralWords, changes: npt.NDArray[np.float32]) -> FittedItemsets:
+        mean = self._shares(self._population, rows)
+        draws = np.empty((len(rows), changes.shape[1]), np.float32)
+        for start, stop in slices(len(rows), max(1, _CELLS // len(words))):
+            draws[start:stop] = self._held(words, rows[start:stop]) @ changes
         bias = np.zeros(len(rows)) if self._bias is None else self._bias.of(rows, mean, self._singles)
         own = self._misfit * self._untold(rows) * np.sqrt(np.clip(mean * (1 - mean), 1e-6, None))
         bias = _TRUST * bias
@@ -258,11 +290,15 @@ class PopulationSearch:
         return Bias.learned(some, one, others, self._singles)
 
     def _shares(self, population: Population, rows: ItemsetRows) -> Floats:
-        patterns, weights = _distinct(population.particles, population.weights[:, None])
-        holds = (patterns.astype(bool) ^ self._literals.complemented).T
-        shares = np.empty(len(rows))
-        for start, stop in slices(len(rows), max(1, _CELLS // holds.shape[1])):
-            shares[start:stop] = np.logical_and.reduce(holds[rows[start:stop].T], axis=0) @ weights[:, 0]
+        words, sums = _distinct(words_of(population.particles), population.weights[:, None])
+        masks, values = self._literals.words(rows)
+        shares = np.zeros(len(rows))
+
+        def add(part: tuple[int, int]) -> None:
+            some = slice(*part)
+            add_held(words, sums[:, 0], masks[some], values[some], shares[some])
+
+        parallel_map(add, list(slices(len(rows), max(1, _CELLS // len(words)))))
         return shares
 
     def _records(self, weights: Floats, number: int) -> Baskets:
@@ -287,12 +323,23 @@ def reached_by(found: Sequence[FittedItemsets], k: int) -> float:
     return (low + high) / 2
 
 
-def _distinct(
-    particles: npt.NDArray[np.uint8], columns: Floats
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
-    """Particles that are alike once, with the sums of their columns."""
-    bits = np.uint64(1) << np.arange(particles.shape[1], dtype=np.uint64)
-    words, first, inverse = np.unique(particles.astype(np.uint64) @ bits, return_index=True, return_inverse=True)
-    sums = np.zeros((len(words), columns.shape[1]))
+def _expected(others: dict[int, Floats], found: Sequence[FittedItemsets], limit: float) -> float:
+    """How many of these shares, by size, are expected to be frequent, if they are known as well as those of their size
+    that were looked at, or of the largest size.
+    """
+    if not found:
+        return float(sum(len(shares) for shares in others.values()))
+    by_size = {part.places.shape[1]: part for part in found}
+    number = 0.0
+    for size, shares in others.items():
+        part = by_size.get(size, found[-1])
+        number += float(ndtr((shares - np.median(part.bias) - limit) / np.median(part.deviation)).sum())
+    return number
+
+
+def _distinct(words: LiteralWords, columns: Floats) -> tuple[LiteralWords, Floats]:
+    """Words that are alike once, with the sums of their columns."""
+    each, inverse = np.unique(words, return_inverse=True)
+    sums = np.zeros((len(each), columns.shape[1]))
     np.add.at(sums, inverse, columns)
-    return particles[first], sums.astype(np.float32)
+    return each, sums

@@ -42,7 +42,7 @@ class PopulationSettings:
     kept: float = 0.6
     """Of all that records could add to literals and pairs, the share that the bound lets them."""
     asked: float = 0.3
-    """Of all, the share for itemsets that the fitted population leaves undecided; other shares are of the rest."""
+    """For itemsets that the fitted population leaves undecided."""
     most_asked: int = 128
     """Itemsets that are asked about, at most."""
     most_literals: int = 40
@@ -56,8 +56,10 @@ class PopulationSettings:
         fractions = ("dense", "numbers", "precision", "undecided", "likely", "kept", "misfit")
         for name in fractions:
             check_fraction(name, getattr(self, name), of="PopulationSettings")
-        for name in ("leaves", "patterns", "asked"):
+        for name in ("leaves", "patterns"):
             check_between(name, getattr(self, name), 0.0, 0.9, of="PopulationSettings")
+        if self.asked != 0.0:  # nobody is asked, otherwise
+            check_between("asked", self.asked, 0.0, 0.9, of="PopulationSettings")
         check_between("repeated", self.repeated, 1.0, 1e9, of="PopulationSettings")
         if not isinstance(self.literals, tuple) or not self.literals:
             raise ParameterError(
@@ -69,7 +71,8 @@ class PopulationSettings:
             check_between("literals", share, 0.0, 1.0, of="PopulationSettings")
         if self.pairs < 0.1:
             raise ParameterError(
-                "The 'numbers' parameter of PopulationSettings must leave a tenth for pairs, beside 'literals'.",
+                "The 'numbers' parameter of PopulationSettings must leave a tenth for pairs, beside 'literals' and "
+                f"'asked', got {self.numbers!r}.",
                 parameter="numbers",
                 value=self.numbers,
             )
@@ -83,10 +86,10 @@ class PopulationSettings:
     @property
     def pairs(self) -> float:
         """The share for literals and their pairs."""
-        return 1 - math.fsum(self.literals) - self.numbers
+        return 1 - math.fsum(self.literals) - self.numbers - self.asked
 
     def costs(self, whole: float) -> tuple[tuple[str, float], ...]:
         """What each part costs of an amount, at most: what rounds of literals do not need goes to the pairs."""
-        of_literals, rest = math.fsum(self.literals), (1 - self.asked) * whole
-        parts = (("literals", of_literals * rest), ("pairs", (1 - of_literals) * rest))
+        of_literals = math.fsum(self.literals)
+        parts = (("literals", of_literals * whole), ("pairs", (1 - of_literals - self.asked) * whole))
         return (*parts, ("undecided", self.asked * whole)) if self.asked else parts
