@@ -42,7 +42,7 @@ from bosket.statistics.estimates import Floats
 from bosket.threads import slices
 
 _SEED = 20_121_110
-_RELATED = 0.7  # of the variance of what pairs do not tell: the part that itemsets have in common as records have them
+_RELATED = 0.3  # of the variance of what pairs do not tell: the part that itemsets have in common as records have them
 _UNDECIDED = 0.01  # probability of a wrong decision, from which on an itemset is looked at
 _TOUCHED = 0.0005  # the same, from which on an itemset learns from answers
 _LOOKED_AT, _MAY_BE_ASKED = 1000, 300  # itemsets at most
