@@ -10,7 +10,9 @@ import pytest
 from scipy.stats import chi2
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator.population.asked import asked, wrong
+from bosket.curator.population import kriging
+from bosket.curator.population.asked import asked
+from bosket.curator.population.kriging import wrong
 from bosket.curator.population.literals import Literals
 from bosket.curator.population.model import Number, Population
 from bosket.curator.population.search import FittedItemsets, PopulationSearch, Relations
@@ -95,7 +97,11 @@ def drawn(seed: int, own: float, with_draws: float) -> Relations:
 
 @pytest.mark.parametrize(("own", "with_draws"), [(0.0, 0.0), (0.02, 0.0), (0.005, 0.02)])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_known_afterwards_is_the_joint_normal_law(seed: int, own: float, with_draws: float) -> None:
+def test_what_is_known_afterwards_is_the_joint_normal_law(
+    monkeypatch: pytest.MonkeyPatch, seed: int, own: float, with_draws: float
+) -> None:
+    """Where what pairs do not tell is as thought."""
+    monkeypatch.setattr(kriging, "_SCALES", (1.0,))
     part, covariance = known(seed)
     relations = drawn(seed, own, with_draws)
     rng = np.random.default_rng(100 + seed)
@@ -136,6 +142,28 @@ def test_deviations_are_those_of_errors() -> None:
     assert_plausible(float(chi2.sf(sum(squares), len(squares))))
     assert 0.75 < np.mean(squares) < 1.25
     assert_rejected(float(chi2.cdf(sum(before), len(before))))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_pairs_do_not_tell_is_learned_from_answers(seed: int) -> None:
+    """Where it is three times as much as was thought, and not where it is as much."""
+    part, covariance = known(seed, 200)
+    misfit = np.diag(np.maximum(part.own**2 - part.bias**2, 0.0))
+    rng = np.random.default_rng(20 + seed)
+    scales = []
+    for times in (1.0, 3.0):
+        root = np.linalg.cholesky(covariance + (times**2 - 1) * misfit)
+        answers = Answering(part.mean + root @ rng.normal(size=200), rng.normal(size=200), 2e-5)
+        (after,) = asked([part], LIMIT, APART, answers, most=64)
+        assert set(answers.numbers) == {64}
+        free = np.setdiff1d(np.flatnonzero(wrong(part.mean - LIMIT, part.deviation) > 0.01), answers.asked)
+        errors = (answers.truth - after.mean)[free] / after.deviation[free]
+        assert 0.5 < float((errors**2).mean()) < 1.7
+        every = kriging.Known.of([part], APART)
+        told = kriging.Told(np.array(answers.asked), answers.truth[answers.asked] - part.mean[answers.asked], 1e-8)
+        scales.append(float(every.as_surprised(told).misfit[0] / every.misfit[0]))
+    assert scales[0] < 1.5
+    assert 2.0 < scales[1] < 4.0
 
 
 def test_answers_that_are_far_off_widen_all() -> None:

@@ -27,6 +27,7 @@ from bosket.threads import parallel_map, slices
 _SEED = 20_121_108
 _RECORDS = 1 << 16
 _DRAWS = 256
+_MORE_DRAWS, _FEW = 512, 30_000  # for so many itemsets: answers seem to tell more than they do where draws are few
 _FIRST_DRAWS = 48  # by which it is told how far below the limit to look
 _SEEN = 8192  # particles that draws are seen through
 _CELLS = 1 << 24  # itemsets times particles in one step
@@ -129,7 +130,7 @@ class PopulationSearch:
         margin = _MARGIN * (float(np.median(every)) if len(every) else self._misfit / 2)
         lowest = -min([float(part.bias.min()) for part in drawn if len(part.bias)], default=0.0)
         rows, others = self._mined(max(limit - margin - max(lowest, 0.0), limit / 2))
-        found = self._drawn(rows)
+        found = self._drawn(rows, _MORE_DRAWS if sum(len(some) for some in rows) <= _FEW else _DRAWS)
         return found, self._left_out + _expected(others, found, limit)
 
     def most(self, k: int) -> tuple[list[FittedItemsets], float]:
