@@ -89,7 +89,9 @@ class PopulationSettings:
         return 1 - math.fsum(self.literals) - self.numbers - self.asked
 
     def costs(self, whole: float) -> tuple[tuple[str, float], ...]:
-        """What each part costs of an amount, at most: what rounds of literals do not need goes to the pairs."""
+        """What each part is to cost of an amount: what rounds of literals do not need goes to the pairs as well, and
+        what is for undecided itemsets is not used where there are none.
+        """
         of_literals = math.fsum(self.literals)
         parts = (("literals", of_literals * whole), ("pairs", (1 - of_literals - self.asked) * whole))
         return (*parts, ("undecided", self.asked * whole)) if self.asked else parts

@@ -51,8 +51,9 @@ class SieveRelease(Release):
         "for all at once; it holds as far as the assumptions of the posterior do.  Bias: of itemsets that live in long "
         "records less is kept than on average, so their supports come out too small, and confidences of rules from "
         "short to long records with them; a tenth of every support and the spread of the settings are allowed for, and "
-        "no more.  Where records are dense, supports are those of one fitted population, and none of this is so: "
-        "effects of three items and more are allowed for by a fixed share"
+        "no more.  Where records are dense, supports are those of one fitted population and of answers about "
+        "undecided itemsets, and none of this is so: effects of three items and more are allowed for by a share that "
+        "the answers tell"
     )
 
     @property
@@ -74,7 +75,7 @@ class SieveRelease(Release):
                      all have in common; docs/theory/sieve.md says how often they hold
         probability  how likely the itemset is frequent, by all that was measured
         noisy        noisy sums of bounded contributions over the share that itemsets keep on average: the average of
-                     all rounds; where records are dense, of the fitted population
+                     all rounds; where records are dense, of the fitted population and answers about undecided itemsets
         consistent   ``support`` made consistent: no larger than that of any subset
         """
         normal_quantile(level)
