@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -12,9 +12,9 @@ from bosket.spark.segments import LOST, RowShape, alias_of
 
 SparkLayout = Literal["list", "long", "one-hot", "table"]
 
-_WHOLE = {"tinyint", "smallint", "int", "bigint"}
-_FRACTIONS = {"float", "double"}
-_PLAIN = _WHOLE | _FRACTIONS | {"string", "boolean"}
+WHOLE = {"tinyint", "smallint", "int", "bigint"}
+FRACTIONS = {"float", "double"}
+_PLAIN = WHOLE | FRACTIONS | {"string", "boolean"}
 _HOW = (
     "A frame has a column of lists (array), two columns of records and items, a column of truth values for each item, "
     "or a column for each attribute of a table."
@@ -27,7 +27,8 @@ class Shaped:
 
     frame: Frame
     shape: RowShape
-    names: tuple[str, ...]
+    kinds: Mapping[str, str]
+    """The types of the columns by their names, as Spark calls them, where each is an item or an attribute."""
 
 
 def shaped(
@@ -52,10 +53,10 @@ def shaped(
             f"The 'layout' parameter must be one of {known}, got {layout!r}.", parameter="layout", value=layout
         )
     if layout == "list":
-        return Shaped(_lists(frame, kinds, item), "list", ())
+        return Shaped(_lists(frame, kinds, item), "list", {})
     if layout == "long":
-        return Shaped(_grouped(frame, kinds, record, item), "list", ())
-    allowed = _WHOLE | {"boolean"} if layout == "one-hot" else _PLAIN
+        return Shaped(_grouped(frame, kinds, record, item), "list", {})
+    allowed = WHOLE | {"boolean"} if layout == "one-hot" else _PLAIN
     for name, kind in kinds.items():
         if kind not in allowed:
             raise DataError(f"The column {name!r} of the frame, of type {kind}, cannot be read as {layout}.", hint=_HOW)
@@ -64,7 +65,7 @@ def shaped(
     from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
     made = frame.select(*(F.col(_quoted(name)).alias(alias_of(name)) for name in kinds))
-    return Shaped(made, layout, tuple(kinds))
+    return Shaped(made, layout, kinds)
 
 
 def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> SparkLayout:
@@ -77,7 +78,7 @@ def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> Sp
     of = set(kinds.values())
     if of == {"boolean"}:
         return "one-hot"
-    if len(kinds) == 2 and (set(kinds) == {"record", "item"} or not of <= _WHOLE | {"boolean"}):
+    if len(kinds) == 2 and (set(kinds) == {"record", "item"} or not of <= WHOLE | {"boolean"}):
         return "long"
     if len(kinds) == 2 and of <= _PLAIN:
         raise DataError(
@@ -85,7 +86,7 @@ def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> Sp
             hint="Call them record and item, or say which: bosket.spark.baskets(frame, layout=...) or "
             "bosket.spark.table(frame).",
         )
-    if kinds and of <= _WHOLE | {"boolean"}:
+    if kinds and of <= WHOLE | {"boolean"}:
         return "one-hot"
     if kinds and of <= _PLAIN:
         return "table"
@@ -136,9 +137,9 @@ def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str 
 
     rows = frame.select(F.col(_quoted(record)).alias("record"), F.col(_quoted(item)).alias("item"))
     name = F.col("record")
-    is_lost = name.isNull() | F.isnan(name) if kinds[record] in _FRACTIONS else name.isNull()
+    is_lost = name.isNull() | F.isnan(name) if kinds[record] in FRACTIONS else name.isNull()
     held = F.col("item")
-    is_item = ~is_lost & ~F.isnan(held) if kinds[item] in _FRACTIONS else ~is_lost
+    is_item = ~is_lost & ~F.isnan(held) if kinds[item] in FRACTIONS else ~is_lost
     made = rows.groupBy("record").agg(F.collect_list(F.when(is_item, held)).alias("items"))
     return made.select("items", is_lost.alias(LOST))
 
