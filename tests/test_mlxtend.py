@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket import mlxtend as ours
+from tests.effort import effort_within
+from tests.memory import traced
 
 theirs = pytest.importorskip("mlxtend.frequent_patterns")
 
@@ -121,6 +123,52 @@ def test_support_only_needs_no_subsets() -> None:
     assert len(found) == len(expected) == 6
     assert found["support"].tolist() == [0.25] * 6
     assert found[[name for name in ours.METRICS if name != "support"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("support_only", [False, True])
+def test_more_rules_than_may_be_made_are_refused_before_any_is(
+    support_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An itemset of n items has 2^n - 2: one of 30 in a frame took all the memory that there is."""
+    alone = pd.DataFrame({"support": [0.5, 0.5], "itemsets": [frozenset(range(30)), frozenset("a")]})
+    with effort_within(1), pytest.raises(bk.TooManyRulesError, match="more than 20,000,000 rules") as caught:
+        ours.association_rules(alone, support_only=support_only)
+    assert (caught.value.number, caught.value.limit) == (2**30 - 2, 20_000_000)
+    huge = pd.DataFrame({"support": [0.5], "itemsets": [frozenset(range(20_000))]})
+    with pytest.raises(bk.TooManyRulesError):
+        ours.association_rules(huge, support_only=support_only)
+    few = pd.DataFrame({"support": [0.5] * 2, "itemsets": [frozenset("abc"), frozenset("ab")]})
+    for most in (8, 7):
+        monkeypatch.setattr(ours, "MOST_RULES", most)
+        if most == 8:
+            assert len(ours.association_rules(few, support_only=True, min_threshold=0.1)) == 8
+        else:
+            with pytest.raises(bk.TooManyRulesError):
+                ours.association_rules(few, support_only=True)
+
+
+def test_rules_that_do_not_pass_are_not_held() -> None:
+    """Sides of all of them were sets, 30 MB here."""
+    frame = pd.DataFrame({"support": [0.5], "itemsets": [frozenset(range(16))]})
+    ours.association_rules(frame, support_only=True, min_threshold=0.6)  # what is compiled on first use
+    with traced() as memory:
+        assert ours.association_rules(frame, support_only=True, min_threshold=0.6).empty
+        assert memory.peak < 12_000_000
+
+
+@pytest.mark.parametrize("together", [1, 5])
+@pytest.mark.parametrize("support_only", [False, True])
+def test_rules_that_are_looked_at_some_at_a_time(
+    support_only: bool, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    itemsets = ours.apriori(frame_of((rng.random((40, 5)) < 0.7).tolist()), 0.1, use_colnames=True)
+    itemsets = itemsets.sample(frac=1, random_state=3)
+    arguments: dict[str, Any] = {"support_only": support_only, "metric": "lift", "min_threshold": 0.3}
+    expected = ours.association_rules(itemsets, **arguments)
+    assert len(expected) > 20
+    monkeypatch.setattr(ours, "_TOGETHER", together)
+    pd.testing.assert_frame_equal(ours.association_rules(itemsets, **arguments), expected)
 
 
 def test_chosen_columns_in_their_order() -> None:
