@@ -148,7 +148,7 @@ def test_more_rules_than_may_be_made_are_refused_before_any_is(
 
 
 def test_rules_that_do_not_pass_are_not_held() -> None:
-    """Sides of all of them were sets, 30 MB here."""
+    """Sides of all of them were sets, 107 MB here."""
     frame = pd.DataFrame({"support": [0.5], "itemsets": [frozenset(range(16))]})
     ours.association_rules(frame, support_only=True, min_threshold=0.6)  # what is compiled on first use
     with traced() as memory:
@@ -189,6 +189,18 @@ def test_nothing_found() -> None:
 def test_supports_out_of_range(limit: Any) -> None:
     with pytest.raises(ValueError, match="min_support"):
         ours.apriori(frame_of([[True]]), min_support=limit)
+
+
+@pytest.mark.parametrize("names", [["a", "a", "b"], [1, True, 2], [float("nan"), float("nan"), "b"]])
+@pytest.mark.parametrize("name", MINERS)
+def test_two_columns_of_one_name_are_not_one_item(name: str, names: list[Any]) -> None:
+    """Two itemsets looked like one, and rules were made of the last of them."""
+    frame = pd.DataFrame([[1, 1, 1], [1, 0, 1], [1, 0, 0]])
+    numbered = getattr(ours, name)(frame, 0.3)
+    frame.columns = pd.Index(names, dtype=object)
+    with pytest.raises(bk.DataError, match="two columns the same name"):
+        getattr(ours, name)(frame, 0.3, use_colnames=True)
+    assert as_dict(getattr(ours, name)(frame, 0.3)) == as_dict(numbered)
 
 
 def test_what_is_refused() -> None:

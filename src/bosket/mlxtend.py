@@ -75,7 +75,7 @@ def apriori(
     ``verbose``, ``low_memory`` and ``n_jobs`` change nothing: the search uses all cores and little memory.
     """
     del verbose, low_memory, n_jobs
-    return _listed(df, _mined(df, min_support, max_len), use_colnames)
+    return _listed(df, _mined(df, min_support, max_len, use_colnames), use_colnames)
 
 
 def fpgrowth(
@@ -89,7 +89,7 @@ def fpgrowth(
     """What :func:`apriori` finds, under another name."""
     del verbose
     _check_no_nulls(null_values)
-    return _listed(df, _mined(df, min_support, max_len), use_colnames)
+    return _listed(df, _mined(df, min_support, max_len, use_colnames), use_colnames)
 
 
 def hmine(
@@ -101,7 +101,7 @@ def hmine(
 ) -> pd.DataFrame:
     """What :func:`apriori` finds, under another name."""
     del verbose
-    return _listed(df, _mined(df, min_support, max_len), use_colnames)
+    return _listed(df, _mined(df, min_support, max_len, use_colnames), use_colnames)
 
 
 def fpmax(
@@ -120,7 +120,7 @@ def fpmax(
     del verbose
     _check_no_nulls(null_values)
     most = None if max_len is None else check_integer("max_len", max_len, least=1)
-    found = _mined(df, min_support, None)
+    found = _mined(df, min_support, None, use_colnames)
     return _listed(df, found, use_colnames, list(_maximal(found))[:most])
 
 
@@ -165,8 +165,8 @@ def association_rules(
     return pd.DataFrame(frame)
 
 
-def _mined(df: Any, min_support: Any, max_len: Any) -> FrequentItemsets:
-    """Exact mining of a one-hot frame, whose items are column numbers."""
+def _mined(df: Any, min_support: Any, max_len: Any, use_colnames: bool) -> FrequentItemsets:
+    """Exact mining of a one-hot frame, whose items are column numbers; with ``use_colnames`` no two have one name."""
     if not isinstance(df, pd.DataFrame):
         raise ParameterError(
             f"A pandas frame is needed, got {type(df).__name__}.",
@@ -184,6 +184,8 @@ def _mined(df: Any, min_support: Any, max_len: Any) -> FrequentItemsets:
             parameter="min_support",
             value=min_support,
         )
+    if use_colnames and not (df.columns.is_unique and len(set(df.columns)) == df.shape[1]):
+        raise DataError("The frame must not give two columns the same name.", hint="Say use_colnames=False.")
     numbered = df.set_axis(range(df.shape[1]), axis=1)
     if numbered.isna().to_numpy().any():
         raise DataError("The frame has missing values; a cell must hold 0 or 1, false or true.")
