@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import inspect
 import warnings
 from typing import Any
@@ -219,3 +220,18 @@ def test_what_is_refused() -> None:
         ours.association_rules(frame)
     with pytest.raises(ValueError, match="one of antecedent support"):
         ours.association_rules(ours.apriori(frame, 0.5), metric="phi")
+
+
+@pytest.mark.parametrize("itemsets", [[{1}, None], [{1}, 7], [{1}, [[2]]], [{1}, [decimal.Decimal("sNaN")]]])
+def test_itemsets_that_are_no_sets_are_told_by_their_row(itemsets: list[Any]) -> None:
+    with pytest.raises(bk.DataError, match="and row 2 does not"):
+        ours.association_rules(pd.DataFrame({"support": [0.5, 0.5], "itemsets": itemsets}))
+
+
+@pytest.mark.parametrize("supports", [["Ann Smith", "1"], [[0.5], 1], [pd.NA, 1], [10**400, 1]])
+def test_supports_that_are_no_numbers_are_not_quoted(supports: list[Any]) -> None:
+    with pytest.raises(bk.DataError, match=r"^The column 'support' must hold numbers\.$") as caught:
+        ours.association_rules(pd.DataFrame({"support": supports, "itemsets": [[1], [2]]}))
+    assert caught.value.__context__ is None
+    with pytest.raises(bk.ParameterError, match="each once"):
+        ours.association_rules(pd.DataFrame([[1.0, 1.0, [1]]], columns=["support", "support", "itemsets"]))

@@ -17,6 +17,7 @@ intervals, and for reports, use ``bosket.mine(...).rules(...)``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, combinations, islice, pairwise
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ MOST_RULES = 20_000_000
 """That are looked at in a frame, as many as ``FrequentItemsets.rules`` makes."""
 
 _TOGETHER = 1 << 16
+_COLUMNS = ("support", "itemsets")
 
 
 class MissingSubsetError(BosketError, KeyError):
@@ -246,15 +248,15 @@ class _Supports:
 
     @classmethod
     def of(cls, df: Any) -> _Supports:
-        if not isinstance(df, pd.DataFrame) or not {"support", "itemsets"} <= set(df.columns):
+        if not isinstance(df, pd.DataFrame) or any(list(df.columns).count(name) != 1 for name in _COLUMNS):
             raise ParameterError(
-                "A frame with the columns 'support' and 'itemsets' is needed.", parameter="df", value=df
+                "A frame with the columns 'support' and 'itemsets', each once, is needed.", parameter="df", value=df
             )
         if not len(df):
             raise ParameterError("The frame of itemsets must not be empty.", parameter="df", value=df)
-        itemsets = [frozenset(itemset) for itemset in df["itemsets"]]
+        itemsets = _sets(df["itemsets"])
         number = {label: at for at, label in enumerate(dict.fromkeys(item for itemset in itemsets for item in itemset))}
-        supports = df["support"].to_numpy(np.float64)
+        supports = _numbers(df["support"])
         unique = {itemset: at for at, itemset in enumerate(itemsets)}  # of repeats the last, as in mlxtend
         by_size: dict[int, tuple[NumberedRows, Any, npt.NDArray[np.int64]]] = {}
         for size in sorted({len(itemset) for itemset in unique} - {0}):
@@ -288,6 +290,22 @@ class _Supports:
             raise MissingSubsetError(self.names(rows[missing[0]]))
         found: npt.NDArray[np.float64] = self.by_size[size][1][self._order[size][at]]
         return found
+
+
+def _sets(column: Any) -> list[frozenset[Hashable]]:
+    sets: list[frozenset[Hashable]] = []
+    with suppress(TypeError, ValueError):
+        for itemset in column:
+            sets.append(frozenset(itemset))  # noqa: PERF401  # how many there are tells which is none
+        return sets
+    raise DataError(f"The column 'itemsets' must hold sets of items, and row {len(sets) + 1} does not.")
+
+
+def _numbers(column: Any) -> npt.NDArray[np.float64]:
+    with suppress(TypeError, ValueError, OverflowError):
+        numbers: npt.NDArray[np.float64] = column.to_numpy(np.float64)
+        return numbers
+    raise DataError("The column 'support' must hold numbers.")
 
 
 class _Wanted(NamedTuple):
