@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gzip
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +27,7 @@ from bosket.disk.records.opened import OpenBaskets
 from bosket.disk.records.scratch import RecordScratch
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import FimiStream, RecordPart
+from bosket.disk.scratch import Scratch
 from bosket.progress import LevelProgress
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
@@ -244,6 +247,49 @@ class TestOneFolderForTwo:
             with bk.Baskets.open(path, scratch=scratch, on_progress=lambda _: tried.clear()) as again:
                 assert again.n_records == 2
             assert tried  # nothing was read again
+
+    def test_two_programs_may_make_the_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path, scratch = tmp_path / "x.dat", tmp_path / "scratch"
+        path.write_text("1 2\n")
+        is_dir = Path.is_dir
+
+        def looked_at(folder: Path) -> bool:
+            found = is_dir(folder)
+            if folder == scratch and not found:
+                scratch.mkdir(mode=0o700)  # by the other one, now
+            return found
+
+        monkeypatch.setattr(Path, "is_dir", looked_at)
+        with bk.Baskets.open(path, scratch=scratch) as made:
+            assert made.n_records == 1
+
+    def test_who_comes_while_another_begins_waits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The other one's manifest, half written, was taken for a file of somebody else's."""
+        path, scratch = tmp_path / "x.dat", tmp_path / "scratch"
+        path.write_text("1 2\n")
+        written, found = Scratch._written, []
+
+        def second() -> None:
+            with bk.Baskets.open(path, scratch=scratch, memory="1GiB") as made:
+                found.append((made.n_records, made._scratch.rows))
+
+        other = threading.Thread(target=second)
+
+        @contextlib.contextmanager
+        def slowly(self: Scratch, target: Path) -> Iterator[Path]:
+            with written(self, target) as temporary:
+                if other.ident is None:
+                    with (scratch / "lock").open("rb") as file, pytest.raises(BlockingIOError):
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    other.start()
+                yield temporary
+
+        monkeypatch.setattr(Scratch, "_written", slowly)
+        with bk.Baskets.open(path, scratch=scratch, memory="1GiB") as made:
+            rows = made._scratch.rows
+            other.join(60)
+            assert found == [(1, rows)]
+            assert made.n_records == 1
 
     def test_rows_of_somebody_else_are_not_sorted_with_ours(self, tmp_path: Path) -> None:
         spill, words = Spill(tmp_path / "spilt", buffered=1), NumberedWords()

@@ -9,11 +9,9 @@ folder up, is looked for where codes are read: none may stand for an item that t
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +26,6 @@ from bosket.disk.folders import asked, is_file, small_file
 from bosket.disk.scratch import Scratch
 from bosket.errors import BosketError, DataError
 from bosket.threads import slices
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]  # where there is none
 
 _WIDTHS: dict[int, type[np.integer[Any]]] = {4: np.int32, 8: np.int64}
 _LABELS_A_LINE = 1 << 12
@@ -158,24 +151,6 @@ class RecordScratch(Scratch):
                     some = strict_json.parse(line, what="the labels of a segment", path=path)
                     found += strict_json.sequence(some, "labels", of="segment")
         return list(labels_from_json(found))
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Nobody else writes here until the block ends; who comes meanwhile waits, and then finds what was finished.
-
-        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.
-        """
-        if fcntl is None or not self.lasting:  # a temporary folder is one program's
-            yield
-            return
-        path = self.folder / "lock"
-        handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-        try:
-            with suppress(OSError):  # a disk without locks: then sizes tell
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
     def begin_again(self) -> None:
         """What is written from now on are not the segments that there were in all."""
