@@ -21,6 +21,7 @@ from bosket.spark.encoding import Met
 from bosket.spark.randomizing import _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, to_rows
 from bosket.spark.segments import encoded, key_of, read, segment_of
+from bosket.spark.shapes import shaped
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
@@ -86,6 +87,33 @@ def test_a_table_of_no_rows_is_refused() -> None:
     nothing: Any = SimpleNamespace(met={})
     with pytest.raises(bk.DataError, match="no rows"):
         domain_of_table(nothing, {"age": "int", "home": "string"}, {})
+
+
+class Named:
+    """A frame of one column of a type, as Spark has it."""
+
+    def __init__(self, kind: Any) -> None:
+        self.columns = ["x"]
+        self.schema = SimpleNamespace(fields=[SimpleNamespace(name="x", dataType=kind)])
+
+
+@pytest.mark.parametrize("layout", [None, "one-hot", "table", "list", "long"])
+def test_names_of_fields_are_shown_as_escapes(layout: Any) -> None:
+    """A terminal obeyed those of a structure."""
+    from pyspark.sql import types as T  # noqa: N812  # as everybody calls it
+
+    for name in ("\x1b[31mred", "\x1b" + "red" * 40):
+        kind: Any = T.StructType([T.StructField(name, T.LongType())])
+        if layout == "list":
+            kind = T.ArrayType(kind)
+        frame: Any = Named(kind)
+        if layout == "long":
+            frame.columns.insert(0, "r")
+            frame.schema.fields.insert(0, SimpleNamespace(name="r", dataType=T.LongType()))
+        with pytest.raises(bk.DataError) as caught:
+            shaped(frame, layout)
+        assert str(caught.value).isprintable()
+        assert "struct" in str(caught.value) or "array" in str(caught.value)
 
 
 def met_in(parts: list[pa.Table]) -> Any:
