@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import inspect
 import warnings
 from typing import Any
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 import bosket as bk
 from bosket import mlxtend as ours
+from tests.effort import effort_within
+from tests.memory import traced
 
 theirs = pytest.importorskip("mlxtend.frequent_patterns")
 
@@ -123,6 +126,52 @@ def test_support_only_needs_no_subsets() -> None:
     assert found[[name for name in ours.METRICS if name != "support"]].isna().all(axis=None)
 
 
+@pytest.mark.parametrize("support_only", [False, True])
+def test_more_rules_than_may_be_made_are_refused_before_any_is(
+    support_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An itemset of n items has 2^n - 2: one of 30 in a frame took all the memory that there is."""
+    alone = pd.DataFrame({"support": [0.5, 0.5], "itemsets": [frozenset(range(30)), frozenset("a")]})
+    with effort_within(1), pytest.raises(bk.TooManyRulesError, match="more than 20,000,000 rules") as caught:
+        ours.association_rules(alone, support_only=support_only)
+    assert (caught.value.number, caught.value.limit) == (2**30 - 2, 20_000_000)
+    huge = pd.DataFrame({"support": [0.5], "itemsets": [frozenset(range(20_000))]})
+    with pytest.raises(bk.TooManyRulesError):
+        ours.association_rules(huge, support_only=support_only)
+    few = pd.DataFrame({"support": [0.5] * 2, "itemsets": [frozenset("abc"), frozenset("ab")]})
+    for most in (8, 7):
+        monkeypatch.setattr(ours, "MOST_RULES", most)
+        if most == 8:
+            assert len(ours.association_rules(few, support_only=True, min_threshold=0.1)) == 8
+        else:
+            with pytest.raises(bk.TooManyRulesError):
+                ours.association_rules(few, support_only=True)
+
+
+def test_rules_that_do_not_pass_are_not_held() -> None:
+    """Sides of all of them were sets, 107 MB here."""
+    frame = pd.DataFrame({"support": [0.5], "itemsets": [frozenset(range(16))]})
+    ours.association_rules(frame, support_only=True, min_threshold=0.6)  # what is compiled on first use
+    with traced() as memory:
+        assert ours.association_rules(frame, support_only=True, min_threshold=0.6).empty
+        assert memory.peak < 12_000_000
+
+
+@pytest.mark.parametrize("together", [1, 5])
+@pytest.mark.parametrize("support_only", [False, True])
+def test_rules_that_are_looked_at_some_at_a_time(
+    support_only: bool, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    itemsets = ours.apriori(frame_of((rng.random((40, 5)) < 0.7).tolist()), 0.1, use_colnames=True)
+    itemsets = itemsets.sample(frac=1, random_state=3)
+    arguments: dict[str, Any] = {"support_only": support_only, "metric": "lift", "min_threshold": 0.3}
+    expected = ours.association_rules(itemsets, **arguments)
+    assert len(expected) > 20
+    monkeypatch.setattr(ours, "_TOGETHER", together)
+    pd.testing.assert_frame_equal(ours.association_rules(itemsets, **arguments), expected)
+
+
 def test_chosen_columns_in_their_order() -> None:
     itemsets = ours.apriori(frame_of([[True, True], [True, False]]), 0.1)
     found = ours.association_rules(itemsets, min_threshold=0.1, return_metrics=["lift", "support"])
@@ -143,6 +192,18 @@ def test_supports_out_of_range(limit: Any) -> None:
         ours.apriori(frame_of([[True]]), min_support=limit)
 
 
+@pytest.mark.parametrize("names", [["a", "a", "b"], [1, True, 2], [float("nan"), float("nan"), "b"]])
+@pytest.mark.parametrize("name", MINERS)
+def test_two_columns_of_one_name_are_not_one_item(name: str, names: list[Any]) -> None:
+    """Two itemsets looked like one, and rules were made of the last of them."""
+    frame = pd.DataFrame([[1, 1, 1], [1, 0, 1], [1, 0, 0]])
+    numbered = getattr(ours, name)(frame, 0.3)
+    frame.columns = pd.Index(names, dtype=object)
+    with pytest.raises(bk.DataError, match="two columns the same name"):
+        getattr(ours, name)(frame, 0.3, use_colnames=True)
+    assert as_dict(getattr(ours, name)(frame, 0.3)) == as_dict(numbered)
+
+
 def test_what_is_refused() -> None:
     frame = frame_of([[True, False]])
     with pytest.raises(bk.ParameterError, match="null_values"):
@@ -159,3 +220,18 @@ def test_what_is_refused() -> None:
         ours.association_rules(frame)
     with pytest.raises(ValueError, match="one of antecedent support"):
         ours.association_rules(ours.apriori(frame, 0.5), metric="phi")
+
+
+@pytest.mark.parametrize("itemsets", [[{1}, None], [{1}, 7], [{1}, [[2]]], [{1}, [decimal.Decimal("sNaN")]]])
+def test_itemsets_that_are_no_sets_are_told_by_their_row(itemsets: list[Any]) -> None:
+    with pytest.raises(bk.DataError, match="and row 2 does not"):
+        ours.association_rules(pd.DataFrame({"support": [0.5, 0.5], "itemsets": itemsets}))
+
+
+@pytest.mark.parametrize("supports", [["Ann Smith", "1"], [[0.5], 1], [pd.NA, 1], [10**400, 1]])
+def test_supports_that_are_no_numbers_are_not_quoted(supports: list[Any]) -> None:
+    with pytest.raises(bk.DataError, match=r"^The column 'support' must hold numbers\.$") as caught:
+        ours.association_rules(pd.DataFrame({"support": supports, "itemsets": [[1], [2]]}))
+    assert caught.value.__context__ is None
+    with pytest.raises(bk.ParameterError, match="each once"):
+        ours.association_rules(pd.DataFrame([[1.0, 1.0, [1]]], columns=["support", "support", "itemsets"]))

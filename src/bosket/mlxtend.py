@@ -17,8 +17,9 @@ intervals, and for reports, use ``bosket.mine(...).rules(...)``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import combinations, pairwise
-from typing import Any
+from contextlib import suppress
+from itertools import chain, combinations, islice, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,13 @@ import pandas as pd
 
 from bosket.checks import check_integer, shown
 from bosket.data import Baskets
-from bosket.errors import BosketError, DataError, ParameterError
+from bosket.errors import BosketError, DataError, ParameterError, TooManyRulesError
 from bosket.limits import reaches
 from bosket.measures import CATALOGUE, Contingency
 from bosket.measures.catalogue import MLXTEND, SIDES
 from bosket.mining import mine
 from bosket.mining.result import FrequentItemsets
+from bosket.threads import slices
 
 __all__ = ["apriori", "association_rules", "fpgrowth", "fpmax", "hmine"]
 
@@ -40,6 +42,12 @@ METRICS = (*SIDES, *MLXTEND)
 
 NumberedRows = npt.NDArray[np.int64]
 """Itemsets of one size as rows of item numbers, each ascending."""
+
+MOST_RULES = 20_000_000
+"""That are looked at in a frame, as many as ``FrequentItemsets.rules`` makes."""
+
+_TOGETHER = 1 << 16
+_COLUMNS = ("support", "itemsets")
 
 
 class MissingSubsetError(BosketError, KeyError):
@@ -69,7 +77,7 @@ def apriori(
     ``verbose``, ``low_memory`` and ``n_jobs`` change nothing: the search uses all cores and little memory.
     """
     del verbose, low_memory, n_jobs
-    return _listed(df, _mined(df, min_support, max_len), use_colnames)
+    return _listed(df, _mined(df, min_support, max_len, use_colnames), use_colnames)
 
 
 def fpgrowth(
@@ -83,7 +91,7 @@ def fpgrowth(
     """What :func:`apriori` finds, under another name."""
     del verbose
     _check_no_nulls(null_values)
-    return _listed(df, _mined(df, min_support, max_len), use_colnames)
+    return _listed(df, _mined(df, min_support, max_len, use_colnames), use_colnames)
 
 
 def hmine(
@@ -95,7 +103,7 @@ def hmine(
 ) -> pd.DataFrame:
     """What :func:`apriori` finds, under another name."""
     del verbose
-    return _listed(df, _mined(df, min_support, max_len), use_colnames)
+    return _listed(df, _mined(df, min_support, max_len, use_colnames), use_colnames)
 
 
 def fpmax(
@@ -114,7 +122,7 @@ def fpmax(
     del verbose
     _check_no_nulls(null_values)
     most = None if max_len is None else check_integer("max_len", max_len, least=1)
-    found = _mined(df, min_support, None)
+    found = _mined(df, min_support, None, use_colnames)
     return _listed(df, found, use_colnames, list(_maximal(found))[:most])
 
 
@@ -132,6 +140,9 @@ def association_rules(
 
     ``support_only`` leaves all measures but ``support`` empty, and then no subset need be there.  ``num_itemsets`` and
     ``df_orig`` matter to mlxtend where values are missing; here they change nothing.
+
+    Itemsets of k items have 2^k - 2 rules each, which are looked at some at a time; more than 20 million of them are
+    refused (``TooManyRulesError``).
     """
     del num_itemsets, df_orig
     _check_no_nulls(null_values)
@@ -142,23 +153,22 @@ def association_rules(
                 f"A metric must be one of {', '.join(METRICS)}, got {shown(name)}.", parameter="metric", value=name
             )
     known = _Supports.of(df)
-    parts = [_rules_of_size(known, size, support_only) for size in known.sizes if size > 1]
-    sides = [pair for part in parts for pair in part.sides]
-    measured = {
-        name: np.concatenate([part.measured[name] for part in parts]) if parts else np.empty(0) for name in METRICS
-    }
-    at = np.concatenate([part.places for part in parts]) if parts else np.empty(0, np.int64)
-    order = np.argsort(at, kind="stable")  # rules of one itemset stand together, itemsets as in the frame
-    kept = order[reaches(measured[metric][order], min_threshold)]
+    _check_number(known)
+    wanted = _Wanted(metric, min_threshold, tuple(return_metrics), support_only)
+    parts = [part for size in known.sizes if size > 1 for part in _passing(known, size, wanted)]
+    places = np.concatenate([np.empty(0, np.int64), *(part.places for part in parts)])
+    order = np.argsort(places, kind="stable")  # rules of one itemset stand together, itemsets as in the frame
     frame = {
-        "antecedents": _objects(sides[place][0] for place in kept),
-        "consequents": _objects(sides[place][1] for place in kept),
+        "antecedents": _objects(chain.from_iterable(part.antecedents for part in parts))[order],
+        "consequents": _objects(chain.from_iterable(part.consequents for part in parts))[order],
     }
-    return pd.DataFrame(frame | {name: measured[name][kept] for name in return_metrics})
+    for name in return_metrics:
+        frame[name] = np.concatenate([np.empty(0), *(part.measured[name] for part in parts)])[order]
+    return pd.DataFrame(frame)
 
 
-def _mined(df: Any, min_support: Any, max_len: Any) -> FrequentItemsets:
-    """Exact mining of a one-hot frame, whose items are column numbers."""
+def _mined(df: Any, min_support: Any, max_len: Any, use_colnames: bool) -> FrequentItemsets:
+    """Exact mining of a one-hot frame, whose items are column numbers; with ``use_colnames`` no two have one name."""
     if not isinstance(df, pd.DataFrame):
         raise ParameterError(
             f"A pandas frame is needed, got {type(df).__name__}.",
@@ -176,6 +186,8 @@ def _mined(df: Any, min_support: Any, max_len: Any) -> FrequentItemsets:
             parameter="min_support",
             value=min_support,
         )
+    if use_colnames and not (df.columns.is_unique and len(set(df.columns)) == df.shape[1]):
+        raise DataError("The frame must not give two columns the same name.", hint="Say use_colnames=False.")
     numbered = df.set_axis(range(df.shape[1]), axis=1)
     if numbered.isna().to_numpy().any():
         raise DataError("The frame has missing values; a cell must hold 0 or 1, false or true.")
@@ -230,20 +242,21 @@ class _Supports:
         self, labels: list[Hashable], by_size: dict[int, tuple[NumberedRows, Any, npt.NDArray[np.int64]]]
     ) -> None:
         self.labels, self.by_size = labels, by_size
+        self._names: dict[tuple[int, ...], frozenset[Hashable]] = {}
         self._sorted = {size: np.sort(_keys(rows)) for size, (rows, _, _) in by_size.items()}
         self._order = {size: np.argsort(_keys(rows)) for size, (rows, _, _) in by_size.items()}
 
     @classmethod
     def of(cls, df: Any) -> _Supports:
-        if not isinstance(df, pd.DataFrame) or not {"support", "itemsets"} <= set(df.columns):
+        if not isinstance(df, pd.DataFrame) or any(list(df.columns).count(name) != 1 for name in _COLUMNS):
             raise ParameterError(
-                "A frame with the columns 'support' and 'itemsets' is needed.", parameter="df", value=df
+                "A frame with the columns 'support' and 'itemsets', each once, is needed.", parameter="df", value=df
             )
         if not len(df):
             raise ParameterError("The frame of itemsets must not be empty.", parameter="df", value=df)
-        itemsets = [frozenset(itemset) for itemset in df["itemsets"]]
+        itemsets = _sets(df["itemsets"])
         number = {label: at for at, label in enumerate(dict.fromkeys(item for itemset in itemsets for item in itemset))}
-        supports = df["support"].to_numpy(np.float64)
+        supports = _numbers(df["support"])
         unique = {itemset: at for at, itemset in enumerate(itemsets)}  # of repeats the last, as in mlxtend
         by_size: dict[int, tuple[NumberedRows, Any, npt.NDArray[np.int64]]] = {}
         for size in sorted({len(itemset) for itemset in unique} - {0}):
@@ -259,7 +272,11 @@ class _Supports:
         return list(self.by_size)
 
     def names(self, row: Iterable[int]) -> frozenset[Hashable]:
-        return frozenset(self.labels[item] for item in row)
+        """The items of a row, the same set each time: a side stands in many rules."""
+        key = tuple(row)
+        if key not in self._names:
+            self._names[key] = frozenset(self.labels[item] for item in key)
+        return self._names[key]
 
     def supports(self, rows: NumberedRows) -> npt.NDArray[np.float64]:
         """Of each row; refused where one is not in the frame."""
@@ -275,39 +292,96 @@ class _Supports:
         return found
 
 
-class _Part:
-    """The rules of all itemsets of one size: their sides, measures, and places of their itemsets in the frame."""
+def _sets(column: Any) -> list[frozenset[Hashable]]:
+    sets: list[frozenset[Hashable]] = []
+    with suppress(TypeError, ValueError):
+        for itemset in column:
+            sets.append(frozenset(itemset))  # noqa: PERF401  # how many there are tells which is none
+        return sets
+    raise DataError(f"The column 'itemsets' must hold sets of items, and row {len(sets) + 1} does not.")
 
-    def __init__(self) -> None:
-        self.sides: list[tuple[frozenset[Hashable], frozenset[Hashable]]] = []
-        self.measured: dict[str, npt.NDArray[np.float64]] = {}
-        self.places: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+def _numbers(column: Any) -> npt.NDArray[np.float64]:
+    with suppress(TypeError, ValueError, OverflowError):
+        numbers: npt.NDArray[np.float64] = column.to_numpy(np.float64)
+        return numbers
+    raise DataError("The column 'support' must hold numbers.")
 
 
-def _rules_of_size(known: _Supports, size: int, support_only: bool) -> _Part:
-    """Every split of every itemset of a size, large antecedents first."""
+class _Wanted(NamedTuple):
+    """Which rules are asked for, and which measures of them."""
+
+    metric: str
+    least: float
+    measures: tuple[str, ...]
+    support_only: bool
+
+
+class _Part(NamedTuple):
+    """Some rules that pass: their sides, measures, and places of their itemsets in the frame."""
+
+    antecedents: list[frozenset[Hashable]]
+    consequents: list[frozenset[Hashable]]
+    measured: dict[str, npt.NDArray[np.float64]]
+    places: npt.NDArray[np.int64]
+
+
+def _check_number(known: _Supports) -> None:
+    """Refuse more rules than may be made, before any is."""
+    number = sum(len(rows) * (2**size - 2) for size, (rows, _, _) in known.by_size.items())
+    if number > MOST_RULES:
+        raise TooManyRulesError(
+            f"The itemsets of the frame have more than {MOST_RULES:,} rules.",
+            number=number,
+            limit=MOST_RULES,
+            hint="Raise min_support, give max_len, or use bosket.mine(...).rules(...), which counts those that pass.",
+        )
+
+
+def _passing(known: _Supports, size: int, wanted: _Wanted) -> Iterator[_Part]:
+    """The rules of itemsets of a size that pass, some thousands looked at together."""
     rows, both, places = known.by_size[size]
-    part = _Part()
-    tables = []
+    for start, stop in slices(len(rows), _TOGETHER):
+        for left, right in _splits(size, max(1, _TOGETHER // (stop - start))):
+            ahead = rows[start:stop][:, left].reshape(-1, left.shape[1])
+            behind = rows[start:stop][:, right].reshape(-1, right.shape[1])
+            measured, passes = _measured(known, np.repeat(both[start:stop], len(left)), ahead, behind, wanted)
+            yield _Part(
+                [known.names(row) for row in ahead[passes].tolist()],
+                [known.names(row) for row in behind[passes].tolist()],
+                measured,
+                np.repeat(places[start:stop], len(left))[passes],
+            )
+
+
+def _splits(size: int, together: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Places of antecedents and of consequents in itemsets of a size, so many at once, large antecedents first."""
     for n_left in range(size - 1, 0, -1):
-        for left in combinations(range(size), n_left):
-            right = [item for item in range(size) if item not in left]
-            ahead, behind = rows[:, left], rows[:, right]
-            part.sides += [
-                (known.names(a), known.names(c)) for a, c in zip(ahead.tolist(), behind.tolist(), strict=True)
-            ]
-            if not support_only:
-                tables.append((both, known.supports(ahead), known.supports(behind)))
-    splits = len(part.sides) // len(rows)
-    part.places = np.tile(places, splits)
-    if support_only:
-        nothing = np.full(len(part.sides), np.nan)
-        part.measured = dict.fromkeys(METRICS, nothing) | {"support": np.tile(both, splits)}
-    else:
-        x, a, c = (np.concatenate(values) for values in zip(*tables, strict=True))
-        table = Contingency.of_counts(x, a, c, 1.0)
-        part.measured = {name: np.asarray(CATALOGUE[name](table), np.float64) for name in METRICS}
-    return part
+        lefts = combinations(range(size), n_left)
+        while some := list(islice(lefts, together)):
+            left = np.array(some, np.int64)
+            is_right = np.ones((len(some), size), np.bool_)
+            np.put_along_axis(is_right, left, False, axis=1)
+            yield left, np.nonzero(is_right)[1].reshape(len(some), size - n_left)
+
+
+def _measured(
+    known: _Supports, both: npt.NDArray[np.float64], ahead: NumberedRows, behind: NumberedRows, wanted: _Wanted
+) -> tuple[dict[str, npt.NDArray[np.float64]], npt.NDArray[np.bool_]]:
+    """The measures of rules that pass, and which do, from the supports of their itemsets."""
+    if wanted.support_only:
+        passes = np.asarray(reaches(both, wanted.least))
+        nothing = np.full(np.count_nonzero(passes), np.nan)
+        return {name: both[passes] if name == "support" else nothing for name in wanted.measures}, passes
+    of_ahead, of_behind = known.supports(ahead), known.supports(behind)
+    passes = np.asarray(reaches(_values(wanted.metric, both, of_ahead, of_behind), wanted.least))
+    kept = both[passes], of_ahead[passes], of_behind[passes]
+    return {name: _values(name, *kept) for name in wanted.measures}, passes
+
+
+def _values(name: str, both: Any, of_ahead: Any, of_behind: Any) -> npt.NDArray[np.float64]:
+    """A measure of rules, from the supports of the itemsets and of both sides."""
+    return np.asarray(CATALOGUE[name](Contingency.of_counts(both, of_ahead, of_behind, 1.0)), np.float64)
 
 
 def _objects(values: Iterable[Any]) -> npt.NDArray[np.object_]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gzip
+import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +24,10 @@ from bosket.data.formats.arrangements import UNTOLD, Arrangement
 from bosket.data.formats.words import NumberedWords
 from bosket.disk.records.kernels import PRIME, hash_words
 from bosket.disk.records.opened import OpenBaskets
+from bosket.disk.records.scratch import RecordScratch
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import FimiStream, RecordPart
+from bosket.disk.scratch import Scratch
 from bosket.progress import LevelProgress
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
@@ -242,6 +248,49 @@ class TestOneFolderForTwo:
                 assert again.n_records == 2
             assert tried  # nothing was read again
 
+    def test_two_programs_may_make_the_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path, scratch = tmp_path / "x.dat", tmp_path / "scratch"
+        path.write_text("1 2\n")
+        is_dir = Path.is_dir
+
+        def looked_at(folder: Path) -> bool:
+            found = is_dir(folder)
+            if folder == scratch and not found:
+                scratch.mkdir(mode=0o700)  # by the other one, now
+            return found
+
+        monkeypatch.setattr(Path, "is_dir", looked_at)
+        with bk.Baskets.open(path, scratch=scratch) as made:
+            assert made.n_records == 1
+
+    def test_who_comes_while_another_begins_waits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The other one's manifest, half written, was taken for a file of somebody else's."""
+        path, scratch = tmp_path / "x.dat", tmp_path / "scratch"
+        path.write_text("1 2\n")
+        written, found = Scratch._written, []
+
+        def second() -> None:
+            with bk.Baskets.open(path, scratch=scratch, memory="1GiB") as made:
+                found.append((made.n_records, made._scratch.rows))
+
+        other = threading.Thread(target=second)
+
+        @contextlib.contextmanager
+        def slowly(self: Scratch, target: Path) -> Iterator[Path]:
+            with written(self, target) as temporary:
+                if other.ident is None:
+                    with (scratch / "lock").open("rb") as file, pytest.raises(BlockingIOError):
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    other.start()
+                yield temporary
+
+        monkeypatch.setattr(Scratch, "_written", slowly)
+        with bk.Baskets.open(path, scratch=scratch, memory="1GiB") as made:
+            rows = made._scratch.rows
+            other.join(60)
+            assert found == [(1, rows)]
+            assert made.n_records == 1
+
     def test_rows_of_somebody_else_are_not_sorted_with_ours(self, tmp_path: Path) -> None:
         spill, words = Spill(tmp_path / "spilt", buffered=1), NumberedWords()
         words.number(np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2]))
@@ -408,6 +457,82 @@ def test_a_first_pass_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.M
     with opened(path, 60, folder=folder) as made:
         assert_alike(made, bk.Baskets.read(path))
     assert len(began) == 1, "nothing is read again"
+
+
+class KilledError(Exception):
+    """What ends a program in the middle."""
+
+
+def killed_after(n_segments: int, patch: pytest.MonkeyPatch) -> None:
+    """End the program once it has written so many segments."""
+    save = RecordScratch.save
+    seen: list[Any] = []
+
+    def counted(*arguments: Any) -> Any:
+        if len(seen) == n_segments:
+            raise KilledError
+        seen.append(save(*arguments))
+        return seen[-1]
+
+    patch.setattr(RecordScratch, "save", counted)
+
+
+@pytest.mark.parametrize("written", [1, 2])
+@pytest.mark.parametrize("damaged", [0, 1])
+@pytest.mark.parametrize("name", ["x.dat", "x.csv"])
+def test_segments_of_two_passes_are_not_taken_for_those_of_one(
+    name: str, damaged: int, written: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A segment was damaged, and the program that wrote it again was killed: records were lost, or counted twice."""
+    monkeypatch.setattr("bosket.data.formats.sources.BLOCK", 50)
+    path, folder = tmp_path / name, tmp_path / "scratch"
+    baskets = some_baskets(300, 5, numbers=name == "x.dat")
+    baskets.write(path, layout="list" if name == "x.dat" else "long")
+    if name == "x.csv":
+        baskets = bk.Baskets.read(path)  # without records that have no rows
+    with opened(path, 60, folder=folder) as made:
+        assert made.n_records == baskets.n_records
+    segment = folder / f"{damaged:06d}.records"
+    segment.write_bytes(bytes(byte ^ 1 for byte in segment.read_bytes()))
+    with monkeypatch.context() as patch, opened(path, 60, folder=folder) as made:
+        killed_after(written, patch)
+        with pytest.raises(KilledError):
+            made.item_counts()
+    with opened(path, 60, folder=folder) as made:
+        assert_alike(made, baskets)
+    with opened(path, 60, folder=folder) as made:
+        np.testing.assert_array_equal(made.item_counts(), baskets.item_counts())
+
+
+def test_nothing_is_complete_while_it_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, folder = tmp_path / "x.csv", tmp_path / "scratch"
+    some_baskets(100, 5).write(path, layout="long")
+    with opened(path, 60, folder=folder) as made:
+        assert made.n_records
+    assert (folder / "complete.json").exists()
+    (folder / "000000.records").write_bytes(b"damaged")
+    killed_after(0, monkeypatch)
+    with opened(path, 60, folder=folder) as made, pytest.raises(KilledError):
+        made.item_counts()
+    assert not (folder / "complete.json").exists()
+
+
+@pytest.mark.parametrize("end", ['{"segments": 4}', '{"segments": 4, "checksum": 1}', "[", "4"])
+def test_notes_of_an_older_version_are_written_again(end: str, tmp_path: Path) -> None:
+    """They did not say which segment they follow."""
+    path, folder = tmp_path / "x.dat", tmp_path / "scratch"
+    some_baskets(120, 5, numbers=True).write(path)
+    with opened(path, 60, folder=folder) as made:
+        notes = made._known.notes
+    for number in range(len(notes)):
+        beside = folder / f"{number:06d}.json"
+        note = json.loads(beside.read_text())
+        del note["before"]
+        beside.write_text(json.dumps(note))
+    (folder / "complete.json").write_text(end.replace("4", str(len(notes)), 1))
+    with opened(path, 60, folder=folder) as made:
+        assert_alike(made, bk.Baskets.read(path))
+        assert made._known.notes == notes
 
 
 def test_a_cell_of_a_later_batch_is_told_by_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

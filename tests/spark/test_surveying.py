@@ -45,7 +45,7 @@ class Source(PartsFrame):
 
 
 def opened(frame: Source, sought: Sought) -> SparkRecords:
-    return read(Shaped(frame, "list", ()), {}, sought=sought)
+    return read(Shaped(frame, "list", {}), {}, sought=sought)
 
 
 def assert_same(records: SparkRecords, everything: Lists, sought: Sought) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import decimal
+import json
+import math
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +17,11 @@ import bosket as bk
 from bosket.mechanisms.columns import Numbers
 from bosket.spark import reports as spark_reports
 from bosket.spark.domains import domain_of_table
+from bosket.spark.encoding import Met
 from bosket.spark.randomizing import _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, to_rows
-from bosket.spark.segments import encoded, read
+from bosket.spark.segments import encoded, key_of, read, segment_of
+from bosket.spark.shapes import shaped
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
@@ -81,4 +86,81 @@ def test_reports_are_not_left_with_workers_where_tasks_run_twice(said: str) -> N
 def test_a_table_of_no_rows_is_refused() -> None:
     nothing: Any = SimpleNamespace(met={})
     with pytest.raises(bk.DataError, match="no rows"):
-        domain_of_table(nothing, ("age", "home"), {})
+        domain_of_table(nothing, {"age": "int", "home": "string"}, {})
+
+
+class Named:
+    """A frame of one column of a type, as Spark has it."""
+
+    def __init__(self, kind: Any) -> None:
+        self.columns = ["x"]
+        self.schema = SimpleNamespace(fields=[SimpleNamespace(name="x", dataType=kind)])
+
+
+@pytest.mark.parametrize("layout", [None, "one-hot", "table", "list", "long"])
+def test_names_of_fields_are_shown_as_escapes(layout: Any) -> None:
+    """A terminal obeyed those of a structure."""
+    from pyspark.sql import types as T  # noqa: N812  # as everybody calls it
+
+    for name in ("\x1b[31mred", "\x1b" + "red" * 40):
+        kind: Any = T.StructType([T.StructField(name, T.LongType())])
+        if layout == "list":
+            kind = T.ArrayType(kind)
+        frame: Any = Named(kind)
+        if layout == "long":
+            frame.columns.insert(0, "r")
+            frame.schema.fields.insert(0, SimpleNamespace(name="r", dataType=T.LongType()))
+        with pytest.raises(bk.DataError) as caught:
+            shaped(frame, layout)
+        assert str(caught.value).isprintable()
+        assert "struct" in str(caught.value) or "array" in str(caught.value)
+
+
+def met_in(parts: list[pa.Table]) -> Any:
+    """What the driver hears of the cells of these partitions."""
+    met: dict[Any, Met] = {}
+    for at, part in enumerate(parts):
+        made, fault = segment_of(part, "table")
+        assert fault is None
+        for label in json.loads(json.dumps(made.labels)):
+            met.setdefault(key_of(label), Met(label, 1, (at, 0)))
+    return SimpleNamespace(met=met)
+
+
+def table_or_fault(make: Callable[[], bk.Table]) -> bk.Table | str:
+    try:
+        return make()
+    except bk.DataError as problem:
+        return str(problem)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [[1e20, 2.0]],
+        [[1234567890123456789.0, 2.0], [0.5, 2.5]],
+        [[float(2**53 + 2), 1.0], [0.25]],
+        [[math.inf, 2.0]],
+        [[-0.0, 1.0], [0.0, 0.5]],
+        [[3.0, 1.0], [2.0]],
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"bins": {"income": [-1.0, 2.0]}}, {"values": {"income": [1.0, 2.0]}}])
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_numbers_of_a_table_are_those_of_one_machine(
+    kind: str, options: dict[str, Any], parts: list[list[float]]
+) -> None:
+    """Whole numbers beyond 2^53 beside others, and beyond 2^63, ended in an error of Arrow's that quoted a cell."""
+    types = {"double": pa.float64(), "float": pa.float32()}
+    tables = [pa.table({"income": pa.array(part, types[kind]), "home": ["a", "b"][: len(part)]}) for part in parts]
+    kinds = {"income": kind, "home": "string"}
+    expected = table_or_fault(lambda: bk.Table.from_frame(pa.concat_tables(tables), **options))
+    if isinstance(expected, str):
+        with pytest.raises(bk.DataError, match="cannot be read as a table") as found:
+            domain_of_table(met_in(tables), kinds, options)
+        assert expected.partition("; row ")[0].rstrip(".") in str(found.value)
+        return
+    domain, places = domain_of_table(met_in(tables), kinds, options)
+    assert domain == expected.domain
+    items = [places[0, cell] for part in tables for cell in part["income"].to_pylist()]
+    assert items == (expected.codes[:, 0] + expected.domain.offsets[0]).tolist()

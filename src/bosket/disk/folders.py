@@ -23,7 +23,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def own_folder(folder: Path) -> None:
     """Make the folder if there is none; refuse one that others can write, or that belongs to somebody else."""
     if not asked(folder, "make", folder.is_dir):
-        asked(folder, "make", lambda: folder.mkdir(mode=0o700, parents=True))
+        asked(folder, "make", lambda: folder.mkdir(mode=0o700, parents=True, exist_ok=True))  # by another program too
     status = asked(folder, "look at", folder.stat)
     if os.name == "nt":
         return

@@ -8,10 +8,11 @@ bytes, is written again.  The folder is its owner's alone (:mod:`bosket.disk.fol
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zlib
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,12 @@ from bosket.data.formats.atomic import atomic_path
 from bosket.disk.folders import asked, own_folder, small_file
 from bosket.errors import BosketError, DataError
 
-_MANIFEST = "bosket-scratch.json"
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]  # where there is none
+
+_MANIFEST, _LOCK = "bosket-scratch.json", "lock"
 _SCHEMA = "bosket.scratch/2"
 _SLACK = 4  # of the reports that there is memory for, one part is left out: there may be less when one comes back
 
@@ -106,18 +112,33 @@ class Scratch:
         self.rows = self._begun(dict(identity), rows)
 
     def _begun(self, identity: dict[str, Any], rows: int) -> int:
-        manifest = self.folder / _MANIFEST
         own_folder(self.folder)
-        text = small_file(manifest, strict_json.MOST_CHARACTERS)
+        text = self._manifest()
         if text is None:
-            if asked(self.folder, "read", lambda: any(self.folder.iterdir())):
-                raise DataError(
-                    f"The scratch folder {self.folder} must be empty, or one of this data set.", path=self.folder
-                )
-            begun = max(1, rows - rows // _SLACK) if self.lasting else rows
-            self._write_json(manifest, {"schema": _SCHEMA, "rows": begun, "of": identity})
-            return begun
-        found = strict_json.parse(text, what="the manifest of the scratch folder", path=manifest)
+            self._refuse_others()
+            with self.alone():
+                text = self._manifest()  # who came at the same moment may have been first
+                if text is None:
+                    begun = max(1, rows - rows // _SLACK) if self.lasting else rows
+                    self._write_json(self.folder / _MANIFEST, {"schema": _SCHEMA, "rows": begun, "of": identity})
+                    return begun
+        return self._going_on(text, identity, rows)
+
+    def _manifest(self) -> bytes | None:
+        return small_file(self.folder / _MANIFEST, strict_json.MOST_CHARACTERS)
+
+    def _refuse_others(self) -> None:
+        """Refuse a folder that holds something else than what a program leaves here that is about to begin."""
+        names = asked(self.folder, "read", lambda: [path.name for path in self.folder.iterdir()])
+        is_begun = _MANIFEST in names  # by another program, just now
+        if not is_begun and any(name != _LOCK and not name.startswith(f".{_MANIFEST}.") for name in names):
+            raise DataError(
+                f"The scratch folder {self.folder} must be empty, or one of this data set.", path=self.folder
+            )
+
+    def _going_on(self, text: bytes, identity: dict[str, Any], rows: int) -> int:
+        """The rows of a segment in a folder that was begun before; refused where it is of another data set."""
+        found = strict_json.parse(text, what="the manifest of the scratch folder", path=self.folder / _MANIFEST)
         if (
             not isinstance(found, dict)
             or found.get("schema") != _SCHEMA
@@ -137,6 +158,24 @@ class Scratch:
                 hint="State as much memory as before, or give another folder.",
             )
         return begun
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else begins or writes here until the block ends; who comes meanwhile waits, and finds what is done.
+
+        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.
+        """
+        if fcntl is None or not self.lasting:  # a temporary folder is one program's
+            yield
+            return
+        path = self.folder / _LOCK
+        handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+        try:
+            with suppress(OSError):  # a disk without locks: then sizes tell
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def noted(self, number: int) -> Noted | None:
         """What is known of a segment; None where it was not finished."""

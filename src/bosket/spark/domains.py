@@ -9,10 +9,15 @@ import pyarrow as pa
 
 from bosket.data import Domain, Table, TableDomain
 from bosket.data.baskets.rows import domain_of
-from bosket.data.formats.columns import whole
+from bosket.data.formats.columns import guarded, whole
+from bosket.data.formats.frames import FRAME
 from bosket.data.tables.codings import looks_missing
 from bosket.errors import BosketError, DataError
 from bosket.spark.encoding import Encoded, Met, place, refuse_unknown, times
+from bosket.spark.shapes import FRACTIONS, WHOLE
+
+_ARROW = {"boolean": pa.bool_(), "string": pa.string()}
+_ARROW |= dict.fromkeys(WHOLE, pa.int64()) | dict.fromkeys(FRACTIONS, pa.float64())
 
 Meant = tuple[Domain, dict[Any, int]]
 """A domain, and the item that each label of the segments stands for."""
@@ -40,12 +45,14 @@ def over_domain(encoded: Encoded, domain: Domain, what: str) -> Meant:
 
 
 def domain_of_table(
-    encoded: Encoded, names: tuple[str, ...], options: Mapping[str, Any], domain: TableDomain | None = None
+    encoded: Encoded, kinds: Mapping[str, str], options: Mapping[str, Any], domain: TableDomain | None = None
 ) -> Meant:
     """The attributes, as :meth:`bosket.Table.from_frame` makes them of the different cells of each column.
 
+    ``kinds``: the names of the columns and their types, as Spark calls them.
     ``domain``: one that was declared, which must have every value.
     """
+    names = tuple(kinds)
     cells: list[list[Met]] = [[] for _ in names]
     for one in encoded.met.values():
         cells[one.label[0]].append(one)
@@ -54,11 +61,8 @@ def domain_of_table(
     if not all(cells):
         raise DataError("The frame has no rows, of which a table is made.")
     longest = max(map(len, cells))
-    columns = {
-        name: pa.array([one.label[1] for one in column] + [column[0].label[1]] * (longest - len(column)))
-        for name, column in zip(names, cells, strict=True)
-    }
     try:
+        columns = {name: _column(column, kinds[name], longest) for name, column in zip(names, cells, strict=True)}
         table = Table.from_frame(pa.table(columns), **options)
         if domain is not None:
             table = table.with_domain(domain)
@@ -73,6 +77,17 @@ def domain_of_table(
         }
         return table.domain, places
     raise fault
+
+
+def _column(cells: list[Met], kind: str, length: int) -> Any:
+    """Different cells as a column of the frame's type, the first again and again until there are so many.
+
+    Numbers of floating point come as whole ones from segments where all are; as such Arrow would refuse large ones.
+    """
+    values = [one.label[1] for one in cells] + [cells[0].label[1]] * (length - len(cells))
+    if kind in FRACTIONS:
+        values = [None if value is None else float(value) for value in values]
+    return guarded(lambda: pa.array(values, _ARROW[kind]), FRAME)
 
 
 def _without_row(text: str) -> str:

@@ -185,11 +185,11 @@ def read(
     encoded = encode(found.frame, found.shape, None if found.shape == "table" else sought)
     try:
         if found.shape == "table":
-            meant = domain_of_table(encoded, found.names, options, domain)  # type: ignore[arg-type]  # of a table too
+            meant = domain_of_table(encoded, found.kinds, options, domain)  # type: ignore[arg-type]  # of a table too
         elif domain is not None:
             meant = over_domain(encoded, domain, "the domain")
         elif found.shape == "one-hot":
-            meant = domain_of_columns(encoded, found.names)
+            meant = domain_of_columns(encoded, tuple(found.kinds))
         else:
             meant = domain_of_lists(encoded)
     except BaseException:

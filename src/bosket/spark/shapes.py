@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from bosket.checks import shown
 from bosket.errors import DataError, ParameterError
 from bosket.spark.jobs import Frame, started
 from bosket.spark.segments import LOST, RowShape, alias_of
 
 SparkLayout = Literal["list", "long", "one-hot", "table"]
 
-_WHOLE = {"tinyint", "smallint", "int", "bigint"}
-_FRACTIONS = {"float", "double"}
-_PLAIN = _WHOLE | _FRACTIONS | {"string", "boolean"}
+WHOLE = {"tinyint", "smallint", "int", "bigint"}
+FRACTIONS = {"float", "double"}
+_PLAIN = WHOLE | FRACTIONS | {"string", "boolean"}
 _HOW = (
     "A frame has a column of lists (array), two columns of records and items, a column of truth values for each item, "
     "or a column for each attribute of a table."
@@ -27,7 +28,8 @@ class Shaped:
 
     frame: Frame
     shape: RowShape
-    names: tuple[str, ...]
+    kinds: Mapping[str, str]
+    """The types of the columns by their names, as Spark calls them, where each is an item or an attribute."""
 
 
 def shaped(
@@ -49,22 +51,25 @@ def shaped(
     elif layout not in get_args(SparkLayout):
         known = ", ".join(map(repr, get_args(SparkLayout)))
         raise ParameterError(
-            f"The 'layout' parameter must be one of {known}, got {layout!r}.", parameter="layout", value=layout
+            f"The 'layout' parameter must be one of {known}, got {shown(layout)}.", parameter="layout", value=layout
         )
     if layout == "list":
-        return Shaped(_lists(frame, kinds, item), "list", ())
+        return Shaped(_lists(frame, kinds, item), "list", {})
     if layout == "long":
-        return Shaped(_grouped(frame, kinds, record, item), "list", ())
-    allowed = _WHOLE | {"boolean"} if layout == "one-hot" else _PLAIN
+        return Shaped(_grouped(frame, kinds, record, item), "list", {})
+    allowed = WHOLE | {"boolean"} if layout == "one-hot" else _PLAIN
     for name, kind in kinds.items():
         if kind not in allowed:
-            raise DataError(f"The column {name!r} of the frame, of type {kind}, cannot be read as {layout}.", hint=_HOW)
+            raise DataError(
+                f"The column {shown(name)} of the frame, of type {_written(kind)}, cannot be read as {layout}.",
+                hint=_HOW,
+            )
     if not kinds:
         raise DataError("The frame has no columns.", hint=_HOW)
     from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
     made = frame.select(*(F.col(_quoted(name)).alias(alias_of(name)) for name in kinds))
-    return Shaped(made, layout, tuple(kinds))
+    return Shaped(made, layout, kinds)
 
 
 def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> SparkLayout:
@@ -77,7 +82,7 @@ def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> Sp
     of = set(kinds.values())
     if of == {"boolean"}:
         return "one-hot"
-    if len(kinds) == 2 and (set(kinds) == {"record", "item"} or not of <= _WHOLE | {"boolean"}):
+    if len(kinds) == 2 and (set(kinds) == {"record", "item"} or not of <= WHOLE | {"boolean"}):
         return "long"
     if len(kinds) == 2 and of <= _PLAIN:
         raise DataError(
@@ -85,12 +90,12 @@ def _detected(kinds: dict[str, str], record: str | None, item: str | None) -> Sp
             hint="Call them record and item, or say which: bosket.spark.baskets(frame, layout=...) or "
             "bosket.spark.table(frame).",
         )
-    if kinds and of <= _WHOLE | {"boolean"}:
+    if kinds and of <= WHOLE | {"boolean"}:
         return "one-hot"
     if kinds and of <= _PLAIN:
         return "table"
-    shown = ", ".join(sorted(of)) or "no columns"
-    raise DataError(f"The frame holds neither records nor reports: its columns are of the types {shown}.", hint=_HOW)
+    types = ", ".join(map(_written, sorted(of))) or "no columns"
+    raise DataError(f"The frame holds neither records nor reports: its columns are of the types {types}.", hint=_HOW)
 
 
 def _lists(frame: Frame, kinds: dict[str, str], item: str | None) -> Frame:
@@ -104,7 +109,8 @@ def _lists(frame: Frame, kinds: dict[str, str], item: str | None) -> Frame:
     inner = kinds[name].removeprefix("array<").removesuffix(">")
     if not kinds[name].startswith("array<") or inner not in _PLAIN:
         raise DataError(
-            f"The column {name!r} of the frame must hold lists of text, numbers or truth values, got {kinds[name]}."
+            f"The column {shown(name)} of the frame must hold lists of text, numbers or truth values, got "
+            f"{_written(kinds[name])}."
         )
     from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
@@ -131,14 +137,16 @@ def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str 
         item = names[1] if record == names[0] else names[0]
     record, item = named(record, kinds, "record"), named(item, kinds, "item")
     if kinds[item] not in _PLAIN:
-        raise DataError(f"The column {item!r} of items must hold text, numbers or truth values, got {kinds[item]}.")
+        raise DataError(
+            f"The column {shown(item)} of items must hold text, numbers or truth values, got {_written(kinds[item])}."
+        )
     from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
     rows = frame.select(F.col(_quoted(record)).alias("record"), F.col(_quoted(item)).alias("item"))
     name = F.col("record")
-    is_lost = name.isNull() | F.isnan(name) if kinds[record] in _FRACTIONS else name.isNull()
+    is_lost = name.isNull() | F.isnan(name) if kinds[record] in FRACTIONS else name.isNull()
     held = F.col("item")
-    is_item = ~is_lost & ~F.isnan(held) if kinds[item] in _FRACTIONS else ~is_lost
+    is_item = ~is_lost & ~F.isnan(held) if kinds[item] in FRACTIONS else ~is_lost
     made = rows.groupBy("record").agg(F.collect_list(F.when(is_item, held)).alias("items"))
     return made.select("items", is_lost.alias(LOST))
 
@@ -147,11 +155,17 @@ def named(name: Any, kinds: dict[str, str], parameter: str) -> str:
     """A column that a user names; refused where there is none."""
     if name not in kinds:
         raise ParameterError(
-            f"The '{parameter}' parameter must name a column of the frame, got {name!r}.",
+            f"The '{parameter}' parameter must name a column of the frame, got {shown(name)}.",
             parameter=parameter,
             value=name,
         )
     return str(name)
+
+
+def _written(kind: str) -> str:
+    """A type for messages; names of fields in it may hold signs that a terminal obeys, and be long."""
+    text = shown(kind)
+    return text[1:-1] if text[0] in "'\"" else kind.partition("<")[0]
 
 
 def _quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -353,3 +354,22 @@ def test_other_frames_go_the_usual_way() -> None:
     assert [set(record) for record in Baskets.from_frame(missing)] == [{"a", "c"}, {"b", "c"}]
     empty = pd.DataFrame(np.zeros((0, 3), bool), columns=["a", "b", "c"])
     assert Baskets.from_frame(empty).n_records == 0
+
+
+@pytest.mark.parametrize("kind", ["complex128", "i4,i4"])
+@pytest.mark.parametrize("read", [Baskets.from_frame, Table.from_frame])
+def test_columns_of_numbers_that_arrow_has_not_are_refused(read: Callable[[Any], Any], kind: str) -> None:
+    """They ended in an error of Arrow's."""
+    with pytest.raises(DataError, match="holds values that cannot be items"):
+        read(pd.DataFrame({"a": np.zeros(2, np.dtype(kind)), "b": [0, 1]}))
+
+
+@pytest.mark.parametrize("columns", [{"record": [1, 2, 2], "item": []}, {"a": [], "b": [1, 0, 1], "c": [1, 1, 1]}])
+def test_a_decimal_that_signals_is_missing_as_others_are(columns: dict[str, list[Any]]) -> None:
+    """It is no number, and does not let itself be compared."""
+    made = []
+    for nothing in ("sNaN", "NaN"):
+        cells = np.array([decimal.Decimal(nothing), decimal.Decimal(1), decimal.Decimal(0)], object)
+        made.append(Baskets.from_frame(pd.DataFrame({name: held or cells for name, held in columns.items()})))
+    assert made[0].domain == made[1].domain
+    assert list(made[0]) == list(made[1])

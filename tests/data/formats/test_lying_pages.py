@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 import bosket as bk
 from bosket.data.formats import parquet_texts
+from bosket.data.formats.leaf_counts import leaf_counts
 from tests.disk.test_open_baskets import opened
 from tests.memory import traced
 from tests.parquet_footers import with_count
@@ -91,6 +94,92 @@ def test_lists_beyond_the_rows_of_the_footer_are_not_left_out(
     assert bk.Baskets.read(write_lists(tmp_path / "4.parquet", 4, pages, n_values=4)).n_records == 4
     with pytest.raises(bk.DataError, match="not a sound Parquet file"):
         reader(write_lists(tmp_path / "x.parquet", n_rows, pages, n_values=4))
+
+
+LISTS = pa.array([["a", "a"]] * 10 + [["a"]] * 50)
+PAIRS = pa.array([["a", "a"]] * 60, pa.list_(pa.string(), 2))
+BESIDE = {
+    "map": pa.array([[("k", "v")]] * 60, pa.map_(pa.string(), pa.string())),
+    "structure": pa.array([{"u": ["1"], "v": ["2", "3"]}] * 60),
+    "lists of lists": pa.array([{"u": [["1"], []]}] * 60),
+}
+
+
+def with_fewer_rows(path: Path, columns: dict[str, Any]) -> Path:
+    """Columns of sixty rows, in a file whose footer says ten, and as many values as before."""
+    parquet.write_table(pa.table(columns), path)
+    path.write_bytes(with_count(with_count(path.read_bytes(), 60, 10), 60, 10, which=-1))
+    return path
+
+
+@pytest.mark.parametrize("columns", [{"items": PAIRS}, *({"items": LISTS, "x": beside} for beside in BESIDE.values())])
+@pytest.mark.parametrize("reader", [read, declared, dropped, n_opened])
+def test_lists_beyond_the_rows_are_seen_beside_whatever_columns(
+    reader: Callable[[Path], Any], columns: dict[str, Any], tmp_path: Path
+) -> None:
+    """Lists of a fixed size were not counted, nor any beside a map or lists within other values."""
+    with pytest.raises(bk.DataError, match="not a sound Parquet file"):
+        reader(with_fewer_rows(tmp_path / "x.parquet", columns))
+
+
+@pytest.mark.parametrize("reader", [read, dropped, n_opened])
+def test_lists_are_read_beside_whatever_columns(reader: Callable[[Path], Any], tmp_path: Path) -> None:
+    for at, columns in enumerate([{"items": PAIRS}, {"items": LISTS} | {"map": BESIDE["map"]}]):
+        path = tmp_path / f"{at}.parquet"
+        parquet.write_table(pa.table(columns), path, row_group_size=25)
+        found = reader(path)
+        assert (found if reader is n_opened else found.n_records) == 60
+
+
+def types(depth: int = 0) -> st.SearchStrategy[pa.DataType]:
+    """Types of columns that Parquet files have: lists of all kinds, maps and structures, within one another."""
+    plain = st.sampled_from([pa.int64(), pa.string(), pa.bool_(), pa.dictionary(pa.int32(), pa.string())])
+    if depth == 3:
+        return plain
+    inner = st.deferred(lambda: types(depth + 1))
+    structures = st.lists(inner, min_size=1, max_size=3).map(
+        lambda kinds: pa.struct([(f"f{at}", kind) for at, kind in enumerate(kinds)])
+    )
+    return st.one_of(
+        plain,
+        inner.map(pa.list_),
+        inner.map(pa.large_list),
+        inner.map(lambda kind: pa.map_(pa.string(), kind)),
+        structures,
+        st.tuples(inner, st.integers(1, 3)).map(lambda pair: pa.list_(*pair)),
+    )
+
+
+def cells(kind: pa.DataType) -> st.SearchStrategy[Any]:
+    """Cells of a type, some of them missing; Parquet has no missing list of a fixed size within others."""
+    if pa.types.is_struct(kind):
+        made: st.SearchStrategy[Any] = st.fixed_dictionaries({field.name: cells(field.type) for field in kind})
+    elif pa.types.is_map(kind):
+        made = st.lists(st.tuples(st.sampled_from("kl"), cells(kind.item_type)), max_size=3)
+    elif pa.types.is_fixed_size_list(kind):
+        made = st.lists(cells(kind.value_type), min_size=kind.list_size, max_size=kind.list_size)
+    elif pa.types.is_nested(kind):
+        made = st.lists(cells(kind.value_type), max_size=3)
+    elif pa.types.is_integer(kind):
+        made = st.integers(0, 3)
+    else:
+        made = st.booleans() if pa.types.is_boolean(kind) else st.sampled_from(["", "a", "b"])
+    return st.one_of(made, st.none())
+
+
+@given(data=st.data())
+def test_values_are_counted_as_the_footer_counts_them(data: st.DataObject) -> None:
+    """Of any nested column, read whole or some rows at a time."""
+    kind = data.draw(types())
+    column = pa.array(data.draw(st.lists(cells(kind), min_size=1, max_size=6)), kind)
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.table({"x": column}), sink)
+    file = parquet.ParquetFile(sink.getvalue())
+    claimed = [file.metadata.row_group(0).column(at).num_values for at in range(file.metadata.num_columns)]
+    for size in (100, 2):
+        found = [list(leaf_counts(batch.column(0))) for batch in file.iter_batches(size)]
+        assert [sum(numbers) for numbers in zip(*found, strict=True)] == claimed
+    assert list(leaf_counts(column)) == claimed
 
 
 @pytest.mark.parametrize("reader", [read, declared, dropped, n_opened])

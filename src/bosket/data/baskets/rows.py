@@ -269,7 +269,7 @@ def is_missing(label: object) -> bool:
     """None, NaN, NaT, pandas.NA."""
     try:
         return label is None or bool(label != label)  # only missing values differ from themselves
-    except TypeError:  # pandas.NA will not say
+    except (TypeError, ArithmeticError):  # pandas.NA will not say, and a decimal that signals raises
         return True
 
 

@@ -16,7 +16,7 @@ from narwhals.exceptions import DuplicateError
 from bosket.data.baskets.rows import plain
 from bosket.data.formats import categories
 from bosket.data.formats.arrow_cells import has_codes_beyond, is_sound
-from bosket.data.formats.columns import Column, Columns, whole, without_half_codes
+from bosket.data.formats.columns import Column, Columns, guarded, whole, without_half_codes
 from bosket.data.formats.sources import Source
 from bosket.errors import DataError
 
@@ -156,4 +156,4 @@ def _column(series: nw.Series[Any]) -> Column:
         if series.implementation.is_polars():  # whole numbers of 128 bits, which NumPy has not either
             return series.to_list()
         values = series.to_numpy()
-    return values.tolist() if values.dtype == object else pa.array(values)
+    return values.tolist() if values.dtype == object else guarded(lambda: pa.array(values), FRAME)

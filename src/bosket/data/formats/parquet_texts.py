@@ -9,15 +9,15 @@ write a word as its difference from the one before; these are read as they are, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
 from bosket.data.formats.cell_weights import WORD_BYTES, is_text
+from bosket.data.formats.leaf_counts import leaf_counts
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.parquet_pages import Chunk, ColumnPages, bytes_of, pages_of, plain_bytes
 from bosket.data.formats.sources import MAX_BYTES, MORE_MEMORY
@@ -304,26 +304,27 @@ def group_batches(
     Of a column in which Arrow finds no row, and of lists beyond the rows, it says nothing: it gives no rows at all, or
     leaves these lists out.
     """
-    n_rows = file.file.metadata.row_group(group).num_rows
-    chunks = parquet_cells.chunks_of(file, file.schema.names if columns is None else columns)[group]
-    seen, n_values = 0, np.zeros(len(chunks), np.int64)
+    names = file.schema.names if columns is None else columns
+    chunks = parquet_cells.chunks_of(file, names)[group]
+    n_claimed = [chunk.n_values for chunk in chunks]
+    has_lists = any(chunk.depth for chunk in chunks)  # where there are none, there is a value for each row
+    seen, n_values = 0, [0] * len(chunks)
     for batch in _batches_of_group(file, reader, group, columns, size, room):
         seen += batch.num_rows
-        if len(chunks) == batch.num_columns:  # a column of the file for each
-            n_values += [_n_list_values(column) for column in batch.columns]
+        if has_lists:
+            n_values = [before + here for before, here in zip(n_values, _n_values(file, batch, columns), strict=True)]
         yield batch
-    are_lists_short = any(found and found != chunk.n_values for found, chunk in zip(n_values, chunks, strict=True))
-    if seen != n_rows or are_lists_short:
+    if seen != file.file.metadata.row_group(group).num_rows or (has_lists and n_values != n_claimed):
         raise pa.ArrowInvalid("The pages of a row group do not have its rows.")
 
 
-def _n_list_values(column: Any) -> int:
-    """How many values the pages of a column of lists have, one of which stands for a list without any; else 0."""
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)) or pa.types.is_nested(
-        column.type.value_type
-    ):
-        return 0
-    return int(pc.sum(pc.max_element_wise(pc.list_value_length(column), 1), min_count=0).as_py())
+def _n_values(file: Opened, batch: Any, columns: list[str] | None) -> Iterator[int]:
+    """How many values the pages of each column of the file have that a batch is made of, in the order of the file."""
+    read = batch.columns
+    if columns is not None:
+        wanted = set(columns)
+        read = [batch.column(name) for name in file.schema.names if name in wanted]
+    return chain.from_iterable(map(leaf_counts, read))
 
 
 def _batches_of_group(

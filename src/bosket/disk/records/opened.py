@@ -26,7 +26,7 @@ from bosket.disk.paths import named_files
 from bosket.disk.records.counter import RecordCounter, counted
 from bosket.disk.records.kernels import keep_items
 from bosket.disk.records.kinds import check_alike, stream_of
-from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote
+from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote, checksum_of
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import MOST_TOGETHER, too_many_labels
 from bosket.disk.scratch import identity_of
@@ -255,16 +255,16 @@ class OpenBaskets(RawRecords):
     def _known(self) -> _Known:
         with self._scratch.alone():
             notes = self._found()
-            number = self._scratch.n_finished
-            if number is None or number != len(notes):
+            if not self._scratch.is_finished(notes):
+                self._scratch.begin_again()
                 notes = self._sorted() if self._streams[0].is_long else self._split(notes)
-                self._scratch.finish(len(notes))
+                self._scratch.finish(notes)
         return self._together(notes)
 
     def _found(self) -> list[SegmentNote]:
         """Segments that are there, one after the other, with the labels of their codes."""
         notes: list[SegmentNote] = []
-        while (note := self._scratch.found(len(notes))) is not None and note.file < len(self.files):
+        while (note := self._scratch.found(len(notes), checksum_of(notes))) is not None and note.file < len(self.files):
             notes.append(note)
         if not self._take_labels(notes):
             notes = []
@@ -298,7 +298,8 @@ class OpenBaskets(RawRecords):
             labels = self._streams[0].labels_from(n_labels)
             n_labels += len(labels)
             whole = np.concatenate(codes)
-            notes.append(self._scratch.save(len(notes), np.concatenate(sizes), whole, labels, (*end, n_labels)))
+            next_at = (*end, n_labels, checksum_of(notes))
+            notes.append(self._scratch.save(len(notes), np.concatenate(sizes), whole, labels, next_at))
             cells = 0
             sizes.clear()
             codes.clear()
@@ -347,7 +348,8 @@ class OpenBaskets(RawRecords):
             found = spill.records(group, len(labels), most_rows)
             new = labels if not notes else []
             sizes = sizes_of(found.indptr)
-            notes.append(self._scratch.save(len(notes), sizes, found.indices, new, (0, 0, 0, len(labels))))
+            next_at = (0, 0, 0, len(labels), checksum_of(notes))
+            notes.append(self._scratch.save(len(notes), sizes, found.indices, new, next_at))
         self._scratch.without_spill()
         return notes
 

@@ -1,18 +1,17 @@
 """Segments of raw records in a scratch folder: sizes of records and codes of items, written whole or not at all.
 
 A segment has a note with a checksum of all that it holds, written last.  One that is not what its note says is written
-again; what a sound checksum does not show, that somebody made the folder up, is looked for where codes are read: none
-may stand for an item that there is not.
+again, and all after it: a note has the checksum of the one before, so that segments of two passes, which may cut the
+records in other places, are not taken for those of one.  What a sound checksum does not show, that somebody made the
+folder up, is looked for where codes are read: none may stand for an item that there is not.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,6 @@ from bosket.disk.scratch import Scratch
 from bosket.errors import BosketError, DataError
 from bosket.threads import slices
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]  # where there is none
-
 _WIDTHS: dict[int, type[np.integer[Any]]] = {4: np.int32, 8: np.int64}
 _LABELS_A_LINE = 1 << 12
 ItemCodes = npt.NDArray[np.integer[Any]]
@@ -45,6 +39,7 @@ class SegmentNote:
     width       bytes of a code
     n_distinct  different codes
     n_labels    labels that codes stand for up to its end; those that it adds are beside it
+    before      the checksum of the segment before it; 0 of the first
     checksum    CRC-32 of all this, of the segment and of these labels
     """
 
@@ -56,6 +51,7 @@ class SegmentNote:
     at: int
     line: int
     n_labels: int
+    before: int
     checksum: int = 0
 
     @property
@@ -76,8 +72,10 @@ class RecordScratch(Scratch):
 
     unit = "cells"
 
-    def found(self, number: int) -> SegmentNote | None:
-        """What is known of a segment; None where it was not finished, or is not as it was written."""
+    def found(self, number: int, before: int) -> SegmentNote | None:
+        """What is known of a segment; None where it was not finished, is not as it was written, or does not follow the
+        segment with the checksum ``before``.
+        """
         path = self._path(number, "json")
         text = small_file(path, strict_json.MOST_CHARACTERS)
         if text is None:
@@ -88,7 +86,7 @@ class RecordScratch(Scratch):
             note = SegmentNote(**{name: strict_json.whole(known[name], name, of="note") for name in _FIELDS})
         except BosketError:
             return None  # written again
-        if note.width not in _WIDTHS or min(asdict(note).values()) < 0:
+        if note.width not in _WIDTHS or note.before != before or min(asdict(note).values()) < 0:
             return None
         records, labels = self._path(number, "records"), self._path(number, "labels")
         if not is_file(records) or asked(records, "look at", records.stat).st_size != note.n_bytes:
@@ -101,7 +99,8 @@ class RecordScratch(Scratch):
     ) -> SegmentNote:
         """Write a segment and the labels that it adds, its note last.
 
-        ``next_at`` is (file, place, line, labels in all): where the next segment begins.
+        ``next_at`` is (file, place, line, labels in all): where the next segment begins, and the checksum of the one
+        before.
         """
         distinct, counts = _counted(codes)
         note = SegmentNote(sizes.size, codes.size, codes.itemsize, distinct.size, *next_at)
@@ -153,38 +152,29 @@ class RecordScratch(Scratch):
                     found += strict_json.sequence(some, "labels", of="segment")
         return list(labels_from_json(found))
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Nobody else writes here until the block ends; who comes meanwhile waits, and then finds what was finished.
+    def begin_again(self) -> None:
+        """What is written from now on are not the segments that there were in all."""
+        path = self._end
+        asked(path, "remove", lambda: path.unlink(missing_ok=True))
 
-        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.
-        """
-        if fcntl is None or not self.lasting:  # a temporary folder is one program's
-            yield
-            return
-        path = self.folder / "lock"
-        handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-        try:
-            with suppress(OSError):  # a disk without locks: then sizes tell
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
-
-    def finish(self, n_segments: int) -> None:
+    def finish(self, notes: Sequence[SegmentNote]) -> None:
         """Note that there are all segments."""
-        self._write_json(self.folder / "complete.json", {"segments": n_segments})
+        self._write_json(self._end, {"segments": len(notes), "checksum": checksum_of(notes)})
+
+    def is_finished(self, notes: Sequence[SegmentNote]) -> bool:
+        """Whether these segments are all, by the pass that wrote the last of them."""
+        text = small_file(self._end, strict_json.MOST_CHARACTERS)
+        if text is None:
+            return False
+        try:
+            value = strict_json.parse(text, what="the end of the scratch folder", path=self._end)
+        except BosketError:
+            return False  # written again
+        return bool(value == {"segments": len(notes), "checksum": checksum_of(notes)})
 
     @property
-    def n_finished(self) -> int | None:
-        """How many segments there are in all; None while that is not known."""
-        path = self.folder / "complete.json"
-        text = small_file(path, strict_json.MOST_CHARACTERS)
-        if text is None:
-            return None
-        value = strict_json.parse(text, what="the end of the scratch folder", path=path)
-        known = strict_json.fields(value, of="end", required=["segments"])
-        return strict_json.whole(known["segments"], "segments", of="end")
+    def _end(self) -> Path:
+        return self.folder / "complete.json"
 
     @property
     def spill_folder(self) -> Path:
@@ -199,6 +189,11 @@ class RecordScratch(Scratch):
         return DataError(
             f"The segment {path} is not as it was written.", path=path, hint="Remove the folder, and open again."
         )
+
+
+def checksum_of(notes: Sequence[SegmentNote]) -> int:
+    """That of segments up to the last of these, which vouches for all before it."""
+    return notes[-1].checksum if notes else 0
 
 
 def _counted(codes: ItemCodes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
