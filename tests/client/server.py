@@ -58,7 +58,8 @@ class Collector:
     """What the server was sent.
 
     faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
-            is not sent), "refuse", "deep" (JSON), "3xx" (taken, and the answer names an address that is none)
+            is not sent), "refuse", "deep" (JSON), "3xx" (taken, and the answer names an address that is none), "says
+            TEXT" (taken, and answered by TEXT), "breaks off" (taken, and the answer breaks off)
     is_away  whether lines are cut before a word of them is read
     """
 
@@ -130,6 +131,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return
+        if fault.startswith("says "):
+            self._answer(200, fault[5:].encode(), "text/html")
+            return
+        if fault == "breaks off":
+            self.close_connection = True
+            self._answer(201, b'{"acc', "application/json", length=14)
+            return
         if fault.startswith("3"):
             self._answer(int(fault), b"", "text/plain", {"Location": "http://["})
             return
@@ -137,12 +145,14 @@ class _Handler(BaseHTTPRequestHandler):
         n = bk.Reports.from_bytes(plan, body).n_records
         self._answer(200 if is_known else 201, json.dumps({"accepted": n}).encode(), "application/json")
 
-    def _answer(self, status: int, body: bytes, kind: str, more: dict[str, str] | None = None) -> None:
+    def _answer(
+        self, status: int, body: bytes, kind: str, more: dict[str, str] | None = None, *, length: int | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in (more or {}).items():
             self.send_header(name, value)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) if length is None else length))
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
