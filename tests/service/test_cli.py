@@ -76,6 +76,17 @@ def test_serve_says_what_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "Cannot read" in capsys.readouterr().err
 
 
+def test_a_plan_without_a_promise_is_not_served(tmp_path: Path) -> None:
+    """It is refused before the store knows the task, so that another plan may take its place."""
+    plan = bk.Plan(bk.Domain(range(100_000)), bk.CutAndPaste(1_000_000, 1e-9), bk.PrivacyUnit(max_size=100_000))
+    with pytest.raises(bk.ParameterError, match="'plan' of the task shop must") as caught, study(tmp_path, plan=plan):
+        pass
+    assert "at most 134217728 steps" in str(caught.value)
+    assert "Limit the records" in (caught.value.hint or "")
+    with study(tmp_path) as s:
+        assert s.client.get("/v1/tasks/shop").status_code == 200
+
+
 def test_a_backup_from_the_command_line(tmp_path: Path) -> None:
     with study(tmp_path) as s:
         s.send(reports(s.plan, 40))
