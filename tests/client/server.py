@@ -59,7 +59,8 @@ class Collector:
 
     faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
             is not sent), "refuse", "deep" (JSON), "3xx" (taken, and the answer names an address that is none), "says
-            TEXT" (taken, and answered by TEXT), "breaks off" (taken, and the answer breaks off)
+            TEXT" (taken, and answered by TEXT), "breaks off" (taken, and the answer breaks off), "stops" (taken, and no
+            answer comes while the server runs), "stops in the answer"
     is_away  whether lines are cut before a word of them is read
     """
 
@@ -69,6 +70,7 @@ class Collector:
     faults: list[str] = field(default_factory=list)
     url: str = ""
     is_away: bool = False
+    is_over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def task(self) -> str:
@@ -138,6 +140,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._answer(201, b'{"acc', "application/json", length=14)
             return
+        if fault.startswith("stops"):
+            self.close_connection = True
+            if fault == "stops in the answer":
+                self._answer(201, b'{"acc', "application/json", length=14)
+            self.collector.is_over.wait(600)
+            return
         if fault.startswith("3"):
             self._answer(int(fault), b"", "text/plain", {"Location": "http://["})
             return
@@ -174,6 +182,7 @@ def collecting(given: dict[str, str]) -> Iterator[Collector]:
     try:
         yield collector
     finally:
+        collector.is_over.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -57,3 +57,18 @@ def test_a_refusal_is_told_in_its_words() -> None:
         }
         assert (busy["status"], busy["isFinal"], busy["message"]) == (429, False, "Too many")
         assert len(collector.posted) == 4
+
+
+@needs_node
+def test_an_answer_that_does_not_come_is_not_waited_for() -> None:
+    """Neither its head nor its rest: it is met as a lost answer is."""
+    with collecting(document(PLAN)) as collector:
+        collector.faults = ["stops", "stops in the answer"] * 50
+        (failed,) = sent(collector, {"tries": 2, "timeout": 1000})
+        assert (failed["isOurs"], failed["status"], failed["isFinal"], len(failed["id"])) == (True, None, False, 32)
+    with collecting(document(PLAN)) as collector:
+        collector.faults = ["stops", "stops in the answer"]
+        (taken,) = sent(collector, {"timeout": 2000, "tries": 10})
+        assert taken == {"accepted": 1, "id": taken["id"]}
+        assert {request[2]["Idempotency-Key"] for request in collector.posted} == {taken["id"]}
+        assert len(collector.posted) >= 3

@@ -66,6 +66,8 @@ export interface SendOptions {
 	tries?: number;
 	/** Milliseconds before the second attempt: 500, doubled each time; longer where the collector says so. */
 	wait?: number;
+	/** Milliseconds that one attempt may take, from the first byte that is sent to the last of the answer: 30 000. */
+	timeout?: number;
 }
 
 export function readPlan(text: string): Promise<Plan>;

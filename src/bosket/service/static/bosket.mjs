@@ -357,7 +357,7 @@ const MECHANISMS = {
 		fields(value, "Replace", "name probability");
 		const lose = threshold(probability(value.probability));
 		return {
-			sizes: Array.from({ length: Math.floor(domain.size / 2) + 1 }, (_, size) => size),
+			sizes: [...Array(Math.floor(domain.size / 2) + 1).keys()],
 			sendsSizes: true,
 			change(bits, source) {
 				const truth = bits.slice();
@@ -707,13 +707,13 @@ export async function verify(document, key, name) {
 export const newId = () => hex(crypto.getRandomValues(new Uint8Array(16)));
 
 // Sent again after faults: the collector counts an id once.
-export async function send(url, body, { id = newId(), token, once, tries = 4, wait = 500 } = {}) {
+export async function send(url, body, { id = newId(), token, once, tries = 4, wait = 500, timeout = 30_000 } = {}) {
 	const headers = { "Content-Type": "application/vnd.bosket.reports", "Idempotency-Key": id };
 	if (token !== undefined) headers.Authorization = `Bearer ${token}`;
 	if (once !== undefined) headers["Bosket-Token"] = once;
 	const how = { method: "POST", headers, body, credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
 	for (; ; tries--, wait *= 2) {
-		const answer = await fetch(url, how).catch(() => null);
+		const answer = await fetch(url, { ...how, signal: AbortSignal.timeout(timeout) }).catch(() => null);
 		const said = await answer?.json().catch(() => null);
 		if (answer?.ok && Number.isInteger(said?.accepted) && said.accepted > 0) return { ...said, id };
 		const status = answer && !answer.ok ? answer.status : null;
