@@ -58,7 +58,9 @@ class Collector:
     """What the server was sent.
 
     faults  what becomes of the next batches: "503", "429 N" (with the seconds to wait), "lost" (taken, but the answer
-            is not sent), "refuse", "deep" (JSON), "3xx" (taken, and the answer names an address that is none)
+            is not sent), "refuse", "deep" (JSON), "3xx" (taken, and the answer names an address that is none), "says
+            TEXT" (taken, and answered by TEXT), "breaks off" (taken, and the answer breaks off), "stops" (taken, and no
+            answer comes while the server runs), "stops in the answer"
     is_away  whether lines are cut before a word of them is read
     """
 
@@ -68,6 +70,7 @@ class Collector:
     faults: list[str] = field(default_factory=list)
     url: str = ""
     is_away: bool = False
+    is_over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def task(self) -> str:
@@ -130,6 +133,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return
+        if fault.startswith("says "):
+            self._answer(200, fault[5:].encode(), "text/html")
+            return
+        if fault == "breaks off":
+            self.close_connection = True
+            self._answer(201, b'{"acc', "application/json", length=14)
+            return
+        if fault.startswith("stops"):
+            self.close_connection = True
+            if fault == "stops in the answer":
+                self._answer(201, b'{"acc', "application/json", length=14)
+            self.collector.is_over.wait(600)
+            return
         if fault.startswith("3"):
             self._answer(int(fault), b"", "text/plain", {"Location": "http://["})
             return
@@ -137,12 +153,14 @@ class _Handler(BaseHTTPRequestHandler):
         n = bk.Reports.from_bytes(plan, body).n_records
         self._answer(200 if is_known else 201, json.dumps({"accepted": n}).encode(), "application/json")
 
-    def _answer(self, status: int, body: bytes, kind: str, more: dict[str, str] | None = None) -> None:
+    def _answer(
+        self, status: int, body: bytes, kind: str, more: dict[str, str] | None = None, *, length: int | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in (more or {}).items():
             self.send_header(name, value)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) if length is None else length))
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.end_headers()
@@ -164,6 +182,7 @@ def collecting(given: dict[str, str]) -> Iterator[Collector]:
     try:
         yield collector
     finally:
+        collector.is_over.set()
         server.shutdown()
         server.server_close()
         thread.join()

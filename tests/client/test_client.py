@@ -311,6 +311,35 @@ def test_submit_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert collector.document["key"] in said
 
 
+@pytest.mark.parametrize("unsent", [False, True])
+def test_submit_says_what_is_promised_before_anything_leaves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, unsent: bool
+) -> None:
+    """Reports left first, also where the promise could then not be worked out, which ended the command."""
+    monkeypatch.chdir(tmp_path)
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, raw(tmp_path), "--key", collector.document["key"]]
+        if unsent:
+            collector.faults = ["refuse"]
+            assert main(options) == 1
+            (kept,) = tmp_path.glob("bosket-unsent-*.reports")
+            options = [*options[:2], kept.name, *options[3:], "--unsent"]
+        collector.requests.clear()
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr("bosket.privacy.guarantee.LocalGuarantee.card", _no_card)
+            assert main(options) == 2
+            assert "The promise takes too long." in capsys.readouterr().err
+        assert not collector.posted
+        assert main(options) == 0
+        said = capsys.readouterr().err
+        assert 0 <= said.find("Privacy of Flip") < said.find("sent 25 reports")
+
+
+def _no_card(self: object) -> str:
+    raise bk.ParameterError("The promise takes too long.", parameter="cutoff", value=None)
+
+
 def test_submit_with_the_secret_of_one_person(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,9 @@ import http.client
 import logging
 import secrets
 import select
+import signal
 import socket
+import struct
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -18,12 +20,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from fastapi import FastAPI
 
 from bosket.service.limits import BodyRoom, BodyRooms
 from bosket.service.portions import PORTION
 from bosket.service.problems import Refusal
-from bosket.service.server import LEAST_CHUNK, PunctualProtocol
+from bosket.service.server import LEAST_CHUNK, PunctualProtocol, listening, serve
 from bosket.service.submissions import Submission
+from bosket.service.tasks import ServedTask
 from tests.service.servers import on_a_socket
 from tests.service.studies import MEDIA_TYPE, Study, reports, study
 
@@ -106,6 +110,53 @@ def test_a_client_that_goes_away_leaves_no_trace(tmp_path: Path, caplog: pytest.
         assert s.client.get("/health").status_code == 200
     assert "Disconnect" not in caplog.text
     assert "Exception" not in caplog.text
+
+
+def test_who_asks_for_much_and_resets_the_connection_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request of 40 bytes for the document of a large plan was a line in the log for each portion of it."""
+    is_asked, is_gone, is_told = threading.Event(), threading.Event(), threading.Event()
+
+    def document(self: ServedTask) -> bytes:
+        is_asked.set()
+        is_gone.wait(60)  # which keeps the server from hearing of it before it writes
+        return bytes(1 << 23)
+
+    lost = PunctualProtocol.connection_lost
+
+    def connection_lost(self: PunctualProtocol, exc: Exception | None) -> None:
+        lost(self, exc)
+        is_told.set()
+
+    monkeypatch.setattr(ServedTask, "document", document)
+    monkeypatch.setattr(PunctualProtocol, "connection_lost", connection_lost)
+    with study(tmp_path) as s, caplog.at_level(logging.WARNING), on_a_socket(s.collector) as address:
+        with socket.create_connection((urlsplit(address).hostname, urlsplit(address).port), timeout=60) as one:
+            one.sendall(b"GET /v1/tasks/shop HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert is_asked.wait(60)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        is_gone.set()
+        assert is_told.wait(60)
+    assert caplog.text == ""
+
+
+def test_what_asyncio_says_of_lost_connections_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """While a server runs; what else it says is, and so is all of it afterwards."""
+    said = logging.getLogger("asyncio")
+
+    def started() -> None:
+        said.warning("socket.send() raised exception.")
+        said.warning("something else")
+        signal.raise_signal(signal.SIGTERM)
+
+    with listening("127.0.0.1", 0) as at:
+        serve(FastAPI(), at, on_started=started)
+    said.warning("socket.send() raised exception.")
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == [
+        "something else",
+        "socket.send() raised exception.",
+    ]
 
 
 def _in_chunks(*chunks: bytes, path: str = "/v1/tasks/shop/reports") -> list[bytes]:

@@ -104,7 +104,7 @@ class Transport:
             told = 0.0
             try:
                 with opener.open(request, timeout=self.timeout) as answer:
-                    data = _whole(answer, most + 1, self.timeout)
+                    data = whole(answer, most + 1, self.timeout)
                 if len(data) > most:
                     raise DataError(f"The answer of the collector must have at most {most} bytes.")
             except urllib.error.HTTPError as problem:
@@ -178,7 +178,7 @@ def _told(problem: urllib.error.HTTPError) -> float:
     return min(float(text), _LONGEST_WAIT) if text.isascii() and text.isdecimal() and len(text) < 10 else 0.0
 
 
-def _whole(answer: Any, most: int, seconds: float) -> bytes:
+def whole(answer: Any, most: int, seconds: float) -> bytes:
     """Up to so many bytes of an answer, if they come in time: one that drips would be waited for without end."""
     until = time.monotonic() + seconds
     parts: list[bytes] = []
@@ -194,7 +194,7 @@ def _refusal(problem: urllib.error.HTTPError, seconds: float) -> ServiceError:
     """What a problem document (RFC 9457) says, in a line."""
     said: Any = None
     try:
-        said = strict_json.parse(_whole(problem, _MOST_ANSWER, seconds), what="the refusal")
+        said = strict_json.parse(whole(problem, _MOST_ANSWER, seconds), what="the refusal")
     except (DataError, OSError, http.client.HTTPException):
         said = None
     words = [said[name] for name in ("title", "detail") if isinstance(said, dict) and isinstance(said.get(name), str)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bosket.errors import DataError
+from bosket.errors import BosketError, DataError, ParameterError
 from bosket.plan import Plan
 from bosket.reports import Reports
 from bosket.service.access import Access, new_token
@@ -19,7 +19,7 @@ from bosket.service.results import REST, RunningResults, reports_of
 from bosket.service.settings import SecondPhase, ServiceSettings
 from bosket.service.signing import load_or_make, read_secret, write_secret
 from bosket.service.store import ReportStore, shuffled
-from bosket.service.submissions import SealedBatch, StoredRows, Submission
+from bosket.service.submissions import PhaseState, SealedBatch, StoredRows, Submission
 from bosket.service.tasks import ServedTask, served
 from bosket.service.writer import Writer
 
@@ -56,9 +56,12 @@ class Collector:
     def _open_tasks(self) -> None:
         for task in self.settings.tasks:
             calendar = calendar_text(task.periods)
-            if not self.store.phases(task.id):
+            known = self.store.phases(task.id)
+            found = served(task, known or [PhaseState(1, task.plan.json, is_closed=False, calendar=calendar)], self.key)
+            _check_promise(found)
+            if not known:
                 self.store.add_phase(task.id, task.plan.json, calendar=calendar)
-            self.tasks[task.id] = served(task, self.store.phases(task.id), self.key)
+            self.tasks[task.id] = found
             if self.store.phases(task.id)[0].calendar != calendar:  # it has more periods, or was not kept so far
                 self.store.keep_calendar(task.id, calendar)
 
@@ -195,6 +198,19 @@ class Collector:
                 self.store.seal(name, task.phase)
         self.results.stop()
         self.store.close()
+
+
+def _check_promise(task: ServedTask) -> None:
+    """Work out what people are told, and refuse a plan of which nothing can be promised before its task is opened."""
+    try:
+        task.document()
+    except BosketError as problem:
+        raise ParameterError(
+            f"The 'plan' of the task {task.settings.id} must have a promise. {problem}",
+            parameter="plan",
+            value=None,
+            hint=problem.hint,
+        ) from None
 
 
 def _admin_in(path: Path) -> str:

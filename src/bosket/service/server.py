@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h11
@@ -132,6 +133,22 @@ class PunctualProtocol(H11Protocol):
             self._reading = None
 
 
+def _is_of_the_server(record: logging.LogRecord) -> bool:
+    """Whether a line of asyncio tells of more than that somebody went away before the answer was written."""
+    return record.msg != "socket.send() raised exception."
+
+
+@contextlib.contextmanager
+def _silent_about_lost_connections() -> Iterator[None]:
+    """Keep the one sentence out of the log that anybody can have written there by resetting a connection."""
+    log = logging.getLogger("asyncio")
+    log.addFilter(_is_of_the_server)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_of_the_server)
+
+
 def allow_files() -> None:
     """As many connections at once as the system allows, where that is more than it begins with."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -179,8 +196,9 @@ def serve(app: FastAPI, at: socket.socket, *, on_started: Callable[[], None] = l
     server = server_of(app)
     before = _ended_by_signals(server)
     try:
-        on_started()
-        server.run(sockets=[at])
+        with _silent_about_lost_connections():
+            on_started()
+            server.run(sockets=[at])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

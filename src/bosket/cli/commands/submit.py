@@ -1,4 +1,7 @@
-"""``bosket submit``: raw records are randomized here, and their reports go to a collector."""
+"""``bosket submit``: raw records are randomized here, and their reports go to a collector.
+
+What is promised is worked out and said before anything leaves: the plan is the collector's, and may promise nothing.
+"""
 
 from __future__ import annotations
 
@@ -77,6 +80,9 @@ def run(options: argparse.Namespace) -> None:
         client = Client(options.url, token, secret, key=options.key)
     if options.key is None:
         say(f"note: the task is signed by the key {client.key}; --key makes sure that it is this one.")
+    with work.step("working out what is promised"):
+        card = client.promise.card()
+    say_lines(card)  # before anything leaves, so that it can still be stopped
     once = _once(options.once_file)
     if options.unsent:
         path = Path(options.raw)
@@ -91,7 +97,6 @@ def run(options: argparse.Namespace) -> None:
             )
         sent = _send(work, client, Unsent(reports, None, 1 if len(once) > 1 else options.at_once), once)
     say(f"sent {count_text(sent, 'report')} under plan {client.plan.digest[:12]}; the collector has them")
-    say_lines(client.promise.card())
 
 
 def _reports(work: Work, client: Client, options: argparse.Namespace) -> Reports:

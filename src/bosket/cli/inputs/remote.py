@@ -9,6 +9,7 @@ import os
 import re
 import ssl
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
@@ -21,6 +22,12 @@ _TASK = re.compile(r"(.*)/(?:v1/tasks|t|d)/([a-z0-9-]+)(?:/reports|/results)?/?"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,256}", re.ASCII)
 _HERE = {"localhost", "127.0.0.1", "::1"}
 _TIMEOUT = 120.0
+"""Seconds in which a collector must say something."""
+_REFUSAL = 30.0
+"""Seconds in which all of a refusal must come, once it has begun."""
+_LEAST = 1 << 16
+"""Bytes of an export that must come in each ``_MINUTE``: one that drips would be waited for without end."""
+_MINUTE = 60.0
 VARIABLE = "BOSKET_TOKEN"
 
 
@@ -90,14 +97,37 @@ def _get(connection: http.client.HTTPConnection, path: str, token: str, target: 
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
         answer = connection.getresponse()
         if answer.status != 200:
-            raise DataError(f"The collector refused ({answer.status}): {_detail(answer.read(BLOCK))}")
+            raise DataError(f"The collector refused ({answer.status}): {_why(answer)}")
         total = 0
         with target.open("wb") as file:
-            while block := answer.read(BLOCK):
+            for block in _parts(answer):
                 total += len(block)
                 if max_bytes is not None and total > max_bytes:
                     raise DataError(f"The collector sends more than {max_bytes:,} bytes.", hint="Raise --max-bytes.")
                 file.write(block)
+
+
+def _parts(answer: http.client.HTTPResponse) -> Iterator[bytes]:
+    """An export as it comes, refused where it comes too slowly."""
+    until, came = time.monotonic() + _MINUTE, 0
+    while part := answer.read1(BLOCK):
+        yield part
+        came += len(part)
+        now = time.monotonic()
+        if now > until:
+            if came < _LEAST:
+                raise DataError(f"The collector must send at least {_LEAST:,} bytes a minute, got {came:,}.")
+            until, came = now + _MINUTE, 0
+
+
+def _why(answer: http.client.HTTPResponse) -> str:
+    """The sentence of a refusal, if all of it comes in time."""
+    from bosket.client.transport import whole
+
+    try:
+        return _detail(whole(answer, BLOCK, _REFUSAL))
+    except TimeoutError:
+        return _detail(b"")
 
 
 def _detail(body: bytes) -> str:

@@ -2,7 +2,7 @@
 export class BosketError extends Error {
 	/** Of `send`: the id under which it may be sent again. */
 	id?: string;
-	/** Of `send`: what the collector answered; null where it could not be reached. */
+	/** Of `send`: what the collector answered; null where it could not be reached, or acknowledged nothing. */
 	status?: number | null;
 	/** Of `send`: whether sending it again is of no use. */
 	isFinal?: boolean;
@@ -66,6 +66,8 @@ export interface SendOptions {
 	tries?: number;
 	/** Milliseconds before the second attempt: 500, doubled each time; longer where the collector says so. */
 	wait?: number;
+	/** Milliseconds that one attempt may take, from the first byte that is sent to the last of the answer: 30 000. */
+	timeout?: number;
 }
 
 export function readPlan(text: string): Promise<Plan>;
@@ -80,6 +82,7 @@ export function verify(
 	name?: string,
 ): Promise<{ task: Task; plan: Plan }>;
 export function newId(): string;
+/** Rejects with a `BosketError` that has the id, unless the collector acknowledged the reports. */
 export function send(url: string, bytes: Uint8Array, options?: SendOptions): Promise<{ accepted: number; id: string }>;
 export function concat(parts: ArrayLike<number>[]): Uint8Array;
 /** A payload with its head and check; flag 1 says that it is a simulation. */

@@ -339,7 +339,7 @@ const MECHANISMS = {
 
 	select_a_size(value) {
 		fields(value, "SelectASize", "name kept insert");
-		const kept = bySize(value.kept, (law) => cumulative(law.map((one) => probability(one))));
+		const kept = bySize(value.kept, (law) => cumulative(law.map(probability)));
 		const rho = bySize(value.insert, (one) => threshold(probability(one)));
 		return {
 			sizes: kept.sizes,
@@ -357,7 +357,7 @@ const MECHANISMS = {
 		fields(value, "Replace", "name probability");
 		const lose = threshold(probability(value.probability));
 		return {
-			sizes: Array.from({ length: Math.floor(domain.size / 2) + 1 }, (_, size) => size),
+			sizes: [...Array(Math.floor(domain.size / 2) + 1).keys()],
 			sendsSizes: true,
 			change(bits, source) {
 				const truth = bits.slice();
@@ -707,21 +707,22 @@ export async function verify(document, key, name) {
 export const newId = () => hex(crypto.getRandomValues(new Uint8Array(16)));
 
 // Sent again after faults: the collector counts an id once.
-export async function send(url, bytes, { id = newId(), token, once, tries = 4, wait = 500 } = {}) {
+export async function send(url, body, { id = newId(), token, once, tries = 4, wait = 500, timeout = 30_000 } = {}) {
 	const headers = { "Content-Type": "application/vnd.bosket.reports", "Idempotency-Key": id };
 	if (token !== undefined) headers.Authorization = `Bearer ${token}`;
 	if (once !== undefined) headers["Bosket-Token"] = once;
-	const quiet = { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
-	for (let attempt = 1; ; attempt++) {
-		const answer = await fetch(url, { method: "POST", headers, body: bytes, ...quiet }).catch(() => null);
-		if (answer?.ok) return { ...(await answer.json()), id };
-		const isFinal = answer !== null && answer.status < 500 && answer.status !== 429 && answer.status !== 408;
-		if (isFinal || attempt >= tries) {
-			const said = answer === null ? null : await answer.json().catch(() => null);
-			const problem = new BosketError(said?.detail ?? said?.title ?? "The collector could not be reached.");
-			throw Object.assign(problem, { id, status: answer?.status ?? null, isFinal });
+	const how = { method: "POST", headers, body, credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
+	for (; ; tries--, wait *= 2) {
+		const answer = await fetch(url, { ...how, signal: AbortSignal.timeout(timeout) }).catch(() => null);
+		const said = await answer?.json().catch(() => null);
+		if (answer?.ok && Number.isInteger(said?.accepted) && said.accepted > 0) return { ...said, id };
+		const status = answer && !answer.ok ? answer.status : null;
+		const isFinal = status < 500 && ![null, 408, 429].includes(status);
+		if (isFinal || tries <= 1) {
+			const why = (status && (said?.detail ?? said?.title)) ?? "The collector could not be reached.";
+			throw Object.assign(new BosketError(why), { id, status, isFinal });
 		}
-		const told = 1000 * Math.min(60, answer?.headers.get("Retry-After") ?? 0) || 0;
-		await new Promise((done) => setTimeout(done, Math.max(told, wait * 2 ** (attempt - 1))));
+		const told = 1000 * Math.min(60, answer?.headers.get("Retry-After")) || 0;
+		await new Promise((done) => setTimeout(done, Math.max(told, wait)));
 	}
 }
