@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.noise import Composition
-from bosket.curator.population.asked import asked
+from bosket.curator.population.asking import asked
 from bosket.curator.population.items import ItemBeliefs
 from bosket.curator.population.literals import Literals
 from bosket.curator.population.rounds import PopulationRounds

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator.population.kriging import LEAST, Known, Places, Told, wrong
+from bosket.curator.population.kriging import LEAST, ItemsetPlaces, Kriging, Told, wrong
 from bosket.curator.population.model import resampled
 from bosket.curator.population.search import FittedItemsets, Relations
 from bosket.statistics.estimates import Floats
@@ -36,7 +36,7 @@ _BLOCKS = 6
 _POINTS = ndtri((np.arange(9) + 0.5) / 9)  # of a normal law
 
 
-class Answers(Protocol):
+class NoisyShares(Protocol):
     """Noisy shares of itemsets, each for the part of an amount that m of them leave it."""
 
     def deviation(self, m: int) -> float:
@@ -47,12 +47,12 @@ class Answers(Protocol):
 
 
 def asked(
-    found: Sequence[FittedItemsets], limit: float, relations: Relations, answers: Answers, most: int
+    found: Sequence[FittedItemsets], limit: float, relations: Relations, answers: NoisyShares, most: int
 ) -> list[FittedItemsets]:
     """The same itemsets, once at most so many of the undecided ones were asked about."""
     if not found:
         return []
-    every = Known.of(found, relations)
+    every = Kriging.of(found, relations)
     at_stake = every.at_stake(limit)
     undecided = np.flatnonzero(at_stake > _UNDECIDED)
     if not len(undecided) or most < 1:
@@ -68,10 +68,10 @@ def asked(
 class _Question:
     """Itemsets that are undecided, those of them that may be asked about, and what is believed of both so far."""
 
-    known: Known
+    known: Kriging
     limit: float
-    targets: Places
-    candidates: Places
+    targets: ItemsetPlaces
+    candidates: ItemsetPlaces
     numbers: Floats
     """How many undecided itemsets each target stands for."""
     mean: Floats
@@ -85,7 +85,7 @@ class _Question:
     """Of what these would tell."""
 
     @classmethod
-    def about(cls, known: Known, undecided: Places, at_stake: Floats, limit: float) -> _Question:
+    def about(cls, known: Kriging, undecided: ItemsetPlaces, at_stake: Floats, limit: float) -> _Question:
         stake = at_stake[undecided]
         if len(undecided) <= _LOOKED_AT:
             targets, numbers = undecided, np.ones(len(undecided))
@@ -110,7 +110,7 @@ class _Question:
                 return best
             m = min(2 * m, most)
 
-    def answered(self, answers: Answers, m: int) -> Told:
+    def answered(self, answers: NoisyShares, m: int) -> Told:
         """Ask about m, in blocks."""
         rows, noise = self.known.rows, answers.deviation(m) ** 2
         start = self.of_candidates.copy()

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.population import kriging
-from bosket.curator.population.asked import asked
+from bosket.curator.population.asking import asked
 from bosket.curator.population.kriging import wrong
 from bosket.curator.population.literals import Literals
 from bosket.curator.population.model import Number, Population
@@ -159,7 +159,7 @@ def test_what_pairs_do_not_tell_is_learned_from_answers(seed: int) -> None:
         free = np.setdiff1d(np.flatnonzero(wrong(part.mean - LIMIT, part.deviation) > 0.01), answers.asked)
         errors = (answers.truth - after.mean)[free] / after.deviation[free]
         assert 0.5 < float((errors**2).mean()) < 1.7
-        every = kriging.Known.of([part], APART)
+        every = kriging.Kriging.of([part], APART)
         told = kriging.Told(np.array(answers.asked), answers.truth[answers.asked] - part.mean[answers.asked], 1e-8)
         scales.append(float(every.as_surprised(told).misfit[0] / every.misfit[0]))
     assert scales[0] < 1.5
