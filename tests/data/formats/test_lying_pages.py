@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 import bosket as bk
 from bosket.data.formats import parquet_texts
-from bosket.data.formats.leaf_counts import leaf_counts
+from bosket.data.formats.leaf_counts import value_counts
 from tests.disk.test_open_baskets import opened
 from tests.memory import traced
 from tests.parquet_footers import with_count
@@ -177,9 +177,9 @@ def test_values_are_counted_as_the_footer_counts_them(data: st.DataObject) -> No
     file = parquet.ParquetFile(sink.getvalue())
     claimed = [file.metadata.row_group(0).column(at).num_values for at in range(file.metadata.num_columns)]
     for size in (100, 2):
-        found = [list(leaf_counts(batch.column(0))) for batch in file.iter_batches(size)]
+        found = [list(value_counts(batch.column(0))) for batch in file.iter_batches(size)]
         assert [sum(numbers) for numbers in zip(*found, strict=True)] == claimed
-    assert list(leaf_counts(column)) == claimed
+    assert list(value_counts(column)) == claimed
 
 
 @pytest.mark.parametrize("reader", [read, declared, dropped, n_opened])

@@ -16,7 +16,7 @@ from bosket.data.formats.arrow_cells import stored
 from bosket.data.formats.declared_types import is_view
 
 
-def leaf_counts(column: Any) -> Iterator[int]:
+def value_counts(column: Any) -> Iterator[int]:
     """The values of each leaf that an array is made of, in the order of the file; ``ArrowInvalid`` where a type of
     cells is not known here.
     """
@@ -24,7 +24,7 @@ def leaf_counts(column: Any) -> Iterator[int]:
     kind, types = array.type, pa.types
     if types.is_struct(kind):
         for field in array.flatten():  # with what is missing of the structure
-            yield from leaf_counts(field)
+            yield from value_counts(field)
     elif types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
         starts = array.offsets.to_numpy()
         n_empty = int(np.count_nonzero(starts[1:] == starts[:-1]))
@@ -44,4 +44,4 @@ def leaf_counts(column: Any) -> Iterator[int]:
 
 def _within(cells: Any, n_empty: int) -> Iterator[int]:
     """The values of lists that have these cells, so many of the lists none."""
-    return (n_empty + number for number in leaf_counts(cells))
+    return (n_empty + number for number in value_counts(cells))

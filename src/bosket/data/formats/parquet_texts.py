@@ -17,7 +17,7 @@ import pyarrow as pa
 from bosket.data.formats import lines, parquet_cells
 from bosket.data.formats.arrow_cells import has_codes_beyond, without_codes_beyond
 from bosket.data.formats.cell_weights import WORD_BYTES, is_text
-from bosket.data.formats.leaf_counts import leaf_counts
+from bosket.data.formats.leaf_counts import value_counts
 from bosket.data.formats.parquet_opening import Opened
 from bosket.data.formats.parquet_pages import Chunk, ColumnPages, bytes_of, pages_of, plain_bytes
 from bosket.data.formats.sources import MAX_BYTES, MORE_MEMORY
@@ -324,7 +324,7 @@ def _n_values(file: Opened, batch: Any, columns: list[str] | None) -> Iterator[i
     if columns is not None:
         wanted = set(columns)
         read = [batch.column(name) for name in file.schema.names if name in wanted]
-    return chain.from_iterable(map(leaf_counts, read))
+    return chain.from_iterable(map(value_counts, read))
 
 
 def _batches_of_group(
