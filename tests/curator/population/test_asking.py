@@ -160,7 +160,9 @@ def test_what_pairs_do_not_tell_is_learned_from_answers(seed: int) -> None:
         errors = (answers.truth - after.mean)[free] / after.deviation[free]
         assert 0.5 < float((errors**2).mean()) < 1.7
         every = kriging.Kriging.of([part], APART)
-        told = kriging.Told(np.array(answers.asked), answers.truth[answers.asked] - part.mean[answers.asked], 1e-8)
+        told = kriging.ToldShares(
+            np.array(answers.asked), answers.truth[answers.asked] - part.mean[answers.asked], 1e-8
+        )
         scales.append(float(every.as_surprised(told).misfit[0] / every.misfit[0]))
     assert scales[0] < 1.5
     assert 2.0 < scales[1] < 4.0

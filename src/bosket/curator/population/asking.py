@@ -24,7 +24,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bosket.counting.base import ItemsetRows
-from bosket.curator.population.kriging import LEAST, ItemsetPlaces, Kriging, Told, wrong
+from bosket.curator.population.kriging import LEAST, AskedPlaces, Kriging, ToldShares, wrong
 from bosket.curator.population.model import resampled
 from bosket.curator.population.search import FittedItemsets, Relations
 from bosket.statistics.estimates import Floats
@@ -70,8 +70,8 @@ class _Question:
 
     known: Kriging
     limit: float
-    targets: ItemsetPlaces
-    candidates: ItemsetPlaces
+    targets: AskedPlaces
+    candidates: AskedPlaces
     numbers: Floats
     """How many undecided itemsets each target stands for."""
     mean: Floats
@@ -85,7 +85,7 @@ class _Question:
     """Of what these would tell."""
 
     @classmethod
-    def about(cls, known: Kriging, undecided: ItemsetPlaces, at_stake: Floats, limit: float) -> _Question:
+    def about(cls, known: Kriging, undecided: AskedPlaces, at_stake: Floats, limit: float) -> _Question:
         stake = at_stake[undecided]
         if len(undecided) <= _LOOKED_AT:
             targets, numbers = undecided, np.ones(len(undecided))
@@ -110,7 +110,7 @@ class _Question:
                 return best
             m = min(2 * m, most)
 
-    def answered(self, answers: NoisyShares, m: int) -> Told:
+    def answered(self, answers: NoisyShares, m: int) -> ToldShares:
         """Ask about m, in blocks."""
         rows, noise = self.known.rows, answers.deviation(m) ** 2
         start = self.of_candidates.copy()
@@ -122,7 +122,7 @@ class _Question:
             self._observe(some, value, noise)
             places += some
             values.append(value)
-        return Told(self.candidates[places], np.concatenate(values) - start[places], noise)
+        return ToldShares(self.candidates[places], np.concatenate(values) - start[places], noise)
 
     def _observe(self, some: list[int], values: Floats, noise: float) -> None:
         """Learn from answers, before the next block."""

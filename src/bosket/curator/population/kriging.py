@@ -40,14 +40,14 @@ _SPREAD_OF_SCALE = 0.7  # of the logarithm of such a scale, beforehand
 _PRIOR = 10.0  # answers that the claim of right deviations counts for
 _AT_ONCE = 2048  # itemsets that learn in one step
 
-ItemsetPlaces = npt.NDArray[np.int64]
+AskedPlaces = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ToldShares:
     """Itemsets that were asked about, by place, one as often as it was."""
 
-    places: ItemsetPlaces
+    places: AskedPlaces
     surprises: Floats
     """Answers minus what was expected."""
     noise: float
@@ -82,31 +82,31 @@ class Kriging:
         """How likely each would be decided wrongly."""
         return wrong(self.mean - limit, self.deviation)
 
-    def told_of(self, places: ItemsetPlaces, others: ItemsetPlaces) -> Floats:
+    def told_of(self, places: AskedPlaces, others: AskedPlaces) -> Floats:
         """Covariances of the errors of itemsets with those of what answers about others would tell."""
         drawn = (self.draws[places] @ self.told_draws(others).T.astype(np.float32)).astype(float)
         return np.asarray(drawn / self.draws.shape[1] + self._beside(places, others))
 
-    def told(self, places: ItemsetPlaces) -> Floats:
+    def told(self, places: AskedPlaces) -> Floats:
         """The covariance of what answers would tell without noise."""
         draws, loads = self.told_draws(places), (self.mean[places] - 0.5) * self.relations.number_own
         return np.asarray(draws @ draws.T / draws.shape[1] + self._beside(places, places) + np.outer(loads, loads))
 
-    def told_draws(self, places: ItemsetPlaces) -> Floats:
+    def told_draws(self, places: AskedPlaces) -> Floats:
         """What answers would tell in each draw, but for what pairs do not tell."""
         return self.draws[places].astype(float) + np.outer(self.mean[places] - 0.5, self.relations.number)
 
-    def _beside(self, places: ItemsetPlaces, others: ItemsetPlaces) -> Floats:
+    def _beside(self, places: AskedPlaces, others: AskedPlaces) -> Floats:
         """Covariances of what no draw tells."""
         return np.asarray(np.outer(self.bias[places], self.bias[others]) + self._misfits(places, others))
 
-    def _misfits(self, places: ItemsetPlaces, others: ItemsetPlaces) -> Floats:
+    def _misfits(self, places: AskedPlaces, others: AskedPlaces) -> Floats:
         """Covariances of what pairs do not tell."""
         related = _RELATED * self.relations.correlations(self.rows[places], self.rows[others])
         related[places[:, None] == others[None, :]] = 1.0
         return np.asarray(np.outer(self.misfit[places], self.misfit[others]) * related)
 
-    def as_surprised(self, told: Told) -> Kriging:
+    def as_surprised(self, told: ToldShares) -> Kriging:
         """The same, where what pairs do not tell is as much more than was thought as makes the answers likeliest.
 
         Records of kinds that no law of pairs has lie farther off than others.
@@ -125,7 +125,7 @@ class Kriging:
         deviation = np.sqrt(self.deviation**2 + (scale**2 - 1) * self.misfit**2)
         return replace(self, misfit=scale * self.misfit, deviation=deviation)
 
-    def learned(self, told: Told, places: ItemsetPlaces, found: Sequence[FittedItemsets]) -> list[FittedItemsets]:
+    def learned(self, told: ToldShares, places: AskedPlaces, found: Sequence[FittedItemsets]) -> list[FittedItemsets]:
         """Means, deviations and draws after all answers; itemsets at other places stay as they are.
 
         Where answers are still farther off than expected, all variances are larger by as much, beside ten answers that
@@ -157,7 +157,7 @@ class Kriging:
             for part, a, b in zip(found, ends[:-1], ends[1:], strict=True)
         ]
 
-    def _drawn(self, told: Told, covariance: Floats) -> Floats:
+    def _drawn(self, told: ToldShares, covariance: Floats) -> Floats:
         """What answers would be off by in each draw: of the coefficients, of what pairs do not tell, of noise."""
         drawn = self.told_draws(told.places)
         beside = covariance - drawn @ drawn.T / drawn.shape[1]
