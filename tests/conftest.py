@@ -19,6 +19,8 @@ chance.install()
 budget.resident = lambda: 160 << 20
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what runs in its background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as nohup leaves it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 announcer.said = True  # kernels compile on first use: no test should find a line about that in what it captures
 
 
