@@ -152,6 +152,21 @@ def test_a_plan_without_a_promise_is_not_served(tmp_path: Path) -> None:
         assert s.client.get("/v1/tasks/shop").status_code == 200
 
 
+def test_a_task_without_a_promise_that_has_reports_is_still_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reports could not be had otherwise, nor those of the other tasks of the store."""
+    with study(tmp_path) as s:
+        s.send(reports(s.plan, 40))
+
+    def refuse(task: object) -> None:
+        raise bk.ParameterError("No card.", parameter="plan", value=None)
+
+    monkeypatch.setattr("bosket.service.collector._check_promise", refuse)
+    with study(tmp_path) as s:
+        assert s.collector.store.n_reports("shop", 1) == 40
+
+
 def test_a_backup_from_the_command_line(tmp_path: Path) -> None:
     with study(tmp_path) as s:
         s.send(reports(s.plan, 40))

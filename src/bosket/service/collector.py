@@ -58,8 +58,8 @@ class Collector:
             calendar = calendar_text(task.periods)
             known = self.store.phases(task.id)
             found = served(task, known or [PhaseState(1, task.plan.json, is_closed=False, calendar=calendar)], self.key)
-            _check_promise(found)
-            if not known:
+            if not known:  # of others there are reports, which nobody could have otherwise
+                _check_promise(found)
                 self.store.add_phase(task.id, task.plan.json, calendar=calendar)
             self.tasks[task.id] = found
             if self.store.phases(task.id)[0].calendar != calendar:  # it has more periods, or was not kept so far
