@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import bosket as bk
 from bosket.cli import main
+from bosket.cli.commands.submit import _ended_as_by_ctrl_c
 from bosket.client import Memo
 from bosket.client.client import _task_url, batch_id
 from bosket.client.transport import ServiceError, Transport
@@ -456,6 +457,51 @@ def test_submit_keeps_what_ctrl_c_left_as_it_was_drawn(
         assert collector.reports(PLAN).n_records == 25, "each once"
         assert tried.items() <= collector.batches.items(), "under their ids, as they were drawn"
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_while_refused_reports_are_kept_does_not_lose_them(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first signal of all: the collector has a batch of which it could not say so, and refuses it then."""
+    monkeypatch.chdir(tmp_path)
+
+    def keep(self: Unsent, path: Path, client: bk.Client) -> None:
+        if name != "SIGINT" and signal.getsignal(signal.Signals[name]) is signal.SIG_DFL:
+            pytest.fail("it would end this very program")
+        signal.raise_signal(signal.Signals[name])
+        write(self, path, client)
+
+    write = Unsent.write
+    monkeypatch.setattr(Unsent, "write", keep)
+    monkeypatch.setattr("bosket.client.client.Transport", lambda: QUICK)
+    with collecting(document(PLAN)) as collector:
+        options = ["submit", collector.task, "--key", collector.document["key"]]
+        collector.faults = ["lost", "refuse"]
+        assert main([*options, raw(tmp_path), "--at-once", "10"]) == 1
+        assert "The others are kept in bosket-unsent-" in capsys.readouterr().err
+        (kept,) = tmp_path.glob("bosket-unsent-*.reports")
+        assert main([*options, kept.name, "--unsent"]) == 0
+        assert collector.reports(PLAN).n_records == 25, "each once"
+
+
+def test_signals_are_heard_again_after_one_that_python_forgot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interruption of a destructor is lost; who then presses Ctrl-C again is heard, but not the system that says
+    twice that the terminal ended.
+    """
+    now = 100.0
+    monkeypatch.setattr("bosket.cli.commands.submit.time.monotonic", lambda: now)
+    with _ended_as_by_ctrl_c() as hear_no_more:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        now += 1.0
+        signal.raise_signal(signal.SIGHUP)
+        now += 1.5
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        now += 10.0
+        hear_no_more()
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_the_client_waits_as_long_as_the_collector_says() -> None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _TOKEN = "BOSKET_TOKEN"
 _ONCE = "BOSKET_ONE_TIME_TOKEN"
+_MOMENT = 2.0  # seconds after a signal in which others are taken for the same
 
 
 def add_parser(commands: Commands) -> None:
@@ -121,10 +124,11 @@ def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: P
 
     reports, at_once, id = rest.reports, rest.at_once, rest.id
     option = " --once-file FILE (the same)" if once else ""
-    with _ended_as_by_ctrl_c(), work.levels("sending") as tell:
+    with _ended_as_by_ctrl_c() as hear_no_more, work.levels("sending") as tell:
         try:
             return client.send(reports, once=once, at_once=at_once, on_progress=tell, id=id)
         except (ServiceError, SendingInterrupted) as problem:
+            hear_no_more()
             left = Unsent.of(problem, reports, at_once)
             if left is None:
                 raise
@@ -147,26 +151,34 @@ def _send(work: Work, client: Client, rest: Unsent, once: Sequence[str], path: P
 
 
 @contextlib.contextmanager
-def _ended_as_by_ctrl_c() -> Iterator[None]:
+def _ended_as_by_ctrl_c() -> Iterator[Callable[[], None]]:
     """Let SIGTERM, and the end of the terminal, be heard as Ctrl-C: else what was drawn is lost, and drawn again.
 
-    The first of them is heard, and none after it: a terminal that ends often says so twice, by its shell and by the
-    system, and the second would end what keeps the reports.
+    Those that follow one within a moment are not heard: a terminal that ends often says so twice, by its shell and by
+    the system.  What is yielded lets none be heard any more, as while reports are kept; later ones are heard otherwise,
+    since Python forgets an interruption of a destructor.
     """
     names = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     is_main = threading.current_thread() is threading.main_thread()
     usual = (signal.SIG_DFL, signal.default_int_handler)  # not where nohup ignores it
     before = {one: signal.getsignal(one) for one in names if is_main and signal.getsignal(one) in usual}
+    heard_at = -math.inf
 
     def end(number: int, frame: object) -> None:
+        nonlocal heard_at
+        if time.monotonic() - heard_at < _MOMENT:
+            return
+        heard_at = time.monotonic()
+        raise KeyboardInterrupt
+
+    def hear_no_more() -> None:
         for one in before:
             signal.signal(one, signal.SIG_IGN)
-        raise KeyboardInterrupt
 
     for one in before:
         signal.signal(one, end)
     try:
-        yield
+        yield hear_no_more
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
