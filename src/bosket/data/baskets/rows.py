@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable
+from decimal import InvalidOperation
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -269,7 +270,7 @@ def is_missing(label: object) -> bool:
     """None, NaN, NaT, pandas.NA."""
     try:
         return label is None or bool(label != label)  # only missing values differ from themselves
-    except (TypeError, ArithmeticError):  # pandas.NA will not say, and a decimal that signals raises
+    except (TypeError, InvalidOperation):  # pandas.NA will not say, and a decimal that signals raises
         return True
 
 
