@@ -21,6 +21,9 @@ import numpy.typing as npt
 
 from bosket.counting.base import Strata, Words
 from bosket.counting.duplicate_kernels import mark_rows
+from bosket.threads import parallel_map, slices
+
+_AT_ONCE = 1 << 15  # reports
 
 BY_CHANCE = 1e-9
 """A batch that comes twice with less than this probability did not come twice by chance."""
@@ -34,7 +37,12 @@ def fingerprint(bits: Words, strata: Strata | None) -> tuple[int, int]:
 def marks(bits: Words, strata: Strata | None) -> Words:
     """A number for each report, alike where reports are; others can be made that have the same."""
     result = np.empty(len(bits), np.uint64)
-    mark_rows(bits, np.empty(0, np.int32) if strata is None else strata, result)
+
+    def mark(part: tuple[int, int]) -> None:
+        some = slice(*part)
+        mark_rows(bits[some], np.empty(0, np.int32) if strata is None else strata[some], result[some])
+
+    parallel_map(mark, list(slices(len(bits), _AT_ONCE)))
     return result
 
 
