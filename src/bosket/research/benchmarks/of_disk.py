@@ -1,4 +1,9 @@
-"""Reports on disk that do not fit in the memory that is stated: its peak, and the time of a level."""
+"""Reports on disk that do not fit in the memory that is stated: its peak, and the time of a level.
+
+Data that do not fit in memory are read from the disk at every level, so that is what a level is compared with: the
+system is told to forget the bitmaps before each step.  What the same takes where the system still has them in its page
+cache, and reading is as quick as memory, stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -25,23 +30,45 @@ MIN_SUPPORT = 0.01
 _FILE = 1_000_000
 
 _PROGRAM = """
-import json, re, sys, time
+import json, os, re, sys, time
 import numpy as np
 import bosket as bk
 folder, memory, min_support = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+room = bytearray(1 << 24)
+def read(file):
+    with open(file.path, "rb", buffering=0) as bits:
+        while bits.readinto(room):
+            pass
+def forget(file):
+    handle = os.open(file.path, os.O_RDONLY)
+    os.fsync(handle)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
+def timed(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 started = time.perf_counter()
 with bk.open(folder, memory=memory) as reports:
     counter = reports.counter()
     written = time.perf_counter()
-    room = bytearray(1 << 24)
-    for file in counter.files:
-        with open(file.path, "rb", buffering=0) as bits:
-            while bits.readinto(room):
-                pass
-    read = time.perf_counter()
-    singles = np.arange(len(reports.domain), dtype=np.int32)[:, None]
-    counter.supports(singles)
-    one = time.perf_counter()
+    n_items = len(reports.domain)
+    singles = np.arange(n_items, dtype=np.int32)[:, None]
+    pairs = np.stack(np.triu_indices(n_items, 1), axis=1).astype(np.int32)
+    steps = {
+        "reading the bitmaps once": lambda: [read(file) for file in counter.files],
+        "counting all items": lambda: counter.supports(singles),
+        "counting all pairs": lambda: counter.supports(pairs),
+    }
+    counter.files[0].bitmaps(singles[:, 0]).supports(pairs)  # compiles
+    cold, warm = {}, {}
+    for step, work in steps.items():
+        for file in counter.files:
+            forget(file)
+        cold[step] = timed(work)
+    for step, work in steps.items():
+        warm[step] = timed(work)
+    begun = time.perf_counter()
     told = {}
     def tell(state):
         now = time.perf_counter()
@@ -51,8 +78,7 @@ with bk.open(folder, memory=memory) as reports:
     mined = time.perf_counter()
     n_bytes = sum(file.n_bytes for file in counter.files)
 peak = 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
-seconds = {"first pass": written - started, "reading the bitmaps once": read - written}
-seconds |= {"counting all items": one - read, "mining": mined - one}
+seconds = {"first pass": written - started, "from the disk": cold, "from the page cache": warm, "mining": mined - begun}
 seconds["counting by size"] = {size: last - first for size, (first, last) in told.items()}
 levels = max(len(itemset) for itemset, _ in found)
 print(json.dumps({"peak": peak, "bytes": n_bytes, "itemsets": len(found), "levels": levels, "seconds": seconds}))
@@ -67,21 +93,18 @@ def on_disk(n_records: int = N, *, folder: str | Path | None = None) -> list[Bar
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     took = found["seconds"]
+    cold, warm = took["from the disk"], took["from the page cache"]
+    once, cached = cold["reading the bitmaps once"], warm["reading the bitmaps once"]
     name = f"{n_records:,} reports of {ITEMS} items on disk"
+    found["over reading from the page cache"] = {
+        "counting all items": warm["counting all items"] / cached,
+        "counting all pairs": warm["counting all pairs"] / cached,
+        "a size on the mean": took["mining"] / found["levels"] / cached,
+    }
     return [
         Bar(f"mine {name}, peak memory over the {MEMORY >> 20} MiB stated", found["peak"] / MEMORY, 1.0, False, found),
-        Bar(
-            f"count all items in {name}, over reading the bitmaps once",
-            took["counting all items"] / took["reading the bitmaps once"],
-            2.0,
-            False,
-        ),
-        Bar(
-            f"mine {name}, a size on the mean, over reading the bitmaps once",
-            took["mining"] / found["levels"] / took["reading the bitmaps once"],
-            2.0,
-            False,
-        ),
+        Bar(f"count all items in {name}, over reading them once", cold["counting all items"] / once, 2.0, False),
+        Bar(f"count all pairs in {name}, over reading them once", cold["counting all pairs"] / once, 2.0, False),
     ]
 
 
