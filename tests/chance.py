@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bosket.counting.base import Counts
 from bosket.curator import curate, noise
-from bosket.curator.noise import GAUSSIAN, Composition, NoiseLaw
+from bosket.curator.noise import GAUSSIAN, Composition, NoiseLaw, NoisyCounts
 from bosket.randomness import Secure, streams
 from bosket.randomness.streams import Stream
 
@@ -49,9 +48,13 @@ class Draws:
     def stream(self) -> Stream:
         return Stream(self.key, next(self.numbers), forks=streams._Forks.number)
 
-    def noisy(self, counts: Any, law: NoiseLaw, scale: float) -> Counts:
-        """Counts with noise: two-sided geometric, or normal and rounded, which is near OpenDP's from scales of 1 on."""
+    def noisy(self, counts: Any, law: NoiseLaw, scale: float, *, is_fine: bool = False) -> NoisyCounts:
+        """Counts with noise: two-sided geometric; or normal, and rounded where the lattice is that of the counts, which
+        is near OpenDP's from scales of 1 on.
+        """
         exact = np.asarray(counts, np.int64)
+        if is_fine:
+            return np.asarray(exact + self.noise.normal(0.0, scale, exact.shape))
         if law is GAUSSIAN:
             return np.asarray(exact + np.rint(self.noise.normal(0.0, scale, exact.shape)).astype(np.int64))
         one, other = (self.noise.geometric(-np.expm1(-1 / scale), exact.shape) for _ in range(2))
@@ -82,17 +85,19 @@ def install() -> None:
         draws = _current[-1]
         return own_stream(self) if draws is None else draws.stream()
 
-    def noisy(self: Composition, counts: Any, *, epsilon: float, sensitivity: float) -> Counts:
+    def noisy(self: Composition, counts: Any, *, epsilon: float, sensitivity: float) -> NoisyCounts:
         answer = own_noisy(self, counts, epsilon=epsilon, sensitivity=sensitivity)
         draws = _current[-1]
-        return answer if draws is None else draws.noisy(counts, self.law, self.scale_of(epsilon, sensitivity))
+        if draws is None:
+            return answer
+        return draws.noisy(counts, self.law, self.scale_of(epsilon, sensitivity), is_fine=self._is_fine)
 
     def made(law: NoiseLaw, amount: float, sensitivity: float) -> tuple[Any, float]:
         measurement, scale = own_made(law, amount, sensitivity)
         measurement.stated = law, scale
         return measurement, scale
 
-    def answered(counts: Any, answer: Any) -> Counts:
+    def answered(counts: Any, answer: Any) -> NoisyCounts:
         draws = _current[-1]
         if draws is None or not hasattr(answer, "stated"):  # a composition, which is above
             return own_answer(counts, answer)

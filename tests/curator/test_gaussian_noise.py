@@ -1,39 +1,21 @@
-"""Gaussian noise and its composition in rho, and what a rho is as an epsilon and a delta."""
+"""Gaussian noise and its composition in rho; what a rho is as an epsilon and a delta is in test_accounting."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.stats import chi2
 
 import bosket as bk
-from bosket.curator.noise import GAUSSIAN, Composition, rho_of
+from bosket.curator import noise
+from bosket.curator.accounting import rho_of
+from bosket.curator.noise import FINEST, GAUSSIAN, Composition
 
 pytest.importorskip("opendp")
 pytestmark = pytest.mark.own_chance
-
-
-def delta_by_definition(rho: float, epsilon: float) -> float:
-    """Canonne, Kamath and Steinke (2020), Corollary 13: the least over alpha > 1 of
-    exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1 / alpha)^alpha.
-    """
-
-    def logarithm(log_a: float) -> float:
-        a = 1 + math.exp(log_a)
-        return (a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a)
-
-    return math.exp(minimize_scalar(logarithm, bounds=(-5, 12), method="bounded", options={"xatol": 1e-10}).fun)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
-@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
-def test_a_rho_is_what_was_asked_for_and_hardly_less(epsilon: float, delta: float) -> None:
-    rho = rho_of(epsilon, delta)
-    assert delta_by_definition(rho, epsilon) <= delta * (1 + 1e-6)
-    assert delta_by_definition(rho * 1.001, epsilon) > delta
 
 
 def test_parts_add_up_to_rho_and_nothing_goes_beyond() -> None:
@@ -50,8 +32,8 @@ def test_noise_has_the_variance_that_its_cost_asks_for(rho: float, sensitivity: 
     tenth passes (it lies ten standard errors off).
     """
     n = 12_000
-    drawn = Composition(rho * 1.0001, GAUSSIAN).noisy(np.zeros(n, np.int64), epsilon=rho, sensitivity=sensitivity)
-    statistic = float((drawn.astype(float) ** 2).sum() * 2 * rho / sensitivity**2)
+    drawn = Composition(rho, GAUSSIAN).noisy(np.zeros(n, np.int64), epsilon=rho, sensitivity=sensitivity)
+    statistic = float((drawn.astype(float) ** 2).sum() / (sensitivity**2 / (2 * rho)))
     assert chi2.ppf(1e-9, n) < statistic < chi2.ppf(1 - 1e-9, n)
     assert statistic / 0.81 > chi2.ppf(1 - 1e-9, n)
 
@@ -60,6 +42,57 @@ def test_scale_is_the_one_that_costs_what_was_asked_for() -> None:
     granted = Composition(1.0, GAUSSIAN)
     for rho, sensitivity in ((0.02, 3.0), (1.0, 1024.5)):
         assert granted.scale_of(rho, sensitivity) == pytest.approx(sensitivity / math.sqrt(2 * rho), rel=1e-9)
+
+
+def test_noise_is_drawn_on_a_lattice_of_two_to_the_26_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the scale, from the least on; what is measured, and what it costs, are those of the whole numbers.
+
+    Where more is granted than the curve is claimed for, the lattice is that of the counts.
+    """
+    asked: list[tuple[float, float, int]] = []
+    own = Composition._answer
+
+    def answer(self: Composition, counts: Any, measurement: Any, sensitivity: float) -> Any:
+        asked.append((measurement.map(sensitivity), sensitivity, int(counts[0])))
+        return own(self, counts, measurement, sensitivity)
+
+    monkeypatch.setattr(Composition, "_answer", answer)
+    for rho, sensitivity in ((2.0, 1.0), (0.03, 1.0), (0.001, 1024 * 7.5), (1e-9, 1e9)):
+        granted = Composition(2.0, GAUSSIAN)
+        scale = granted.scale_of(rho, sensitivity)
+        drawn = granted.noisy([1000] * 9, epsilon=rho, sensitivity=sensitivity)
+        cost, fine, count = asked.pop()
+        assert scale * fine / sensitivity >= 2**FINEST * (1 - 1e-9)
+        assert count == 1000 * fine / sensitivity
+        assert cost <= rho
+        assert np.abs(drawn - 1000).max() < 9 * scale + 1
+    assert noise.finer(1e12) == 0, "no noise is drawn on a coarser lattice than that of the counts"
+    drawn = Composition(2.01, GAUSSIAN).noisy([1000], epsilon=2.01, sensitivity=1.0)
+    assert asked.pop()[1:] == (1.0, 1000)
+    assert drawn.dtype == np.int64
+
+
+def test_counts_too_large_for_the_lattice_are_cut_and_never_wrap_round() -> None:
+    """Cutting moves neighbours no farther apart; a sum that came back with another sign would tell of a record."""
+    drawn = Composition(2.0, GAUSSIAN).noisy([2**62, -(2**62), 2**40], epsilon=2.0, sensitivity=1.0)
+    assert drawn[0] > 2**34
+    assert drawn[1] < -(2**34)
+    assert drawn[2] > 2**34
+
+
+def test_a_distance_below_one_and_more_numbers_than_were_accounted_for_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lattice is fine enough for distances of 1 and more, and for so many numbers."""
+    with pytest.raises(bk.BosketError, match="sensitivity"):
+        Composition(1.0, GAUSSIAN).noisy([1], epsilon=0.1, sensitivity=0.5)
+    monkeypatch.setattr(noise, "MOST_NUMBERS", 5)
+    granted = Composition(1.0, GAUSSIAN)
+    granted.noisy([1, 2, 3], epsilon=0.1, sensitivity=1.0)
+    with pytest.raises(bk.BosketError, match="noisy numbers"):
+        granted.noisy([1, 2, 3], epsilon=0.1, sensitivity=1.0)
+    assert granted.left > 0.85, "nothing is drawn, nor paid"
+    granted.noisy([1, 2], epsilon=0.1, sensitivity=1.0)
 
 
 @pytest.mark.slow

@@ -4,6 +4,10 @@ Zeng, Naughton and Cai (2012), Theorem 1: adding to counts of L1 sensitivity s n
 is epsilon-differentially private.  OpenDP proves and computes what its measurement costs; we choose the scale so that
 this is no more than was paid.  OpenDP also composes them: every count of the curator goes through the privacy filter of
 a :class:`Composition`, which holds what was granted and refuses whatever would take the sum beyond it.
+
+Gaussian noise is drawn on a lattice so fine that it cannot be told from a normal variable that was rounded to it: then
+what a release costs in all follows the curve of one Gaussian mechanism, which is less than its rho alone would prove
+(:mod:`bosket.curator.accounting`).
 """
 
 from __future__ import annotations
@@ -22,9 +26,11 @@ import numpy.typing as npt
 
 from bosket.checks import check_integer, check_positive
 from bosket.counting.base import Counts
-from bosket.errors import BosketError, BudgetExceeded
+from bosket.errors import BosketError, BudgetExceeded, ParameterError
 
 T = TypeVar("T")
+NoisyCounts = npt.NDArray[Any]
+"""Whole numbers, or, with Gaussian noise on its finer lattice, doubles."""
 
 _PATIENCE = 0.2  # seconds
 CONTRIB = "contrib"
@@ -32,6 +38,14 @@ CONTRIB = "contrib"
 _OUR_WORD = "honest-but-curious"
 """The feature that lets us state sensitivities of our own."""
 _FEATURES = RLock()
+
+FINEST = 26
+"""Gaussian noise has a standard deviation of at least 2^26 steps of the lattice that it is drawn on."""
+MOST_RHO = 2.0
+"""Where no more is granted: distances are at least 1, so that all scales are at least 1/2."""
+MOST_NUMBERS = 1 << 30
+"""Of one composition with Gaussian noise."""
+_LARGEST = 1 << 62  # of what noise is added to: the rest of 64 bits is for the noise
 
 _MARGIN = 1 - 1e-12  # a budget is kept in decimals, and parts of it are rounded: no part may cost a hair more
 
@@ -87,7 +101,7 @@ class NoiseLaw:
 
     def measurement(self, amount: float, sensitivity: float) -> tuple[Any, float]:
         """A measurement of vectors of counts that costs no more than ``amount``, and its scale."""
-        return _measurement(self, check_positive(self.unit, amount), self._checked(sensitivity))
+        return _measurement(self, check_positive(self.unit, amount), self.distance(sensitivity))
 
     def make(self, scale: float) -> Any:
         with allowed(CONTRIB) as dp:
@@ -97,10 +111,18 @@ class NoiseLaw:
         """The scale that costs this amount, up to rounding."""
         return sensitivity / amount if self.number == "i64" else sensitivity / math.sqrt(2 * amount)
 
-    def _checked(self, sensitivity: float) -> float:
+    def distance(self, sensitivity: float) -> float:
+        """What neighbours differ by, checked: a whole number, or one that is no smaller than 1."""
         if self.number == "i64":
             return check_integer("sensitivity", sensitivity, least=1)
-        return check_positive("sensitivity", sensitivity)
+        distance = check_positive("sensitivity", sensitivity)
+        if distance < 1.0:
+            raise ParameterError(
+                f"The 'sensitivity' parameter must be 1 at least, got {distance:g}.",
+                parameter="sensitivity",
+                value=sensitivity,
+            )
+        return distance
 
 
 LAPLACE = NoiseLaw("epsilon", "max_divergence", "make_laplace", "l1_distance", "i64")
@@ -108,6 +130,11 @@ LAPLACE = NoiseLaw("epsilon", "max_divergence", "make_laplace", "l1_distance", "
 GAUSSIAN = NoiseLaw("rho", "zero_concentrated_divergence", "make_gaussian", "l2_distance", "f64")
 """Pr(z) ~ exp(-z^2 / (2 scale^2)): for L2 norms, in rho of zero-concentrated privacy (Bun and Steinke 2016; for whole
 numbers Canonne, Kamath and Steinke 2020)."""
+
+
+def finer(scale: float) -> int:
+    """By how many bits the lattice is finer on which Gaussian noise of this scale, at least 1/2, is drawn."""
+    return max(0, math.ceil(FINEST - math.log2(scale)))
 
 
 @lru_cache(maxsize=2)
@@ -131,32 +158,6 @@ def _measurement(law: NoiseLaw, amount: float, sensitivity: float) -> tuple[Any,
         scale = math.nextafter(scale, math.inf)
         measurement = law.make(scale)
     return measurement, scale
-
-
-@lru_cache(maxsize=64)
-def rho_of(epsilon: float, delta: float) -> float:
-    """The largest rho, to a part in a million, that is (epsilon, delta)-differentially private.
-
-    The conversion is OpenDP's (Canonne, Kamath and Steinke 2020, Proposition 12), which rounds up.
-
-    >>> 0.024 < rho_of(1.0, 1e-6) < 0.0245
-    True
-    """
-    low, high = 0.0, epsilon  # a pure epsilon is epsilon^2 / 2, and rho above epsilon costs more than epsilon
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _epsilon_of(middle, delta) <= epsilon else (low, middle)
-    return low
-
-
-def _epsilon_of(rho: float, delta: float) -> float:
-    measurement, _ = GAUSSIAN.measurement(rho, 1.0)
-    with allowed(CONTRIB) as dp:
-        curve = dp.c.make_zCDP_to_approxDP(measurement).map(1.0)
-        try:
-            return float(curve.epsilon(delta))
-        except dp.OpenDPException:  # an exponential beyond all doubles: nothing is proven of such a rho
-            return math.inf
 
 
 def scale_of(epsilon: float, sensitivity: int) -> float:
@@ -184,16 +185,33 @@ class Composition:
         self.law = law
         self.epsilon = check_positive(law.unit, amount)
         self.left = self.epsilon
+        self._numbers = 0
         with allowed(CONTRIB) as dp:
             odometer = dp.c.make_fully_adaptive_composition(*_records(), law.divergence())
             self._admit = dp.c.make_privacy_filter(odometer, d_in=1, d_out=self.epsilon)(None)
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> NoisyCounts:
         """Counts with noise that costs ``epsilon`` of what was granted, in its unit, if neighbours differ by at most
         ``sensitivity``, in the norm of the law.
         """
-        measurement, _ = self.law.measurement(epsilon, sensitivity)
-        return _with_noise(counts, lambda values: self._answer(values, measurement, sensitivity))
+        values, distance = np.asarray(counts, np.int64), self.law.distance(sensitivity)
+        if not self._is_fine:
+            measurement, _ = self.law.measurement(epsilon, distance)
+            return _with_noise(values, lambda some: self._answer(some, measurement, distance))
+        if self._numbers + values.size > MOST_NUMBERS:  # as many as records have items, or as settings allow: public
+            raise BosketError(f"A composition with Gaussian noise is of at most {MOST_NUMBERS:,} noisy numbers.")
+        bits = finer(self.scale_of(epsilon, distance))
+        fine = 2**bits * distance
+        measurement, _ = self.law.measurement(epsilon, fine)
+        most = _LARGEST >> bits  # what is cut to it moves no farther than it did
+        drawn = _with_noise(np.clip(values, -most, most) << bits, lambda some: self._answer(some, measurement, fine))
+        self._numbers += values.size
+        return np.asarray(drawn / 2**bits)
+
+    @property
+    def _is_fine(self) -> bool:
+        """Whether noise is drawn on the finer lattice: wherever the curve of a Gaussian mechanism may be claimed."""
+        return self.law is GAUSSIAN and self.epsilon <= MOST_RHO
 
     def scale_of(self, epsilon: float, sensitivity: float) -> float:
         """The scale of the noise that this costs."""

@@ -17,7 +17,8 @@ import pytest
 import bosket as bk
 from bosket.audit.divergences import gaussian_ratio, rho_by
 from bosket.audit.lower_bounds import by_threshold, distinguish, laplace_ratio
-from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, rho_of
+from bosket.curator.accounting import rho_of
+from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.sieve import curate
 from bosket.curator.sieve.settings import SieveSettings

@@ -9,9 +9,10 @@ from typing import Any
 from bosket._version import __version__
 from bosket.budget.accounts import Entry
 from bosket.budget.budgets import Budget
+from bosket.curator.accounting import rho_of
 from bosket.curator.declared import UP_TO_RECORDS, Declared
 from bosket.curator.limit import KthSupport, ShareOfRecords
-from bosket.curator.noise import Composition, rho_of
+from bosket.curator.noise import Composition
 from bosket.curator.population.cells import CellSizes, TableCells, is_for
 from bosket.curator.population.dense import DenseRecords, FoundDense, Looked
 from bosket.curator.population.settings import PopulationSettings

@@ -119,7 +119,8 @@ class Sieve:
         several in place of another by less than it has.
         """
         amount = self.settings.number * self.granted.epsilon
-        return max(1, int(self.granted.noisy([self.data.n_records], epsilon=amount, sensitivity=self.records_each)[0]))
+        noisy = self.granted.noisy([self.data.n_records], epsilon=amount, sensitivity=self.records_each)
+        return max(1, round(float(noisy[0])))
 
     @property
     def left(self) -> float:

@@ -18,7 +18,8 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from bosket.checks import check_fraction, check_integer, check_positive
-from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, rho_of
+from bosket.curator.accounting import rho_of
+from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition
 from bosket.curator.sieve.draws import uniform
 from bosket.data import Baskets, Table
 from bosket.limits import least_count
