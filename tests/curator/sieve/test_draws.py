@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -225,3 +226,26 @@ def test_it_is_told_how_far_rules_are(monkeypatch: pytest.MonkeyPatch) -> None:
     again = release.rules(min_threshold=0.0, on_progress=heard.append)
     assert {progress.stage for progress in heard} == {"measuring"}, "draws are kept"
     pd.testing.assert_frame_equal(again, found)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_an_error_in_common_is_added_as_a_square_where_there_is_a_delta(delta: float) -> None:
+    """To logarithms of ends, beside the noise of the number of records, which stays as it is; otherwise to the ends."""
+    baskets = bk.quest(records=4000, items=40, patterns=20, mean_size=6, seed=3)
+    settings = SieveSettings(population=None)
+    release = bk.curator.mine(baskets, 1.0, 0.1, vocabulary=baskets.domain, delta=delta, settings=settings)
+    assert isinstance(release, SieveRelease)
+    assert release.adds_squares == bool(delta)
+    known = replace(release, scale_of_number=0.0)
+    alone = replace(known, unsure=1e-12)
+    frame, plain = known.to_frame(), alone.to_frame()
+    means = plain["support"].to_numpy(float)
+    for end, error in (("low", 0.9), ("high", 1.1)):
+        wide, narrow = (one[end].to_numpy(float) for one in (frame, plain))
+        inside = (narrow > 1e-6) & (wide < 1)
+        assert inside.sum() > 20
+        if delta:
+            expected = np.hypot(np.log(narrow / means), np.log(error))
+            assert np.abs(np.log(wide / means))[inside] == pytest.approx(expected[inside], rel=1e-6)
+        else:
+            assert wide[inside] == pytest.approx(error * narrow[inside], rel=1e-6)

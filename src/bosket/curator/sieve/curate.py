@@ -64,7 +64,10 @@ def sieve(
     n_measured = sum(len(level.rows) for level in result.levels)
     about = _about(declared, settings, result, announced) | _paid(budget, entries, is_kept=is_kept)
     scale, unsure = (0.0, 0.0) if result.are_shares else (program.scale_of_number, UNSURE)
-    release = SieveRelease(declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure)
+    release = SieveRelease(
+        declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure,
+        adds_squares=bool(declared.delta),
+    )  # fmt: skip
     _check_delta(declared.delta, number, release)
     return release
 

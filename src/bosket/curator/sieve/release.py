@@ -45,6 +45,8 @@ class SieveRelease(Release):
     """Of the noise of the number of records; 0 where supports were told as shares."""
     unsure: float
     """Of a support, the error that all itemsets of a size may have in common."""
+    adds_squares: bool
+    """Whether that error and those that an itemset has on its own add up as squares, or as they are."""
 
     intervals = (
         "an interval has the level of the posterior, by joint draws of all supports, for each rule by itself and not "
@@ -71,8 +73,9 @@ class SieveRelease(Release):
         itemsets     frozenset of labels
         size         number of items
         low, high    interval that has ``level`` of the posterior, as much of the rest on either side, with the noise of
-                     the smallest subset and of the number of records, and a tenth more at either end for an error that
-                     all have in common; docs/theory/sieve.md says how often they hold
+                     the smallest subset and of the number of records, and a tenth for an error that all have in common:
+                     beside the others as squares where there is a delta, on top of them otherwise;
+                     docs/theory/sieve.md says how often they hold
         probability  how likely the itemset is frequent, by all that was measured
         noisy        noisy sums of bounded contributions over the share that itemsets keep on average: the average of
                      all rounds; where records are dense, of the fitted population and answers about undecided itemsets
@@ -147,8 +150,20 @@ class SieveRelease(Release):
             low, high = with_noise_of_subsets(self.chosen, low, high)
         reach = math.ceil(self.scale_of_number * math.log(1 / tail))  # of Gaussian noise more than enough
         least, most = max(self.number - reach, 1), self.number + reach
-        lowest = np.minimum(joined(low) * (1 - self.unsure) / most, 1.0)
-        return Ends(lowest, np.clip(joined(high) * (1 + self.unsure) / least, lowest, 1.0))
+        below, above = self._with_common_error(joined(low), joined(high))
+        lowest = np.minimum(below / most, 1.0)
+        return Ends(lowest, np.clip(above / least, lowest, 1.0))
+
+    def _with_common_error(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Ends, in records, wider by the error that all itemsets of a size may have in common."""
+        if not self.adds_squares:
+            return low * (1 - self.unsure), high * (1 + self.unsure)
+        means = np.clip(joined([(part.posterior * part.grid).sum(axis=1) for part in self.chosen]), low, high)
+        down, up = _logs(means / np.maximum(low, _TINY)), _logs(high / np.maximum(means, _TINY))
+        return (
+            means * np.exp(-np.hypot(down, -math.log1p(-self.unsure))),
+            means * np.exp(np.hypot(up, math.log1p(self.unsure))),
+        )
 
 
 def with_noise_of_subsets(
