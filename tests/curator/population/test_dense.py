@@ -63,6 +63,9 @@ def test_it_costs_what_was_granted_and_no_more(baskets: Baskets, bounding: Bound
     assert [name for name, _ in result.costs][-3:] == ["literals", "pairs", "undecided"], "the route was taken"
     assert sum(amount for amount, _ in granted.asked) <= 1.0 * (1 + 1e-9)
     assert sum(cost for _, cost in result.costs) == pytest.approx(1.0)
+    *_, of_pairs, of_undecided = (cost for _, cost in result.costs[-3:])
+    asked = 0.3 if law is LAPLACE else 0.4
+    assert of_undecided / (of_pairs + of_undecided) == pytest.approx(asked / 0.75), "less of pairs where more is asked"
     with pytest.raises(bk.BudgetExceeded):
         granted.noisy([1], epsilon=0.01, sensitivity=1)
 
@@ -227,6 +230,8 @@ def test_rules_have_intervals_that_cover(baskets: Baskets) -> None:
         {"refits": -1},
         {"misfit": -1.0},
         {"asked": 0.95},
+        {"asked_with_delta": 0.95},
+        {"asked_with_delta": 0.6},
         {"most_asked": 0},
     ],
 )

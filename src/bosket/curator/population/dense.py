@@ -97,13 +97,13 @@ class DenseRecords:
         else:
             found, left_out = search.most(wanted.k)
             limit = reached_by(found, wanted.k)
-        if settings.asked:
+        if rounds.asked:
             answers = rounds.answers(literals, population.number.mean, whole)
             found = asked(found, limit, search.relations(), answers, settings.most_asked)
             limit = limit if wanted.k is None else reached_by(found, wanted.k)
         levels = [self._level(part, literals, limit) for part in found]
         missed = left_out + _with(others, levels)
-        return FoundDense(levels or [self._nothing(literals)], limit, missed, settings.costs(whole))
+        return FoundDense(levels or [self._nothing(literals)], limit, missed, settings.costs(whole, rounds.asked))
 
     def _level(self, part: FittedItemsets, literals: Literals, limit: float) -> SievedLevel:
         rows = np.sort(literals.items[part.places], axis=1).astype(np.int32)

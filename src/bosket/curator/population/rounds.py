@@ -59,6 +59,11 @@ class PopulationRounds:
     """
 
     @property
+    def asked(self) -> float:
+        """The share for undecided itemsets."""
+        return self.settings.asked if self.bounding.law is LAPLACE else self.settings.asked_with_delta
+
+    @property
     def _one(self) -> float:
         """The norm of what neighbours differ by, where a record is in one bin."""
         return self._times(self.bounding.norm_of_ones(self.per_person))
@@ -74,7 +79,7 @@ class PopulationRounds:
         undecided itemsets; and how likely others are frequent.
         """
         known, places, left = self._settled(beliefs, of_beliefs, wanted, n_records, whole)
-        left -= self.settings.asked * whole
+        left -= self.asked * whole
         limit = _known_limit(known, wanted)
         mean, deviation, probability = known.summary(limit)
         chosen = self._places(mean, probability, probability > self.settings.likely, self.settings.most_literals)
@@ -97,7 +102,7 @@ class PopulationRounds:
     def answers(self, literals: Literals, n_records: float, whole: float) -> HalfCounts:
         """About undecided itemsets, for what was left for them of this amount."""
         return HalfCounts(
-            LiteralRecords(self.data, literals), literals, self.bounding, self.granted, self.settings.asked * whole,
+            LiteralRecords(self.data, literals), literals, self.bounding, self.granted, self.asked * whole,
             n_records, self.per_person, self.records_each,
         )  # fmt: skip
 

@@ -43,6 +43,8 @@ class PopulationSettings:
     """Of all that records could add to literals and pairs, the share that the bound lets them."""
     asked: float = 0.3
     """For itemsets that the fitted population leaves undecided."""
+    asked_with_delta: float = 0.4
+    """The same where there is a delta: the noise of several questions grows with the root of their number then."""
     most_asked: int = 128
     """Itemsets that are asked about, at most."""
     most_literals: int = 40
@@ -58,8 +60,9 @@ class PopulationSettings:
             check_fraction(name, getattr(self, name), of="PopulationSettings")
         for name in ("leaves", "patterns"):
             check_between(name, getattr(self, name), 0.0, 0.9, of="PopulationSettings")
-        if self.asked != 0.0:  # nobody is asked, otherwise
-            check_between("asked", self.asked, 0.0, 0.9, of="PopulationSettings")
+        for name in ("asked", "asked_with_delta"):
+            if getattr(self, name) != 0.0:  # nobody is asked, otherwise
+                check_between(name, getattr(self, name), 0.0, 0.9, of="PopulationSettings")
         check_between("repeated", self.repeated, 1.0, 1e9, of="PopulationSettings")
         if not isinstance(self.literals, tuple) or not self.literals:
             raise ParameterError(
@@ -69,10 +72,10 @@ class PopulationSettings:
             )
         for share in self.literals:
             check_between("literals", share, 0.0, 1.0, of="PopulationSettings")
-        if self.pairs < 0.1:
+        if self.pairs < 0.1 - 1e-9:
             raise ParameterError(
-                "The 'numbers' parameter of PopulationSettings must leave a tenth for pairs, beside 'literals' and "
-                f"'asked', got {self.numbers!r}.",
+                "The 'numbers' parameter of PopulationSettings must leave a tenth for pairs, beside 'literals', "
+                f"'asked' and 'asked_with_delta', got {self.numbers!r}.",
                 parameter="numbers",
                 value=self.numbers,
             )
@@ -85,13 +88,13 @@ class PopulationSettings:
 
     @property
     def pairs(self) -> float:
-        """The share for literals and their pairs."""
-        return 1 - math.fsum(self.literals) - self.numbers - self.asked
+        """The share for literals and their pairs, at least."""
+        return 1 - math.fsum(self.literals) - self.numbers - max(self.asked, self.asked_with_delta)
 
-    def costs(self, whole: float) -> tuple[tuple[str, float], ...]:
-        """What each part is to cost of an amount: what rounds of literals do not need goes to the pairs as well, and
-        what is for undecided itemsets is not used where there are none.
+    def costs(self, whole: float, asked: float) -> tuple[tuple[str, float], ...]:
+        """What each part is to cost of an amount, with this share for undecided itemsets: what rounds of literals do
+        not need goes to the pairs as well, and what is for undecided itemsets is not used where there are none.
         """
         of_literals = math.fsum(self.literals)
-        parts = (("literals", of_literals * whole), ("pairs", (1 - of_literals - self.asked) * whole))
-        return (*parts, ("undecided", self.asked * whole)) if self.asked else parts
+        parts = (("literals", of_literals * whole), ("pairs", (1 - of_literals - asked) * whole))
+        return (*parts, ("undecided", asked * whole)) if asked else parts
