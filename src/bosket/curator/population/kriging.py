@@ -135,9 +135,9 @@ class Kriging:
         deviation, own = (np.concatenate([getattr(part, name) for part in found]) for name in ("deviation", "own"))
         asked_about, back = np.unique(told.places, return_inverse=True)
         covariance = self.told(told.places) + told.noise * np.eye(len(told.places))
-        inverse = np.linalg.inv(covariance)
+        inverse: Floats = np.asarray(np.linalg.inv(covariance), float)
         away = float(told.surprises @ inverse @ told.surprises)
-        factor = max(1.0, (away + _PRIOR) / (len(told.places) + _PRIOR))
+        factor = max(1.0, (away + _PRIOR) / (len(told.places) + _PRIOR)) * self._over_draws(told, inverse)
         drawn = self._drawn(told, covariance)
         for start, stop in slices(len(places), _AT_ONCE):
             some = places[start:stop]
@@ -156,6 +156,18 @@ class Kriging:
             replace(part, mean=np.clip(mean[a:b], 0.0, 1.0), deviation=deviation[a:b], draws=draws[a:b], own=own[a:b])
             for part, a, b in zip(found, ends[:-1], ends[1:], strict=True)
         ]
+
+    def _over_draws(self, told: ToldShares, inverse: Floats) -> float:
+        """By how much more variance is left than covariances of so few draws say that answers leave.
+
+        A regression on n draws with d degrees of freedom leaves of them 1 - d / n of the variance that there is, and
+        of errors that it has not seen 1 / (1 - d / n) (generalized cross-validation; Golub, Heath and Wahba 1979); d
+        is the trace of what answers explain of themselves.
+        """
+        draws = self.told_draws(told.places)
+        n = draws.shape[1]
+        explained = float((inverse * (draws @ draws.T / n)).sum())
+        return float((1 - min(explained / n, 0.5)) ** -2)
 
     def _drawn(self, told: ToldShares, covariance: Floats) -> Floats:
         """What answers would be off by in each draw: of the coefficients, of what pairs do not tell, of noise."""
