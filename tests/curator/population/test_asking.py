@@ -14,7 +14,7 @@ from bosket.curator.population import kriging
 from bosket.curator.population.asking import asked
 from bosket.curator.population.kriging import wrong
 from bosket.curator.population.literals import Literals
-from bosket.curator.population.model import Number, Population
+from bosket.curator.population.particles import Number, Population
 from bosket.curator.population.search import FittedItemsets, PopulationSearch, Relations
 from bosket.statistics.estimates import Floats
 from tests.stats import assert_plausible, assert_rejected

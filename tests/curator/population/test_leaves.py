@@ -13,7 +13,8 @@ from bosket.curator.limit import ShareOfRecords
 from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw
 from bosket.curator.population.leaves import NO_LEAVES, Leaves, grown, words_of
 from bosket.curator.population.literals import LiteralRecords, Literals
-from bosket.curator.population.model import CountedLeaves, Fitter, Population, Statistics
+from bosket.curator.population.model import Fitter
+from bosket.curator.population.particles import CountedLeaves, Population, Statistics
 from bosket.curator.population.rounds import PopulationRounds
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding

@@ -11,7 +11,8 @@ import pytest
 
 from bosket.curator.population.kernels import gibbs
 from bosket.curator.population.leaves import NO_LEAVES
-from bosket.curator.population.model import Fitter, Population, Statistics, _effective, _merged, resampled
+from bosket.curator.population.model import Fitter, _effective, _merged
+from bosket.curator.population.particles import Population, Statistics, resampled
 from bosket.randomness import Seeded
 from bosket.statistics.estimates import Floats
 

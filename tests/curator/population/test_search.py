@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bosket.curator.population.literals import Literals
-from bosket.curator.population.model import Number, Population
+from bosket.curator.population.particles import Number, Population
 from bosket.curator.population.search import PopulationSearch
 
 

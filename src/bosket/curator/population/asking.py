@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from bosket.counting.base import ItemsetRows
 from bosket.curator.population.kriging import LEAST, AskedPlaces, Kriging, ToldShares, wrong
-from bosket.curator.population.model import resampled
+from bosket.curator.population.particles import resampled
 from bosket.curator.population.search import FittedItemsets, Relations
 from bosket.statistics.estimates import Floats
 

@@ -15,13 +15,21 @@ that of a seed, so a fit is a function of what it is fitted to, and post-process
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.curator.population.kernels import gibbs
 from bosket.curator.population.leaves import NO_LEAVES, LeafPlaces, Leaves, words_of
+from bosket.curator.population.particles import (
+    Number,
+    Particles,
+    Population,
+    Statistics,
+    resampled,
+    weights_of,
+)
 from bosket.randomness import Seeded
 from bosket.randomness.streams import Stream
 from bosket.statistics.estimates import Floats
@@ -50,100 +58,6 @@ _SCALE_OF_LEAVES = 3.0  # of coefficients of leaves, at first: pairs may expect 
 _LEAST_EXPECTED = 0.3  # particles in a leaf that has none
 _LEAST_OF_LEAF = 4  # particles of a leaf that has a coefficient
 _LEAST_REST = 0.1  # of the records, in all other leaves
-
-Particles = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, eq=False)
-class CountedLeaves:
-    """Noisy numbers of records by leaf, as far as they tell something."""
-
-    leaves: Leaves
-    features: LeafPlaces
-    """Of each leaf its place among those that have a coefficient, -1 of the others."""
-    values: Floats
-    """Of those that have one."""
-    variance: float
-    are_clear: bool = False
-    """Whether noise is well below what pairs do not tell."""
-
-    @property
-    def n(self) -> int:
-        """Leaves that have a coefficient."""
-        return len(self.values)
-
-    @property
-    def told(self) -> LeafPlaces:
-        """Those leaves, in the order of their coefficients."""
-        return np.flatnonzero(self.features >= 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """What was measured of a population: noisy values, in records, and the variances of their noise."""
-
-    n_records: float
-    n_deviation: float
-    """Of the noise of the number of records."""
-    weights: Floats
-    """What a record adds to each of its literals and pairs, by the number of its literals."""
-    groups: npt.NDArray[np.int64]
-    """Numbers of literals that were counted together, by the number of literals."""
-    values: Floats
-    """Of literals, of pairs, of groups of numbers of literals."""
-    variances: Floats
-    counted: CountedLeaves | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Number:
-    """The posterior of the number of records: normal, around ``mean``."""
-
-    mean: float
-    slopes: Floats
-    """What it moves by on average with each coefficient."""
-    own: float
-    """Its standard deviation, where coefficients are known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Population:
-    """Particles with weights, and a posterior of the coefficients around them, and of the number of records."""
-
-    particles: Particles
-    log_weights: Floats
-    features: npt.NDArray[np.float32]
-    root: Floats
-    """Columns of coefficients, deviations of which are independent with variance 1."""
-    coefficients: Floats
-    centre: Floats
-    """Of the prior that was learned."""
-    variances: Floats
-    """Of it."""
-    number: Number
-    n_leaves: int = 0
-    """Leaves that tell what pairs do not, the last of the features; none where noise is not clear."""
-
-    @property
-    def strata(self) -> LeafPlaces:
-        """Of each particle its place among those leaves, the last number where it is in none."""
-        told = self.features[:, self.features.shape[1] - self.n_leaves :]
-        return np.where(told.any(axis=1), told.argmax(axis=1) if self.n_leaves else 0, self.n_leaves)
-
-    @property
-    def weights(self) -> Floats:
-        """Of the particles."""
-        return _weights(self.log_weights)
-
-    def responses(self, deviates: Floats) -> Floats:
-        """How the weights of the particles change, to first order, under draws of the coefficients: a column each.
-
-        To first order since a coefficient that hardly any record tells of has a posterior as wide as its prior, and
-        exp of it would make much of particles that the statistics exclude.
-        """
-        weights = self.weights
-        changes = self.features @ (self.root @ deviates).astype(np.float32)
-        return np.asarray(weights[:, None] * (changes - weights @ changes))
 
 
 class Fitter:
@@ -232,7 +146,7 @@ class Fitter:
     def _unmet(self, features: npt.NDArray[np.float32], logs: Floats) -> float:
         """The mean of squared errors of the statistics over their variances."""
         known = self._known
-        errors = known.values - self._n_records * (_weights(logs) @ self._measured(features))
+        errors = known.values - self._n_records * (weights_of(logs) @ self._measured(features))
         return float((errors**2 / known.variances).mean())
 
     def _stages(self) -> list[tuple[int, Floats]]:
@@ -313,7 +227,7 @@ class Fitter:
         measured = self._measured(features)
         is_near = False
         for _ in range(most):
-            weights = _weights(logs)
+            weights = weights_of(logs)
             means, plain = weights @ measured, weights @ features
             moves = _products(measured, features, weights) - np.outer(means, plain)
             step, more, precision = self._step(coefficients, means, moves)
@@ -324,7 +238,7 @@ class Fitter:
             now = self._misfit(coefficients, self._n_records, means)
             while part > 1e-3:
                 if _effective(logs + part * change, numbers) >= _EFFECTIVE:
-                    there = _weights(logs + part * change) @ measured
+                    there = weights_of(logs + part * change) @ measured
                     if self._misfit(coefficients + part * step, self._n_records + part * more, there) <= now:
                         break
                 part /= 2
@@ -422,11 +336,6 @@ def _products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32], wei
     return total
 
 
-def _weights(logs: Floats) -> Floats:
-    weights = np.exp(logs - logs.max())
-    return np.asarray(weights / weights.sum())
-
-
 def _effective(logs: Floats, numbers: Floats) -> float:
     """The share of particles that weights leave in effect, where each stands for a number of them."""
     weights = np.exp(logs - logs.max())
@@ -439,14 +348,8 @@ def _merged(particles: Particles) -> tuple[Particles, Floats]:
     return particles[first], numbers.astype(float)
 
 
-def resampled(weights: Floats, number: int, offset: float) -> npt.NDArray[np.int64]:
-    """Places of particles, each as often as its weight says, up to one (systematic resampling)."""
-    at = np.searchsorted(np.cumsum(weights), (np.arange(number) + offset) / number)
-    return np.minimum(at, len(weights) - 1)
-
-
 def _resampled(particles: Particles, logs: Floats, offset: float) -> Particles:
-    return particles[resampled(_weights(logs), _PARTICLES, offset)]
+    return particles[resampled(weights_of(logs), _PARTICLES, offset)]
 
 
 def _inverse_root(precision: Floats) -> Floats:

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from bosket.curator.noise import LAPLACE
-from bosket.curator.population.model import CountedLeaves, Fitter, Population, Statistics
+from bosket.curator.population.model import Fitter
+from bosket.curator.population.particles import CountedLeaves, Population, Statistics
 from bosket.curator.sieve.contributions import Bounding
 from bosket.randomness import Seeded
 from bosket.statistics.estimates import Floats

@@ -22,7 +22,8 @@ from bosket.curator.population.answers import HalfCounts
 from bosket.curator.population.items import ItemBeliefs
 from bosket.curator.population.leaves import grown, words_of
 from bosket.curator.population.literals import MOST_LITERALS, LiteralRecords, Literals
-from bosket.curator.population.model import CountedLeaves, Fitter, Population, Statistics
+from bosket.curator.population.model import Fitter
+from bosket.curator.population.particles import CountedLeaves, Population, Statistics
 from bosket.curator.population.refits import Refits
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.population.wanted import Wanted

@@ -15,7 +15,7 @@ from bosket.counting.base import Counts, ItemsetRows
 from bosket.curator.population.kernels import add_held
 from bosket.curator.population.leaves import LiteralWords, words_of
 from bosket.curator.population.literals import Literals
-from bosket.curator.population.model import Population, resampled
+from bosket.curator.population.particles import Population, resampled
 from bosket.data import Baskets
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.candidates import ItemGroups
