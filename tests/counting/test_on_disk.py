@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from itertools import combinations
 from pathlib import Path
+from threading import Event
+from threading import enumerate as running
 
 import numpy as np
 import pytest
@@ -55,3 +58,62 @@ def test_a_file_that_is_gone_is_refused(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match="not as it was written"):
         there.supports(np.array([[0]], np.int32))
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="no system here is told what to read ahead")
+class TestReadingAhead:
+    ITEMSETS = np.array([[1, 5], [5, 7]], np.int32)
+
+    @pytest.fixture
+    def there(self, tmp_path: Path) -> DiskBitmaps:
+        return DiskBitmaps([_file(_bitmaps(seed), tmp_path / f"{seed}.bits") for seed in range(4)])
+
+    def test_what_is_wanted_is_told_and_nothing_else(self, there: DiskBitmaps, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Every byte of the columns of the items, one segment after the other."""
+        told: list[tuple[int, int]] = []
+        monkeypatch.setattr(os, "posix_fadvise", lambda _, start, length, __: told.append((start, start + length)))
+        there.supports(self.ITEMSETS)
+        width = 8 * there.files[0].n_words
+        assert len(told) % 4 == 0
+        one = told[: len(told) // 4]
+        assert told == 4 * one
+        covered = np.concatenate([np.arange(start, stop) for start, stop in one])
+        expected = np.concatenate([np.arange(item * width, (item + 1) * width) for item in (1, 5, 7)])
+        np.testing.assert_array_equal(covered, expected)
+
+    def test_it_is_one_segment_ahead(self, there: DiskBitmaps, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One that is counted was told before; of those behind the next nothing is."""
+        told: list[int] = []
+        seen: list[tuple[int, list[int]]] = []
+        own, count = BitmapFile.announce, BitmapFile.bitmaps
+
+        def announce(file: BitmapFile, items: np.ndarray, is_over: Event) -> None:
+            told.append(int(file.path.stem))
+            own(file, items, is_over)
+
+        def bitmaps(file: BitmapFile, items: np.ndarray) -> Bitmaps:
+            seen.append((int(file.path.stem), list(told)))
+            return count(file, items)
+
+        monkeypatch.setattr(BitmapFile, "announce", announce)
+        monkeypatch.setattr(BitmapFile, "bitmaps", bitmaps)
+        there.supports(self.ITEMSETS)
+        assert [number for number, _ in seen] == [0, 1, 2, 3]
+        for number, before in seen:
+            assert set(range(number + 1)) <= set(before) <= set(range(number + 2))
+
+    def test_nobody_reads_on_where_counting_ended(self, there: DiskBitmaps) -> None:
+        def stop(_: int) -> None:
+            raise KeyboardInterrupt
+
+        before = set(running())
+        with pytest.raises(KeyboardInterrupt):
+            there.supports(self.ITEMSETS, on_progress=stop)
+        for thread in set(running()) - before:
+            thread.join(5)
+            assert not thread.is_alive()
+
+    def test_a_segment_that_cannot_be_read_ahead_is_told_by_who_counts(self, there: DiskBitmaps) -> None:
+        there.files[2].path.unlink()
+        with pytest.raises(DataError, match="not as it was written"):
+            there.supports(self.ITEMSETS)

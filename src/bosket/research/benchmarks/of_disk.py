@@ -60,7 +60,8 @@ with bk.open(folder, memory=memory) as reports:
         "counting all items": lambda: counter.supports(singles),
         "counting all pairs": lambda: counter.supports(pairs),
     }
-    counter.files[0].bitmaps(singles[:, 0]).supports(pairs)  # compiles
+    for itemsets in (singles, pairs):
+        counter.files[0].bitmaps(singles[:, 0]).supports(itemsets)  # compiles
     cold, warm = {}, {}
     for step, work in steps.items():
         for file in counter.files:
