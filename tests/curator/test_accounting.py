@@ -17,6 +17,9 @@ from bosket.statistics.estimates import Floats
 pytest.importorskip("opendp")
 pytest.importorskip("dp_accounting")
 
+TOLD_APART = math.sqrt(2**30 / 32) / 2.0**52
+"""By the page: 2^30 numbers, each on a lattice of 2^26 steps a standard deviation."""
+
 
 def of_one_mechanism(mu: float, epsilon: float) -> float:
     """The integral of what a normal density has above e^epsilon times the one that lies mu below."""
@@ -37,20 +40,20 @@ def of_zero_concentrated(rho: float, epsilon: float) -> float:
         a = 1 + math.exp(log_a)
         return (a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a)
 
-    return math.exp(minimize_scalar(logarithm, bounds=(-5, 12), method="bounded", options={"xatol": 1e-10}).fun)
+    return math.exp(minimize_scalar(logarithm, bounds=(-5, 25), method="bounded", options={"xatol": 1e-10}).fun)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
 def test_a_rho_is_what_was_asked_for_and_hardly_less(epsilon: float, delta: float) -> None:
     """A rho larger by a ten-thousandth, as a twin would grant, costs more than was asked for."""
-    rho, apart = rho_of(epsilon, delta), (1 + math.exp(epsilon)) * APART
-    assert of_one_mechanism(math.sqrt(2 * rho), epsilon) + apart <= delta * (1 + 1e-6)
+    rho, apart = rho_of(epsilon, delta), (1 + math.exp(epsilon)) * TOLD_APART
+    assert of_one_mechanism(math.sqrt(2 * rho), epsilon) + apart <= delta * (1 - 1e-7), "with room for rounding"
     assert of_one_mechanism(math.sqrt(2 * rho * 1.0001), epsilon) + apart > delta
     assert of_zero_concentrated(rho, epsilon) > delta, "zero-concentrated privacy alone would not prove it"
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-12), (40.0, 1e-6), (0.3, 2e-12)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-12), (40.0, 1e-6), (0.3, 2e-12), (1e-7, 1e-6)])
 def test_where_the_lattice_or_the_scale_says_too_little_zero_concentrated_privacy_is_used(
     epsilon: float, delta: float
 ) -> None:
@@ -93,7 +96,7 @@ def test_a_fine_lattice_cannot_be_told_from_a_normal_variable_that_is_rounded(s:
     distance = float((p[known] * (q[known] / p[known] - 1) ** 2).sum())
     assert 1 / 400 < distance * s**4 < 1 / 16
     assert np.abs(p - q).sum() / 2 <= math.sqrt(1 / 32) / s**2
-    assert APART < 1.3e-12
+    assert pytest.approx(TOLD_APART, rel=1e-12) == APART
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])

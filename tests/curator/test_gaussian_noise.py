@@ -57,7 +57,15 @@ def test_noise_is_drawn_on_a_lattice_of_two_to_the_26_steps(monkeypatch: pytest.
         return own(self, counts, measurement, sensitivity)
 
     monkeypatch.setattr(Composition, "_answer", answer)
-    for rho, sensitivity in ((2.0, 1.0), (0.03, 1.0), (0.001, 1024 * 7.5), (1e-9, 1e9)):
+    for rho, sensitivity in (
+        (2.0, 1.0),
+        (0.48, 1.0),
+        (0.3, 1.0),
+        (0.06, 1.0),
+        (0.03, 1.0),
+        (0.001, 1024 * 7.5),
+        (1e-9, 1e9),
+    ):
         granted = Composition(2.0, GAUSSIAN)
         scale = granted.scale_of(rho, sensitivity)
         drawn = granted.noisy([1000] * 9, epsilon=rho, sensitivity=sensitivity)
@@ -88,9 +96,9 @@ def test_a_distance_below_one_and_more_numbers_than_were_accounted_for_are_refus
         Composition(1.0, GAUSSIAN).noisy([1], epsilon=0.1, sensitivity=0.5)
     monkeypatch.setattr(noise, "MOST_NUMBERS", 5)
     granted = Composition(1.0, GAUSSIAN)
-    granted.noisy([1, 2, 3], epsilon=0.1, sensitivity=1.0)
+    granted.noisy([[1, 2, 3]], epsilon=0.1, sensitivity=1.0)
     with pytest.raises(bk.BosketError, match="noisy numbers"):
-        granted.noisy([1, 2, 3], epsilon=0.1, sensitivity=1.0)
+        granted.noisy([[1, 2, 3]], epsilon=0.1, sensitivity=1.0)
     assert granted.left > 0.85, "nothing is drawn, nor paid"
     granted.noisy([1, 2], epsilon=0.1, sensitivity=1.0)
 

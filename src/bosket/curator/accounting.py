@@ -39,6 +39,7 @@ from bosket.errors import BosketError
 APART = math.sqrt(MOST_NUMBERS / 32) / 4.0**FINEST
 """How far a release may lie from one whose noise is normal and rounded, in total variation."""
 _ROUNDED = 1 + 1e-7  # the standard deviation that is found may be short of the true one by less
+_LEAST_EPSILON = 1e-6  # from which on it is: below, what is found cancels out
 
 
 @lru_cache(maxsize=64)
@@ -53,7 +54,7 @@ def rho_of(epsilon: float, delta: float) -> float:
 
 def _gaussian(epsilon: float, delta: float) -> float:
     """By the curve of one Gaussian mechanism; 0 where that says nothing."""
-    if epsilon > -math.log(APART):
+    if not _LEAST_EPSILON <= epsilon <= -math.log(APART):
         return 0.0
     left = delta - (1 + math.exp(epsilon)) * APART
     if left <= 0.0:

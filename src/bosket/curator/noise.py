@@ -211,7 +211,7 @@ class Composition:
     @property
     def _is_fine(self) -> bool:
         """Whether noise is drawn on the finer lattice: wherever the curve of a Gaussian mechanism may be claimed."""
-        return self.law is GAUSSIAN and self.epsilon <= MOST_RHO
+        return self.law == GAUSSIAN and self.epsilon <= MOST_RHO
 
     def scale_of(self, epsilon: float, sensitivity: float) -> float:
         """The scale of the noise that this costs."""

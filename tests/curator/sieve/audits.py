@@ -21,8 +21,7 @@ import numpy.typing as npt
 from bosket.audit.divergences import gaussian_ratio
 from bosket.audit.lower_bounds import laplace_ratio
 from bosket.counting.base import Counts
-from bosket.curator import noise
-from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw
+from bosket.curator.noise import GAUSSIAN, LAPLACE, Composition, NoiseLaw, NoisyCounts
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding
 from bosket.curator.sieve.rounds import Sieve
 from bosket.curator.sieve.settings import SieveSettings
@@ -49,7 +48,7 @@ class Measured:
     exact: Counts
     asked: tuple[float, float]
     scale: float
-    answer: Counts
+    answer: NoisyCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +80,10 @@ class Noting(Composition):
     def __init__(self, claim: Claim, *, most: int | None = None, lead: Sequence[Measured] | None = None) -> None:
         self.law, self.epsilon, self.left = claim.law, claim.amount, claim.amount
         self.noted: list[Measured] = []
+        self._numbers = 0
         self._most, self._lead = most, lead
 
-    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> Counts:
+    def noisy(self, counts: npt.ArrayLike, *, epsilon: float, sensitivity: float) -> NoisyCounts:
         exact = np.array(counts, np.int64)
         if exact.size:
             self.noted.append(Measured(exact, (epsilon, sensitivity), *self._answer_to(exact, epsilon, sensitivity)))
@@ -91,7 +91,7 @@ class Noting(Composition):
             raise EnoughMeasuredError
         return self.noted[-1].answer if exact.size else exact
 
-    def _answer_to(self, exact: Counts, amount: float, sensitivity: float) -> tuple[float, Counts]:
+    def _answer_to(self, exact: Counts, amount: float, sensitivity: float) -> tuple[float, NoisyCounts]:
         scale = self.scale_of(amount, sensitivity)
         if self._lead is None:
             return scale, self.drawn(exact, amount, sensitivity)
@@ -101,15 +101,17 @@ class Noting(Composition):
             raise AskedOtherwiseError
         return scale, self._lead[at].answer
 
-    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> Counts:
-        measurement, _ = self.law.measurement(amount, sensitivity)
-        return noise._with_noise(exact, measurement)
+    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> NoisyCounts:
+        return Composition.noisy(self, exact, epsilon=amount, sensitivity=sensitivity)
+
+    def _answer(self, counts: Counts, measurement: Any, sensitivity: float) -> Any:
+        return measurement(counts)
 
 
 class Unmoved(Noting):
     """Answers without noise, which noise may well give: what lies at the limit is undecided to the end."""
 
-    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> Counts:
+    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> NoisyCounts:
         return exact
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from bosket.counting.base import Counts
-from bosket.curator.noise import LAPLACE, Composition
+from bosket.curator.noise import LAPLACE, Composition, NoisyCounts
 from bosket.curator.sieve import curate, rounds, selection
 from bosket.curator.sieve.bounds import Bound
 from bosket.curator.sieve.contributions import (
@@ -71,7 +71,7 @@ class CoarseGaussianUp(CoarseGaussian):
 class TooQuiet(Noting):
     """Noise a tenth too small."""
 
-    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> Counts:
+    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> NoisyCounts:
         smaller = 0.9 if self.law is LAPLACE else 0.81
         return super().drawn(exact, amount / smaller, sensitivity)
 
@@ -79,7 +79,7 @@ class TooQuiet(Noting):
 class Averaging(Noting):
     """Everything is measured 25 times, and paid for once: the average has a fifth of the noise."""
 
-    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> Counts:
+    def drawn(self, exact: Counts, amount: float, sensitivity: float) -> NoisyCounts:
         every = super().drawn(np.tile(exact, (25, *[1] * exact.ndim)), amount, sensitivity)
         return np.asarray(np.rint(every.mean(axis=0)), np.int64)
 

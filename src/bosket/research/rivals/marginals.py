@@ -48,7 +48,7 @@ def frequent(table: Table, *, epsilon: float, min_support: float, delta: float =
     ends = np.cumsum([0, *sizes])
     blocks = [slice(int(start), int(stop)) for start, stop in pairwise(ends)]
     number = granted.noisy([table.n_records], epsilon=_SHARE_OF_NUMBER * granted.epsilon, sensitivity=1)
-    total = max(1, int(number[0]))
+    total = max(1, round(float(number[0])))
     chosen = list(combinations(range(len(sizes)), min(order, len(sizes))))
     exact = [_counts(table, sizes, attributes) for attributes in chosen]
     norm: float = len(chosen) if law is LAPLACE else math.nextafter(math.sqrt(len(chosen)), math.inf)
