@@ -28,13 +28,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bosket.curator import AS_PUBLISHED, HopelessError, Release, mine, top_k
 from bosket.data import Baskets
 from bosket.errors import DataError
 from bosket.limits import least_count
 from bosket.research.reproduce.datasets import find
-from bosket.research.reproduce.sieve_cells import DENSE, QUICK, RANKS, SPARSE, UNTOUCHED, LimitCell, RankCell
+from bosket.research.reproduce.sieve_cells import DENSE, QUICK, RANKS, SPARSE, TABLES, UNTOUCHED, LimitCell, RankCell
 from bosket.research.reproduce.zeng import DIFFPART, FoundItemsets, Tell, quality
 from bosket.research.rivals import Rival, bhaskar, diffpart, privbasis, untruncated
 from bosket.research.rivals.base import Itemset, exact_top_k, mined, supports_of
@@ -79,7 +80,7 @@ def run(
     missing: list[str] = []
     for name in dict.fromkeys(cell.data for cell in chosen):
         try:
-            baskets = Baskets.read(find(f"{name}.dat.gz", data))
+            baskets = _records(name, data)
         except DataError as problem:
             missing.append(f"{name} is left out: {problem}")
             continue
@@ -91,6 +92,15 @@ def run(
                 top += _ranked(ranked, baskets, times, only_ours, tell)
     about = {"epsilon": EPSILON, "delta": DELTA, "times": times, "remark": REMARK, "untouched": list(UNTOUCHED)}
     return {"schema": "bosket.reproduce.sieve/1", **about, "rows": rows, "top_k": top, "missing": missing}
+
+
+def _records(name: str, data: str | Path | None) -> Baskets:
+    """The records of a file; those of a table hold what stands in its cells, but for cells that are missing."""
+    if name not in TABLES:
+        return Baskets.read(find(f"{name}.dat.gz", data))
+    cells = pd.read_csv(find(f"{name}.csv.gz", data), dtype=str)
+    records = cells.to_dict("records")
+    return Baskets([[f"{at}={cell}" for at, cell in record.items() if isinstance(cell, str)] for record in records])
 
 
 def _is_wanted(name: str, files: Sequence[str] | None) -> bool:
