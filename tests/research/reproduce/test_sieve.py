@@ -97,6 +97,7 @@ def test_cells_are_chosen(chosen: dict[str, Any], cells: int, monkeypatch: pytes
     monkeypatch.setattr(sieve, "_ranked", lambda cell, *rest: [])
     monkeypatch.setattr(sieve, "find", lambda name, data: tmp_path)
     monkeypatch.setattr(bk.Baskets, "read", lambda path: bk.Baskets([[1]], items=[1]))
+    monkeypatch.setattr(sieve, "TABLES", ())
     assert len(sieve.run(**chosen)["rows"]) == cells
 
 
