@@ -129,24 +129,30 @@ class Kriging:
         """Means, deviations and draws after all answers; itemsets at other places stay as they are.
 
         Where answers are still farther off than expected, all variances are larger by as much, beside ten answers that
-        are as expected.
+        are as expected.  A regression on n draws with d degrees of freedom leaves of them 1 - d / n of the variance
+        that there is, and of errors that it has not seen 1 / (1 - d / n) (generalized cross-validation; Golub, Heath
+        and Wahba 1979): what is left of draws is made up for, and so is how far answers seem to be off.
         """
         mean, draws = self.mean.copy(), self.draws.copy()
         deviation, own = (np.concatenate([getattr(part, name) for part in found]) for name in ("deviation", "own"))
         asked_about, back = np.unique(told.places, return_inverse=True)
         covariance = self.told(told.places) + told.noise * np.eye(len(told.places))
         inverse: Floats = np.asarray(np.linalg.inv(covariance), float)
-        away = float(told.surprises @ inverse @ told.surprises)
-        factor = max(1.0, (away + _PRIOR) / (len(told.places) + _PRIOR)) * self._over_draws(told, inverse)
-        drawn = self._drawn(told, covariance)
+        drawn = self.told_draws(told.places)
+        seen = self._seen(drawn, inverse)
+        away = seen * float(told.surprises @ inverse @ told.surprises)
+        surprised = max(1.0, (away + _PRIOR) / (len(told.places) + _PRIOR))
+        beside = _deviates_of(covariance - drawn @ drawn.T / drawn.shape[1], drawn.shape)
         for start, stop in slices(len(places), _AT_ONCE):
             some = places[start:stop]
             weights = self.told_of(some, asked_about)[:, back]
             gains = weights @ inverse
             mean[some] += gains @ told.surprises
-            variance = factor * (self.deviation[some] ** 2 - (gains * weights).sum(axis=1))
-            deviation[some] = np.sqrt(np.maximum(variance, LEAST**2))
-            draws[some] = (math.sqrt(factor) * (self.draws[some] - gains @ drawn)).astype(np.float32)
+            left = self.draws[some] - gains @ drawn
+            of_draws = (left**2).mean(axis=1)
+            others = np.maximum(self.deviation[some] ** 2 - (gains * weights).sum(axis=1) - of_draws, 0.0)
+            deviation[some] = np.sqrt(np.maximum(surprised * (of_draws / seen**2 + others), LEAST**2))
+            draws[some] = (math.sqrt(surprised) * (left / seen - gains @ beside)).astype(np.float32)
             of_draws = (draws[some].astype(float) ** 2).mean(axis=1)
             too_wide = np.minimum(1.0, deviation[some] / np.sqrt(np.maximum(of_draws, 1e-300)))
             draws[some] *= too_wide[:, None].astype(np.float32)
@@ -157,26 +163,19 @@ class Kriging:
             for part, a, b in zip(found, ends[:-1], ends[1:], strict=True)
         ]
 
-    def _over_draws(self, told: ToldShares, inverse: Floats) -> float:
-        """By how much more variance is left than covariances of so few draws say that answers leave.
+    def _seen(self, drawn: Floats, inverse: Floats) -> float:
+        """1 - d / n, with d the trace of what answers explain of themselves; half at least."""
+        n = drawn.shape[1]
+        explained = float((inverse * (drawn @ drawn.T / n)).sum())
+        return float(1 - min(explained / n, 0.5))
 
-        A regression on n draws with d degrees of freedom leaves of them 1 - d / n of the variance that there is, and
-        of errors that it has not seen 1 / (1 - d / n) (generalized cross-validation; Golub, Heath and Wahba 1979); d
-        is the trace of what answers explain of themselves.
-        """
-        draws = self.told_draws(told.places)
-        n = draws.shape[1]
-        explained = float((inverse * (draws @ draws.T / n)).sum())
-        return float((1 - min(explained / n, 0.5)) ** -2)
 
-    def _drawn(self, told: ToldShares, covariance: Floats) -> Floats:
-        """What answers would be off by in each draw: of the coefficients, of what pairs do not tell, of noise."""
-        drawn = self.told_draws(told.places)
-        beside = covariance - drawn @ drawn.T / drawn.shape[1]
-        values, vectors = np.linalg.eigh((beside + beside.T) / 2)
-        words = Seeded(_SEED).stream().words(drawn.size)
-        deviates = ndtri(((words >> np.uint64(11)) + 0.5) * 2.0**-53).reshape(drawn.shape)
-        return np.asarray(drawn + (vectors * np.sqrt(np.maximum(values, 0.0))) @ deviates)
+def _deviates_of(covariance: Floats, shape: tuple[int, ...]) -> Floats:
+    """Draws of errors with a covariance, by a seed: a row each, as many columns as draws."""
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    words = Seeded(_SEED).stream().words(math.prod(shape))
+    deviates = ndtri(((words >> np.uint64(11)) + 0.5) * 2.0**-53).reshape(shape)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ deviates)
 
 
 def wrong(above: Floats, deviation: Floats) -> Floats:
