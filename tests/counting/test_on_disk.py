@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from itertools import combinations
 from pathlib import Path
-from threading import Event
-from threading import enumerate as running
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from bosket.counting import on_disk
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.on_disk import BitmapFile, DiskBitmaps, write_columns
 from bosket.counting.shards import Shards
@@ -60,60 +62,84 @@ def test_a_file_that_is_gone_is_refused(tmp_path: Path) -> None:
         there.supports(np.array([[0]], np.int32))
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="no system here is told what to read ahead")
+class Mapped(mmap.mmap):
+    """A mapping that notes what a system is told of it."""
+
+    told: ClassVar[list[tuple[int, int, int]]] = []
+
+    def madvise(self, option: int, start: int = 0, length: int | None = None) -> None:
+        Mapped.told.append((option, start, len(self) if length is None else length))
+        super().madvise(option, *((start,) if length is None else (start, length)))
+
+
+@pytest.mark.skipif(not hasattr(mmap.mmap, "madvise"), reason="no system here is told what to read ahead")
 class TestReadingAhead:
+    ITEMS = np.array([1, 5, 7], np.int32)
     ITEMSETS = np.array([[1, 5], [5, 7]], np.int32)
 
     @pytest.fixture
     def there(self, tmp_path: Path) -> DiskBitmaps:
         return DiskBitmaps([_file(_bitmaps(seed), tmp_path / f"{seed}.bits") for seed in range(4)])
 
-    def test_what_is_wanted_is_told_and_nothing_else(self, there: DiskBitmaps, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Every byte of the columns of the items, one segment after the other."""
-        told: list[tuple[int, int]] = []
-        monkeypatch.setattr(os, "posix_fadvise", lambda _, start, length, __: told.append((start, start + length)))
-        there.supports(self.ITEMSETS)
+    @pytest.fixture
+    def told(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
+        monkeypatch.setattr(mmap, "mmap", Mapped)
+        Mapped.told.clear()
+        return Mapped.told
+
+    def test_columns_that_are_wanted_are_told_and_no_others(
+        self, there: DiskBitmaps, told: list[tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(on_disk, "_is_at_hand", lambda handle, at: False)
+        there.files[0].announce(self.ITEMS)
+        assert {option for option, _, _ in told} == {mmap.MADV_WILLNEED}
+        wanted = np.zeros(there.files[0].n_bytes, np.bool_)
+        for _, start, length in told:
+            wanted[start : start + length] = True
         width = 8 * there.files[0].n_words
-        assert len(told) % 4 == 0
-        one = told[: len(told) // 4]
-        assert told == 4 * one
-        covered = np.concatenate([np.arange(start, stop) for start, stop in one])
-        expected = np.concatenate([np.arange(item * width, (item + 1) * width) for item in (1, 5, 7)])
-        np.testing.assert_array_equal(covered, expected)
+        expected = np.zeros(len(wanted), np.bool_)
+        for item in self.ITEMS.tolist():  # from the page in which a column begins
+            expected[item * width // mmap.PAGESIZE * mmap.PAGESIZE : (item + 1) * width] = True
+        np.testing.assert_array_equal(wanted, expected)
+
+    def test_what_is_at_hand_is_not_told(
+        self, there: DiskBitmaps, told: list[tuple[int, int, int]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first page of a column may have been read with the one before: its end is asked about too."""
+        width = 8 * there.files[0].n_words
+        monkeypatch.setattr(on_disk, "_is_at_hand", lambda handle, at: at != 6 * width - 1)
+        there.files[0].announce(self.ITEMS)
+        assert [start for _, start, _ in told] == [5 * width // mmap.PAGESIZE * mmap.PAGESIZE]
 
     def test_it_is_one_segment_ahead(self, there: DiskBitmaps, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One that is counted was told before; of those behind the next nothing is."""
-        told: list[int] = []
-        seen: list[tuple[int, list[int]]] = []
+        done: list[tuple[str, int]] = []
         own, count = BitmapFile.announce, BitmapFile.bitmaps
 
-        def announce(file: BitmapFile, items: np.ndarray, is_over: Event) -> None:
-            told.append(int(file.path.stem))
-            own(file, items, is_over)
+        def announce(file: BitmapFile, items: npt.NDArray[np.int32]) -> None:
+            done.append(("announced", int(file.path.stem)))
+            own(file, items)
 
-        def bitmaps(file: BitmapFile, items: np.ndarray) -> Bitmaps:
-            seen.append((int(file.path.stem), list(told)))
+        def bitmaps(file: BitmapFile, items: npt.NDArray[np.int32]) -> Bitmaps:
+            done.append(("counted", int(file.path.stem)))
             return count(file, items)
 
         monkeypatch.setattr(BitmapFile, "announce", announce)
         monkeypatch.setattr(BitmapFile, "bitmaps", bitmaps)
         there.supports(self.ITEMSETS)
-        assert [number for number, _ in seen] == [0, 1, 2, 3]
-        for number, before in seen:
-            assert set(range(number + 1)) <= set(before) <= set(range(number + 2))
+        ahead = [[("announced", n + 1), ("counted", n)] for n in range(3)]
+        assert done == [("announced", 0), *(step for steps in ahead for step in steps), ("counted", 3)]
 
-    def test_nobody_reads_on_where_counting_ended(self, there: DiskBitmaps) -> None:
-        def stop(_: int) -> None:
-            raise KeyboardInterrupt
-
-        before = set(running())
-        with pytest.raises(KeyboardInterrupt):
-            there.supports(self.ITEMSETS, on_progress=stop)
-        for thread in set(running()) - before:
-            thread.join(5)
-            assert not thread.is_alive()
-
-    def test_a_segment_that_cannot_be_read_ahead_is_told_by_who_counts(self, there: DiskBitmaps) -> None:
-        there.files[2].path.unlink()
+    @pytest.mark.parametrize("number", [0, 2])
+    def test_a_segment_that_cannot_be_read_ahead_is_told_by_who_counts(self, there: DiskBitmaps, number: int) -> None:
+        there.files[number].path.unlink()
         with pytest.raises(DataError, match="not as it was written"):
             there.supports(self.ITEMSETS)
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="no system here says what it has in memory")
+def test_what_was_just_read_is_at_hand() -> None:
+    """Of a file on a disk: one in memory alone does not say, and is told to be read, which does nothing."""
+    with Path(__file__).open("rb", buffering=0) as file:
+        n = len(file.read())
+        assert on_disk._is_at_hand(file.fileno(), n - 1)
+        assert not on_disk._is_at_hand(file.fileno(), n), "behind the end"

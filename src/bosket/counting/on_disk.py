@@ -14,11 +14,10 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Semaphore, Thread
 from typing import Any
 
 import numpy as np
@@ -84,26 +83,37 @@ class BitmapFile:
             mapped.madvise(mmap.MADV_RANDOM)  # a system reads what lies between their columns too, otherwise
         return mapped
 
-    def announce(self, items: npt.NDArray[np.int32], is_over: Event) -> None:
-        """Have the system read the columns of some items ahead, as long as it is not over; errors are left to who
-        counts.
+    def announce(self, items: npt.NDArray[np.int32]) -> None:
+        """Have the system read the columns of some items that it has not: it goes on while something else is counted.
+
+        Errors are left to who counts.
         """
+        if not hasattr(mmap.mmap, "madvise") or not self.n_bytes:
+            return
         width = 8 * self.n_words
-        with suppress(OSError), self.path.open("rb", buffering=0) as file:
+        with (
+            suppress(OSError, ValueError),
+            self.path.open("rb", buffering=0) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+        ):
             for item in items.tolist():
-                for at in range(item * width, (item + 1) * width, _ANNOUNCED):
-                    if is_over.is_set():
-                        return
-                    length = min(_ANNOUNCED, (item + 1) * width - at)
-                    os.posix_fadvise(file.fileno(), at, length, os.POSIX_FADV_WILLNEED)
+                start, stop = item * width, (item + 1) * width
+                if _is_at_hand(file.fileno(), start) and _is_at_hand(file.fileno(), stop - 1):
+                    continue
+                for at in range(start // mmap.PAGESIZE * mmap.PAGESIZE, stop, _ANNOUNCED):
+                    mapped.madvise(mmap.MADV_WILLNEED, at, min(_ANNOUNCED, stop - at))
 
 
 @dataclass(frozen=True)
 class _Segment:
-    """A counter of one segment, which is mapped when it is asked."""
+    """A counter of one segment, which is mapped when it is asked, while the system reads the one after it.
+
+    Kernels look at some words of all columns, then at the next: a system that reads what is near keeps them waiting.
+    """
 
     file: BitmapFile
     items: npt.NDArray[np.int32]
+    after: BitmapFile | None
 
     @property
     def strata(self) -> tuple[int, ...]:
@@ -114,6 +124,8 @@ class _Segment:
         return self.file.n_records
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        if self.after is not None:
+            self.after.announce(self.items)
         return self.file.bitmaps(self.items).supports(itemsets, on_progress=on_progress)
 
 
@@ -138,38 +150,17 @@ class DiskBitmaps:
         if not len(itemsets):
             return np.zeros((len(self.strata), 0), np.int64)
         items = np.unique(itemsets).astype(np.int32)
-        return added(self.strata, _in_turn(self.files, items), [1] * len(self.files), itemsets, on_progress)
+        self.files[0].announce(items)
+        parts = [_Segment(file, items, after) for file, after in zip(self.files, [*self.files[1:], None], strict=True)]
+        return added(self.strata, parts, [1] * len(parts), itemsets, on_progress)
 
 
-def _in_turn(files: Sequence[BitmapFile], items: npt.NDArray[np.int32]) -> Iterator[_Segment]:
-    """Segments one after the other, each to be counted while the system reads the next.
-
-    Kernels look at some words of all columns, then at the next: a system that reads what is near keeps them waiting.
-    """
-    if not hasattr(os, "posix_fadvise"):  # not on macOS or Windows
-        yield from (_Segment(file, items) for file in files)
-        return
-    room, announced, is_over = Semaphore(2), Semaphore(0), Event()
-
-    def announce() -> None:
-        for file in files:
-            room.acquire()
-            if is_over.is_set():
-                return
-            try:
-                file.announce(items, is_over)
-            finally:
-                announced.release()
-
-    Thread(target=announce, name="bosket", daemon=True).start()
+def _is_at_hand(handle: int, at: int) -> bool:
+    """Whether the system has this byte of a file in memory; False where it does not say."""
     try:
-        for file in files:
-            announced.acquire()
-            yield _Segment(file, items)
-            room.release()
-    finally:
-        is_over.set()
-        room.release()
+        return os.preadv(handle, [bytearray(1)], at, os.RWF_NOWAIT) == 1
+    except (OSError, AttributeError):  # not on macOS or Windows
+        return False
 
 
 def write_columns(bitmaps: Bitmaps, path: Path, start: int = 0) -> int:
