@@ -51,6 +51,22 @@ def test_so_is_one_whose_reports_state_sizes() -> None:
     assert fingerprint(sized.bits, sized.strata) != fingerprint(sized.bits, np.roll(sized.strata, 1))
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_marks_are_those_of_each_report_by_itself(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts of seven, with strata and without."""
+    monkeypatch.setattr(duplicates, "_AT_ONCE", 7)
+    sized = bk.CutAndPaste(2, 0.2).randomize(PEOPLE, rng=bk.Seeded(1))
+    assert len(set(np.asarray(sized.strata).tolist())) > 1
+    for bits, strata in ((sized.bits, sized.strata), (sized.bits, None)):
+        with bk.use_threads(threads):
+            found = duplicates.marks(bits, strata)
+        alone = [
+            duplicates.marks(bits[at : at + 1], None if strata is None else strata[at : at + 1])[0]
+            for at in range(len(bits))
+        ]
+        np.testing.assert_array_equal(found, alone)
+
+
 def test_few_reports_and_reports_that_are_all_alike_may_come_twice() -> None:
     assert len(bk.Reports.concat([REPORTS[:1], REPORTS[:1]])) == 2
     alike = bk.Flip(keep=1.0).randomize(bk.Baskets([["a"]]).repeat(1000), rng=bk.Seeded(1))

@@ -156,7 +156,7 @@ class SieveRelease(Release):
 
     def _with_common_error(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Ends, in records, wider by the error that all itemsets of a size may have in common."""
-        if not self.adds_squares:
+        if not self.unsure or not self.adds_squares:
             return low * (1 - self.unsure), high * (1 + self.unsure)
         means = np.clip(joined([(part.posterior * part.grid).sum(axis=1) for part in self.chosen]), low, high)
         down, up = _logs(means / np.maximum(low, _TINY)), _logs(high / np.maximum(means, _TINY))
