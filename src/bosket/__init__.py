@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SingularChannelError,
         TooManyCandidatesError,
         TooManyRulesError,
+        UnsureReleaseWarning,
     )
     from bosket.evidence import pool
     from bosket.mechanisms import (
@@ -122,6 +123,7 @@ __all__ = [
     "Tally",
     "TooManyCandidatesError",
     "TooManyRulesError",
+    "UnsureReleaseWarning",
     "__version__",
     "association_rules",
     "audit",

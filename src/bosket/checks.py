@@ -144,6 +144,13 @@ def check_text(name: str, value: Any, *, of: str | None = None) -> str:
     return value
 
 
+def check_callable(name: str, value: Any, *, of: str | None = None) -> Any:
+    """A function, or None."""
+    if value is not None and not callable(value):
+        raise _fail(name, of, "be a function, or None", value)
+    return value
+
+
 def check_different(name: str, value: Any, other: str, its_value: Any, *, of: str | None = None) -> Any:
     """A value that another parameter does not have."""
     if value == its_value:

@@ -19,7 +19,8 @@
     ├── HopelessPlanWarning                     reports in which nothing will be seen
     ├── InfluenceWarning                        an estimate that a few reports carry
     ├── LargeDeltaWarning                       a delta that would let one of the records be published
-    └── NoiseWarning                            a limit within the noise: many itemsets that pass it are chance
+    ├── NoiseWarning                            a limit within the noise: many itemsets that pass it are chance
+    └── UnsureReleaseWarning                    a release that expects little of itself
 
 One sentence each: what, of what, must be, got.  The offending value is an attribute, so that callers and tests
 need not read prose.  A message about input names the file and the line, never the contents of a record.
@@ -217,6 +218,17 @@ class LargeDeltaWarning(BosketWarning):
 
     How many records there are is not known before it is paid for, so the warning comes with the ``release``: where it
     is turned into an error, what was paid is not lost.
+    """
+
+    def __init__(self, message: str, *, release: Any = None) -> None:
+        super().__init__(message)
+        self.release = release
+
+
+class UnsureReleaseWarning(BosketWarning):
+    """A release that expects an F below 0.3 of itself: most of it is chance, or most of what is frequent is not in it.
+
+    That is known once it was paid for, so the warning comes with the ``release``.
     """
 
     def __init__(self, message: str, *, release: Any = None) -> None:

@@ -258,6 +258,18 @@ def test_a_file_twice_is_refused(parts: list[bk.Reports], tmp_path: Path) -> Non
         assert reports.counter().n_records == 2400
 
 
+def test_files_that_hold_the_same_reports_are_named(parts: list[bk.Reports], tmp_path: Path) -> None:
+    paths = written(tmp_path, [parts[0], parts[1], parts[2], parts[1][::-1]])
+    with (
+        pytest.raises(bk.DuplicateReportsError, match="Batch 4 holds the same") as caught,
+        open_with(paths, 300) as some,
+    ):
+        some.counter()
+    assert caught.value.parts == (2, 4)
+    assert caught.value.path == paths[3]
+    assert f"{paths[1]} and {paths[3]}" in str(caught.value.hint)
+
+
 def test_a_file_that_changes_under_the_reader_is_refused(parts: list[bk.Reports], tmp_path: Path) -> None:
     paths = written(tmp_path, parts)
     reports = open_with(paths, 300)

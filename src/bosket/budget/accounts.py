@@ -155,12 +155,16 @@ class Account:
         asked = [sum(map(_exact, column), Fraction(0)) for column in zip(*amounts, strict=True)]
         if any(wish > left for wish, left in zip(asked, self._exact_remaining(), strict=True)):
             left, wish = self.remaining, Amount(*(_round(value, math.inf) for value in asked))
+            has_none = wish.delta > 0 and not left.delta  # however much epsilon is left
             raise BudgetExceeded(
-                f"A release from the budget {self.name!r} must cost at most {left}, which is left, got {wish}.",
+                f"A release from the budget {self.name!r} must cost at most {left}"
+                f"{' and no delta' if has_none else ''}, which is left, got {wish}.",
                 name=self.name,
                 asked=wish,
                 remaining=left,
-                hint="Ask for less, or work with what was already released: that costs nothing.",
+                hint="Ask with a delta of 0, or pay from a budget that has a delta left."
+                if has_none and wish.epsilon <= left.epsilon
+                else "Ask for less, or work with what was already released: that costs nothing.",
             )
         result, time = self, time or now()
         for amount, purpose in zip(amounts, purposes, strict=True):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bosket.budget.budgets import Budget
+from bosket.checks import check_callable
 from bosket.curator.declared import Declared, Request, declare
 from bosket.curator.hopeless import check_hope
 from bosket.curator.limit import KthSupport, ShareOfRecords
@@ -142,6 +143,7 @@ def _asked(baskets: object, *options: Any) -> MethodOptions:
 def _sieve(
     baskets: Baskets | Table | ForeignFrame, request: Request, settings: SieveSettings, on_progress: Progress | None
 ) -> SieveRelease:
+    check_callable("on_progress", on_progress)
     with _telling_no_counts():
         declared = declare(baskets, request)
     _compiled_sieve()
@@ -153,6 +155,7 @@ def _curate(
     baskets: Baskets | Table | ForeignFrame, request: Request, on_progress: Progress | None, *, most: int | None = None
 ) -> TruncationRelease:
     """The four stages."""
+    check_callable("on_progress", on_progress)
     with _telling_no_counts():
         declared = declare(baskets, request)
     _compiled()

@@ -47,6 +47,12 @@ class RuleQuery:
         check_integer("max_rules", self.max_rules, least=1)
         if self.top is not None:
             check_integer("top", self.top, least=1)
+        if self.template is not None and not isinstance(self.template, RuleTemplate):
+            raise ParameterError(
+                f"The 'template' parameter must be a RuleTemplate, got a {type(self.template).__name__}.",
+                parameter="template",
+                value=self.template,
+            )
         if self.measures is not None and not isinstance(self.measures, str):
             object.__setattr__(self, "measures", tuple(self.measures))  # it may be gone through once only
         assert [self.by, *self.chosen]  # or they are refused

@@ -40,7 +40,7 @@ def records_over(
         return _elsewhere(engine, baskets, vocabulary)
     if not isinstance(baskets, Baskets):
         raise DataError(
-            f"Baskets and tables can be curated, a {type(baskets).__name__} cannot.",
+            f"Baskets and tables in memory can be curated, and frames of Spark, got {type(baskets).__name__}.",
             hint=f"{_UNDER_ITEMS} {_UNDER_VALUES}",
         )
     if vocabulary is None and not baskets.domain.is_declared:
@@ -54,10 +54,22 @@ def records_over(
         )
     domain = baskets.domain
     if vocabulary is not None:
-        domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
+        domain = _named(vocabulary)
     if not len(domain):
         raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
     return baskets if domain is baskets.domain else restricted(baskets, domain)
+
+
+def _named(vocabulary: Domain | Iterable[Hashable]) -> Domain:
+    if isinstance(vocabulary, Domain):
+        return vocabulary
+    if isinstance(vocabulary, str | bytes) or not isinstance(vocabulary, Iterable):
+        raise ParameterError(
+            f"The 'vocabulary' parameter must be a list of items, got a {type(vocabulary).__name__}.",
+            parameter="vocabulary",
+            value=vocabulary,
+        )
+    return Domain(vocabulary)
 
 
 def _elsewhere(engine: Engine, frame: ForeignFrame, vocabulary: Domain | Iterable[Hashable] | None) -> CuratedRecords:
@@ -69,7 +81,7 @@ def _elsewhere(engine: Engine, frame: ForeignFrame, vocabulary: Domain | Iterabl
             value=None,
             hint="Name all items that are asked about: vocabulary=[...].",
         )
-    domain = vocabulary if isinstance(vocabulary, Domain) else Domain(vocabulary)
+    domain = _named(vocabulary)
     if not len(domain):
         raise ParameterError("The 'vocabulary' parameter must name an item.", parameter="vocabulary", value=())
     Lookup.of(domain, parameter="vocabulary")

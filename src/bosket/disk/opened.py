@@ -14,17 +14,18 @@ import numpy.typing as npt
 
 from bosket.collected import Collected, Made, Summed, whole_batch
 from bosket.counting.base import Counter
+from bosket.counting.duplicates import first_given_twice
 from bosket.counting.on_disk import DiskBitmaps
 from bosket.disk.budget import memory_for_data
 from bosket.disk.paths import named_files
 from bosket.disk.reading import ByChunks, KnownFile, chunks, known_file
 from bosket.disk.scratch import Noted, Scratch, identity_of
-from bosket.errors import DataError, ParameterError
+from bosket.errors import DataError, DuplicateReportsError, ParameterError
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.plan import Plan
 from bosket.progress import LevelProgress, Progress
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, compared, given_twice, refuse_duplicates
+from bosket.reports import Reports, compared, given_twice
 
 _SHARE = 6  # of the memory for data, one part is for a segment and its reports, while it is made
 _OF_BITMAPS = 3  # and one part of as many for its bitmaps, where they take more since there are many strata
@@ -268,9 +269,17 @@ class OpenReports(Collected):
         """Of two files with the same sum over their reports: those that fit in memory are compared, others refused."""
         needed = 4 * sum(column.memory for column in self.channel.payload.columns) * self.files[at].n_records
         if needed > self._memory:
-            raise given_twice(earlier + 1, at + 1, self.files[at].n_records)
+            raise self._given_twice(earlier, at)
         both = [Reports.read(self.files[one].path, plan=self.plan, max_bytes=None) for one in (earlier, at)]
-        refuse_duplicates([compared(self.channel.payload, reports.batch) for reports in both])
+        if first_given_twice([compared(self.channel.payload, reports.batch) for reports in both]) is not None:
+            raise self._given_twice(earlier, at)
+
+    def _given_twice(self, earlier: int, at: int) -> DuplicateReportsError:
+        """The error that names both files."""
+        problem = given_twice(earlier + 1, at + 1, self.files[at].n_records)
+        names = " and ".join(str(self.files[one].path) for one in (earlier, at))
+        hint = f"They are {names}. {problem.hint}"
+        return DuplicateReportsError(str(problem), parts=problem.parts, hint=hint, path=self.files[at].path)
 
     def counter(self, items: npt.NDArray[np.int32] | None = None) -> Counter:
         """Counts what the reports show, segment by segment."""

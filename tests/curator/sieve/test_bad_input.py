@@ -45,6 +45,9 @@ def asked(call: str, budget: Any, **wrong: Any) -> Any:
         ("vocabulary", []),
         ("method", "sift"),
         ("method", None),
+        ("on_progress", 3),
+        ("vocabulary", "beer"),
+        ("vocabulary", 3),
     ],
 )
 def test_a_wrong_argument_is_named_and_nothing_is_paid(call: str, parameter: str, value: Any) -> None:
@@ -53,6 +56,29 @@ def test_a_wrong_argument_is_named_and_nothing_is_paid(call: str, parameter: str
         asked(call, budget, **{parameter: value})
     assert caught.value.parameter == parameter
     assert budget.entries() == ()
+
+
+@pytest.mark.parametrize("value", [{"asked": 0.2}, 3, bk.curator.PopulationSettings])
+def test_settings_of_a_population_that_are_none(value: Any) -> None:
+    with pytest.raises(ParameterError) as caught:
+        bk.curator.SieveSettings(population=value)
+    assert caught.value.parameter == "population"
+
+
+def test_a_template_that_is_none() -> None:
+    release = asked("mine", None)
+    with pytest.raises(ParameterError) as caught:
+        release.rules(template="beer")
+    assert caught.value.parameter == "template"
+
+
+def test_a_budget_without_a_delta_says_so() -> None:
+    with pytest.raises(bk.BudgetExceeded, match="and no delta, which is left") as caught:
+        asked("mine", Budget.in_memory(2.0), delta=1e-6)
+    assert "delta of 0" in str(caught.value.hint)
+    with pytest.raises(bk.BudgetExceeded) as caught:
+        asked("mine", Budget.in_memory(2.0), delta=1e-6, epsilon=3.0)
+    assert "Ask for less" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("value", [NAN, 0.0, -0.1, 1.5, "0.1", None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from bosket.budget.budgets import Budget
 from bosket.curator import Settings, SieveSettings
 from bosket.curator.limit import MOST_K
 from bosket.curator.noise import Composition
+from bosket.curator.sieve import curate
 from bosket.curator.sieve.contributions import PURE, RESOLUTION, PureBounding
 from bosket.curator.sieve.release import SieveRelease, quantiles
 from bosket.curator.sieve.rounds import Sieve
@@ -113,6 +115,37 @@ def test_a_budget_of_another_relation_or_without_a_delta_is_refused() -> None:
         released(0.5, delta=1e-6, budget=Budget.in_memory(1.0))
     with pytest.raises(ParameterError):
         released(0.5, neighbours="replace", budget=Budget.in_memory(1.0))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("absent", [["zzz"], [f"no {at}" for at in range(50)]])
+def test_where_nothing_is_frequent_nothing_is_released(absent: list[str], delta: float) -> None:
+    """An item that nobody has was the best there was, with a probability of 3e-9."""
+    release = bk.curator.mine(
+        bk.Baskets([["a", "b"], ["a"], ["b", "c"]] * 500), 1.0, 0.1, delta=delta, vocabulary=absent
+    )
+    assert len(release.to_frame()) == 0
+
+
+def test_one_likely_itemset_is_released_and_one_that_hardly_is_not() -> None:
+    """Near the limit and far from it."""
+    few = bk.Baskets([["a"]] * 400 + [[]] * 600, items=["a", "b"])
+    assert {frozenset(itemset) for itemset, _ in bk.curator.mine(few, 10.0, 0.2)} == {frozenset("a")}
+    assert not len(bk.curator.mine(few, 10.0, 0.9).to_frame())
+
+
+@pytest.mark.parametrize("call", ["mine", "top_k"])
+def test_a_release_that_expects_little_of_itself_says_so(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    baskets = bk.quest(records=3000, items=30, mean_size=4, seed=4)
+    ask = partial(getattr(bk.curator, call), baskets, 1.0, vocabulary=baskets.domain)
+    options: dict[str, Any] = {"min_support": 0.05} if call == "mine" else {"k": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", bk.UnsureReleaseWarning)
+        assert ask(**options).about["announced"]["f"] > 0.3
+        monkeypatch.setattr(curate, "_LITTLE", 1.0)
+        with pytest.raises(bk.UnsureReleaseWarning, match="within the noise") as caught:
+            ask(**options)
+    assert len(caught.value.release.to_frame()), "what was paid for is there"
 
 
 @pytest.mark.slow

@@ -27,13 +27,14 @@ from bosket.curator.sieve.settings import SieveSettings
 from bosket.curator.sieve.top import KthLimit, select_top
 from bosket.data import Baskets, TableDomain
 from bosket.data.domain import Domain
-from bosket.errors import HopelessError, LargeDeltaWarning, warn
+from bosket.errors import HopelessError, LargeDeltaWarning, UnsureReleaseWarning, warn
 from bosket.privacy.central import CentralGuarantee
 from bosket.privacy.guarantee import rounded_up
 from bosket.progress import Progress
 from bosket.threads import one_thread_of_blas
 
 _CLEAR = 6.0  # scales of the noise of the number of records: one data set without records in 800 seems to have some
+_LITTLE = 0.3  # an F that a release expects of itself
 _HALF = 0.5  # of the records, a limit before there is one
 MECHANISM = "rounds of bounded contributions (the sieve) with discrete {} noise"
 """How a release names its noise."""
@@ -68,6 +69,7 @@ def sieve(
         declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure,
         adds_squares=bool(declared.delta),
     )  # fmt: skip
+    _check_announced(release)
     _check_delta(declared.delta, number, release)
     return release
 
@@ -162,6 +164,19 @@ def _check_number(number: int, scale: float, declared: Declared) -> None:
         spent=declared.epsilon,
         hint=f"At this epsilon it takes some {math.ceil(1.5 * _CLEAR * scale):,} records or more.",
     )
+
+
+def _check_announced(release: SieveRelease) -> None:
+    """Say so where little of a release is right, by what it expects of itself."""
+    said, n_released = release.announced, sum(len(part.rows) for part in release.chosen)
+    if n_released and said.f < _LITTLE:
+        warn(
+            UnsureReleaseWarning(
+                f"About {said.precision:.0%} of these {n_released:,} itemsets are expected to be what was asked for, "
+                f"and they to be {said.recall:.0%} of it: at this epsilon the limit is within the noise.",
+                release=release,
+            )
+        )
 
 
 def _check_delta(delta: float, number: int, release: SieveRelease) -> None:

@@ -155,6 +155,7 @@ class Sieve:
                 if other is not None:
                     costs = (*self._costs(shares)[:2], *other.costs)
                     count = other.limit * n_records
+                    _tell(on_progress, number, 1.0)
                     return Sieved(other.levels, n_records, count, other.missed, costs, are_shares=True)
             else:
                 if number > 2:

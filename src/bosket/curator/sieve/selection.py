@@ -1,12 +1,15 @@
 """Which itemsets are released: those that make the expected F of the release largest.
 
 With the itemsets in order of the probability p that they are frequent, and T expected to be frequent in all, the first
-k have an expected F of about 2 (p_1 + ... + p_k) / (k + T).  An itemset is as probable as each superset, at least.
+k have an expected F of about 2 (p_1 + ... + p_k) / (k + T).  To release none is right where nothing is frequent: with
+probability (1 - p_1) (1 - p_2) ... e^-M, if M are expected among those that were not measured.  An itemset is as
+probable as each superset, at least.
 All of it is post-processing of noisy numbers, and so are the F, precision and recall that a release announces.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +56,8 @@ def select(result: Sieved) -> tuple[list[ReleasedItemsets], Announced]:
     total = float(likely[-1]) + result.missed
     expected = 2 * likely / (np.arange(1, len(every) + 1) + total)
     best = int(np.argmax(expected))
-    if expected[best] <= 0.0:
+    of_none = float(np.prod(1 - falling)) * math.exp(-result.missed)
+    if expected[best] <= of_none:
         return [], Announced(0.0, 0.0, 0.0)
     least = falling[best]
     chosen = [

@@ -68,6 +68,14 @@ class SieveSettings:
         check_not_negative("spread", self.spread, of="SieveSettings")
         check_integer("max_candidates", self.max_candidates, least=1, of="SieveSettings")
         check_integer("largest", self.largest, least=1, of="SieveSettings")
+        if self.population is not None and not isinstance(self.population, PopulationSettings):
+            raise ParameterError(
+                "The 'population' parameter of SieveSettings must be PopulationSettings, or None, got a "
+                f"{type(self.population).__name__}.",
+                parameter="population",
+                value=self.population,
+                hint="SieveSettings(population=bk.curator.PopulationSettings(...)).",
+            )
 
     @property
     def n_histograms(self) -> int:
