@@ -54,6 +54,7 @@ def test_the_sieve_with_a_delta_from_a_ledger(run: Run, raw: Path, tmp_path: Pat
     call = (*truncating(raw, 8, 0.1), "--items-are-public", "--ledger", ledger)
     result = run(*call, "--budget", "shop", "--method", "sieve", "--delta", 1e-6, "-o", out)
     assert result.code == 0
+    assert "entry 1; " in result.err
     assert "epsilon 8, delta 1e-06" in result.err
     assert "epsilon 1.0, delta 9e-06 is left" in result.err
     assert "expected to be frequent" in result.err
@@ -102,6 +103,9 @@ def test_the_most_frequent_of_a_size_with_a_page(run: Run, raw: Path, tmp_path: 
     assert "3007" not in html
     assert "read off the records" in html
     assert ("those of a posterior: they hold as far as its assumptions do" in html) == (method == "sieve")
+    assert ("rounds of bounded contributions (the sieve) with discrete Laplace noise</td>" in html) == (
+        method == "sieve"
+    )
     assert "was read off the records as known to everybody, and is not protected" in result.err
     assert ("expected to be among the 2 most frequent" in result.err) == (method == "sieve")
 

@@ -10,7 +10,7 @@ import pandas as pd
 from bosket.privacy import CentralGuarantee
 from bosket.reporting.page import Block, Page, PageTable, Paragraph, Section, Tiles
 from bosket.reporting.study import most_frequent, privacy_section
-from bosket.reporting.text import count_text, decimals_for, interval_text, itemset_text, label_text, number
+from bosket.reporting.text import count_text, decimals_for, interval_text, itemset_text, number, visible
 
 _ROWS = 100
 _NOISY = (
@@ -103,5 +103,5 @@ def _table(frame: pd.DataFrame, level: str) -> PageTable:
 
 
 def _provenance(about: Mapping[str, Any]) -> PageTable:
-    rows = [[name, label_text(str(about[key]))] for key, name in _NAMES.items() if about.get(key) is not None]
+    rows = [[name, visible(str(about[key]))] for key, name in _NAMES.items() if about.get(key) is not None]
     return PageTable("Everything needed to read this a year from now", ["", ""], rows, 2)

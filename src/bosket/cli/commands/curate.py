@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,8 +163,8 @@ def run(options: argparse.Namespace) -> None:
         f"({about['neighbours']}), of about {release.n_records:,} records"
     )
     if options.ledger is not None:
-        numbers = ", ".join(str(entry["number"]) for entry in about["entries"])
-        say(f"paid from the budget {about['budget']!r}: entries {numbers}{_left(budget)}")
+        entries = _entries([entry["number"] for entry in about["entries"]])
+        say(f"paid from the budget {about['budget']!r}: {entries}{_left(budget)}")
     for note in _notes(about):
         say(note)
     say(_READ_OFF if options.items_are_public else _left_out(options))
@@ -228,9 +228,15 @@ def _telling_what_was_paid(budget: Budget | None) -> Iterator[None]:
         if budget is None or not entries:
             say("nothing was paid" if budget is not None else "paid from no ledger")
         else:
-            numbers = ", ".join(str(entry.number) for entry in entries)
-            say(f"entries {numbers} were paid and stay spent; {_remaining(budget)} is left")
+            verb = "was" if len(entries) == 1 else "were"
+            paid = _entries([entry.number for entry in entries])
+            say(f"{paid} {verb} paid and stay{'s' if len(entries) == 1 else ''} spent; {_remaining(budget)} is left")
         raise
+
+
+def _entries(numbers: Sequence[int]) -> str:
+    """``entry 6`` of a ledger, or ``entries 1, 2``."""
+    return f"{'entry' if len(numbers) == 1 else 'entries'} {', '.join(map(str, numbers))}"
 
 
 def _check_can_be_written(path: Path | None) -> None:
