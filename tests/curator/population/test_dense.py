@@ -13,12 +13,15 @@ import bosket as bk
 from bosket.curator import SieveSettings
 from bosket.curator.limit import ShareOfRecords
 from bosket.curator.noise import LAPLACE, NoiseLaw
+from bosket.curator.population import dense
 from bosket.curator.population.rounds import groups_of
 from bosket.curator.population.settings import PopulationSettings
 from bosket.curator.population.wanted import Wanted, kth_product
+from bosket.curator.sieve import selection
 from bosket.curator.sieve.contributions import PURE, Bounding
 from bosket.curator.sieve.curate import if_dense
 from bosket.curator.sieve.people import People
+from bosket.curator.sieve.release import quantiles
 from bosket.curator.sieve.rounds import Sieve, Sieved
 from bosket.data import Baskets
 from bosket.research.rivals.base import exact_top_k, mined
@@ -189,6 +192,26 @@ def test_records_that_are_all_alike_do_not_explode() -> None:
 def test_few_items(records: list[list[int]]) -> None:
     release = released(Baskets(records, items=range(2)), 0.5)
     assert len(release) == 2 ** len(records[0]) - 1
+
+
+def test_what_is_released_is_wider_than_what_is_believed() -> None:
+    """Ends and draws by a fifth, and neither means nor probabilities."""
+    rows, n = np.array([[0], [1]], np.int32), 1000
+    draws = np.array([[0.02, -0.02], [0.01, -0.01]], np.float32)
+    level = dense.normal_level(
+        rows, np.array([0.5, 0.4]), np.array([0.03, 0.02]), draws, np.array([0.02, 0.01]), n, 0.45
+    )
+    believed = selection.taken(level, level.probability, np.arange(2))
+    level.wider = dense._WIDER
+    released = selection.taken(level, level.probability, np.arange(2))
+    means, expected = ((part.posterior * part.grid).sum(axis=1) for part in (released, believed))
+    assert means == pytest.approx(expected)
+    np.testing.assert_array_equal(released.probability, believed.probability)
+    assert released.own == pytest.approx(1.2 * np.array(believed.own))
+    assert released.draws == pytest.approx(1.2 * np.array(believed.draws))
+    low, high = (quantiles(released.grid, released.posterior, q) for q in (0.025, 0.975))
+    below, above = (quantiles(believed.grid, believed.posterior, q) for q in (0.025, 0.975))
+    assert high - low == pytest.approx(1.2 * (above - below))
 
 
 @pytest.mark.slow

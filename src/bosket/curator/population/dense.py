@@ -25,6 +25,9 @@ from bosket.statistics.estimates import Floats
 _POINTS = np.linspace(-6.0, 6.0, 61)  # of a normal law, in standard deviations
 _WEIGHTS = np.exp(-(_POINTS**2) / 2) / np.exp(-(_POINTS**2) / 2).sum()
 _HALF = 0.5
+_WIDER = (
+    1.2  # intervals than beliefs: what no law of pairs and no draw tells, on the files of docs/theory/population.md
+)
 _MOST_ITEMS = 2000  # of which the first round is looked at again: those of the largest noisy sums
 _DOUBT = 0.15  # of what records keep in the first round: records of one length may be off the middle of their bin
 
@@ -107,7 +110,9 @@ class DenseRecords:
 
     def _level(self, part: FittedItemsets, literals: Literals, limit: float) -> SievedLevel:
         rows = np.sort(literals.items[part.places], axis=1).astype(np.int32)
-        return normal_level(rows, part.mean, part.deviation, part.draws, part.own, self._n_records, limit)
+        level = normal_level(rows, part.mean, part.deviation, part.draws, part.own, self._n_records, limit)
+        level.wider = _WIDER
+        return level
 
     def _nothing(self, literals: Literals) -> SievedLevel:
         """The items themselves, none of which is frequent."""

@@ -84,6 +84,8 @@ class SievedLevel:
     """Deviations of all supports in joint draws, a column each, where these tell more than posteriors one by one."""
     own: Floats | None = None
     """Standard deviations of what itemsets have on their own beside these."""
+    wider: float = 1.0
+    """Deviations of what is released, of intervals and draws, over those of what is believed."""
 
     @property
     def size(self) -> int:

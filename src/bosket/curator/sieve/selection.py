@@ -86,8 +86,8 @@ def taken(level: SievedLevel, probability: Floats, at: LevelPlaces) -> ReleasedI
         np.add.at(weight, values.places, (values.shares / values.scale) ** 2)
         np.add.at(total, values.places, values.shares / values.scale**2 * values.values)
     noisy = total / np.maximum(weight, np.finfo(float).tiny)
-    prior = level.prior[level.classes[at]]
-    draws, own = (None if one is None else one[at] for one in (level.draws, level.own))
-    return ReleasedItemsets(
-        level.rows[at], probability[at], level.grid[at], level.posterior[at], prior, noisy[at], draws, own
-    )
+    prior, posterior = level.prior[level.classes[at]], level.posterior[at]
+    draws, own = (None if one is None else level.wider * one[at] for one in (level.draws, level.own))
+    means = (posterior * level.grid[at]).sum(axis=1, keepdims=True)
+    grid = np.maximum(means + level.wider * (level.grid[at] - means), 0.0)
+    return ReleasedItemsets(level.rows[at], probability[at], grid, posterior, prior, noisy[at], draws, own)
