@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import bosket as bk
 from bosket.curator.population.kernels import gibbs
 from bosket.curator.population.leaves import NO_LEAVES
 from bosket.curator.population.model import Fitter, _effective, _merged
@@ -217,3 +218,20 @@ def test_particles_that_walk_away_at_the_end_are_taken_back(seed: int) -> None:
     known = Statistics(n, 1.0, np.ones(m + 1), np.zeros(m + 1, np.int64), values, np.ones(len(values)))
     fitter = Fitter(known, records.mean(axis=0), np.full(m, 0.002))
     assert np.abs(fitter.expected(fitter.fit()) - values).max() < 0.001 * n
+
+
+def test_products_are_sums_over_particles() -> None:
+    """By the definition, of what is measured with what is there, weighted; with numbers of literals and leaves too."""
+    known = statistics_of(law_of(*some_law(3)), np.linspace(1.0, 0.3, M + 1), 5.0)
+    fitter = Fitter(known, np.full(M, 0.3), np.full(M, 0.1))
+    particles = CELLS[np.arange(5000) % len(CELLS)].astype(np.uint8)
+    weights = np.linspace(0.0, 2.0, len(particles)) / len(particles)
+    features = fitter._features(particles)
+    measured = fitter._measured(features).astype(float)
+    expected = (measured * weights[:, None]).T @ features
+    assert fitter._products(features, weights) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    found = []
+    for number in (1, 3):
+        with bk.use_threads(number):
+            found.append(fitter._products(features, weights))
+    assert np.array_equal(*found)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
 
-from bosket.curator.population.model import Fitter
+import bosket as bk
+from bosket.curator.population.model import FitAbandonedError, Fitter
+from bosket.curator.population.particles import Population
 from bosket.curator.population.refits import Refits
 from bosket.curator.population.search import Bias
 from bosket.curator.sieve.contributions import CONCENTRATED, PURE, Bounding
@@ -56,3 +59,30 @@ def test_a_bias_that_grows_with_size_is_learned() -> None:
     bias = Bias.learned(rows, shares, fits, singles)
     for part, one in zip(rows, shares, strict=True):
         assert bias.of(part, one, singles) == pytest.approx(0.002 - 0.01 * (part.shape[1] - 1), abs=1e-6)
+
+
+def known_population() -> tuple[Refits, Population]:
+    known = statistics_of(law_of(*some_law(7)), np.ones(M + 1), 40.0)
+    shares, deviations = np.full(M, 0.2), np.full(M, 0.05)
+    return Refits(known, shares, deviations, PURE), Fitter(known, shares, deviations).fit()
+
+
+@pytest.mark.slow
+def test_refits_do_not_depend_on_threads() -> None:
+    refits, population = known_population()
+    found = []
+    for number in (1, 3):
+        with bk.use_threads(number):
+            found.append(refits.of(population, 4))
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one.coefficients, other.coefficients)
+        assert np.array_equal(one.log_weights, other.log_weights)
+
+
+def test_a_fit_that_nobody_waits_for_ends() -> None:
+    refits, population = known_population()
+    is_over = Event()
+    is_over.set()
+    with pytest.raises(FitAbandonedError):
+        refits._fitted(refits.statistics.values, population, is_over)
+    assert isinstance(refits._fitted(refits.statistics.values, population, Event()), Population)

@@ -16,6 +16,7 @@ that of a seed, so a fit is a function of what it is fitted to, and post-process
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from bosket.curator.population.particles import (
 from bosket.randomness import Seeded
 from bosket.randomness.streams import Stream
 from bosket.statistics.estimates import Floats
-from bosket.threads import one_thread_of_blas, slices
+from bosket.threads import one_thread_of_blas, parallel_map, slices
 
 _SEED = 20_121_107
 _PARTICLES = 8192
@@ -60,11 +61,18 @@ _LEAST_OF_LEAF = 4  # particles of a leaf that has a coefficient
 _LEAST_REST = 0.1  # of the records, in all other leaves
 
 
+class FitAbandonedError(Exception):
+    """Nobody waits for this fit any more."""
+
+
 class Fitter:
     """Fits a population to statistics, starting from a product of literals."""
 
-    def __init__(self, statistics: Statistics, shares: Floats, deviations: Floats) -> None:
-        """``shares`` and ``deviations``: what is believed of the literals before."""
+    def __init__(
+        self, statistics: Statistics, shares: Floats, deviations: Floats, is_over: Event | None = None
+    ) -> None:
+        """``shares`` and ``deviations``: what is believed of the literals before; ``is_over``: nobody waits now."""
+        self._is_over = is_over
         counted = statistics.counted
         floors = np.full(len(statistics.values), (_FINEST * statistics.n_records) ** 2)
         self._plain = statistics.variances
@@ -227,9 +235,11 @@ class Fitter:
         measured = self._measured(features)
         is_near = False
         for _ in range(most):
+            if self._is_over is not None and self._is_over.is_set():
+                raise FitAbandonedError
             weights = weights_of(logs)
             means, plain = weights @ measured, weights @ features
-            moves = _products(measured, features, weights) - np.outer(means, plain)
+            moves = self._products(features, weights) - np.outer(means, plain)
             step, more, precision = self._step(coefficients, means, moves)
             change = features @ step.astype(np.float32)
             change = (change - weights @ change).astype(float)
@@ -295,9 +305,34 @@ class Fitter:
     def _measured(self, features: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """The same as records add it, bounded."""
         result = features.copy()
-        held = np.rint(features[:, : self._m].sum(axis=1)).astype(np.int64)
-        result[:, : self._of_pairs.stop] *= self._known.weights[held][:, None].astype(np.float32)
+        result[:, : self._of_pairs.stop] *= self._added(features)[:, None].astype(np.float32)
         return result
+
+    def _added(self, features: npt.NDArray[np.float32]) -> Floats:
+        """What a record adds to each of its literals and pairs, by particle."""
+        held = np.rint(features[:, : self._m].sum(axis=1)).astype(np.int64)
+        return np.asarray(self._known.weights[held])
+
+    def _products(self, features: npt.NDArray[np.float32], weights: Floats) -> Floats:
+        """Weighted sums of products of what is measured with all features.
+
+        Of literals and pairs these are X'X with rows scaled by a root, which takes half the work.
+        """
+        n = self._of_pairs.stop
+        added = self._added(features) * weights
+        bounded, plain, roots = (part.astype(np.float32)[:, None] for part in (added, weights, np.sqrt(added)))
+
+        def of_rows(part: tuple[int, int]) -> npt.NDArray[np.float32]:
+            rows = slice(*part)
+            some, others = features[rows, :n], features[rows, n:]
+            scaled = some * roots[rows]
+            inner = scaled.T @ scaled
+            return np.block([[inner, (some * bounded[rows]).T @ others], [(others * plain[rows]).T @ features[rows]]])
+
+        total = np.zeros((features.shape[1],) * 2)
+        for found in parallel_map(of_rows, list(slices(len(features), _PARTICLES_A_CALL))):
+            total += found
+        return total
 
     def _moved(self, particles: Particles, coefficients: Floats) -> Particles:
         """Particles after some sweeps of Gibbs sampling."""
@@ -326,14 +361,6 @@ def _set_into(particles: Particles, told: LeafPlaces, leaves: Leaves) -> None:
         bit = np.uint64(literal)
         asked = (told >= 0) & ((masks >> bit & np.uint64(1)) > 0)
         particles[asked, literal] = (values[asked] >> bit & np.uint64(1)).astype(np.uint8)
-
-
-def _products(left: npt.NDArray[np.float32], right: npt.NDArray[np.float32], weights: Floats) -> Floats:
-    """Weighted sums of products of all columns, some rows at a time, so that Ctrl-C is answered."""
-    total = np.zeros((left.shape[1], right.shape[1]))
-    for start, stop in slices(len(left), _PARTICLES_A_CALL):
-        total += (left[start:stop] * weights[start:stop, None].astype(np.float32)).T @ right[start:stop]
-    return total
 
 
 def _effective(logs: Floats, numbers: Floats) -> float:

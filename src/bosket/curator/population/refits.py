@@ -10,6 +10,8 @@ this is post-processing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
 
 import numpy as np
 from scipy.special import ndtri
@@ -20,6 +22,7 @@ from bosket.curator.population.particles import CountedLeaves, Population, Stati
 from bosket.curator.sieve.contributions import Bounding
 from bosket.randomness import Seeded
 from bosket.statistics.estimates import Floats
+from bosket.threads import one_thread_of_blas, parallel_map
 
 _SEED = 20_121_109
 
@@ -38,16 +41,22 @@ class Refits:
         fitter = Fitter(self.statistics, self.shares, self.deviations)
         expected = fitter.expected(population)
         stream = Seeded(_SEED).stream()
-        found: list[Population] = []
+        values: list[Floats] = []
         for _ in range(number // 2):
             words = stream.words(len(expected))
             even = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
             noise = self._noise(np.asarray(even)) * fitter.deviations_of_noise
-            found += [self._fitted(expected + sign * noise, population) for sign in (1.0, -1.0)]
-        return found
+            values += [expected + sign * noise for sign in (1.0, -1.0)]
+        is_over = Event()
+        fitted = partial(self._fitted, near=population, is_over=is_over)
+        try:
+            with one_thread_of_blas():
+                return parallel_map(fitted, values)
+        finally:
+            is_over.set()  # on Ctrl-C others are still at work
 
-    def _fitted(self, values: Floats, near: Population) -> Population:
-        return Fitter(self._with(values), self.shares, self.deviations).fit(near)
+    def _fitted(self, values: Floats, near: Population, is_over: Event) -> Population:
+        return Fitter(self._with(values), self.shares, self.deviations, is_over).fit(near)
 
     def _noise(self, even: Floats) -> Floats:
         """Of variance 1, by the law."""
