@@ -263,6 +263,14 @@ def test_settings_that_are_refused(wrong: dict[str, Any]) -> None:
         PopulationSettings(**wrong)
 
 
+def test_a_delta_asks_for_a_third_more_unless_said() -> None:
+    assert PopulationSettings().asked_of(is_with_delta=True) == pytest.approx(0.4)
+    assert PopulationSettings(asked=0.0).asked_of(is_with_delta=True) == 0.0
+    assert PopulationSettings(asked=0.0, asked_with_delta=0.2).asked_of(is_with_delta=True) == 0.2
+    assert PopulationSettings(asked_with_delta=0.0).asked_of(is_with_delta=False) == 0.3
+    assert PopulationSettings(literals=(0.3, 0.2), asked=0.1).pairs == pytest.approx(0.35 - 0.4 / 3)
+
+
 def test_groups_of_numbers_clearly_have_records() -> None:
     counts = np.array([900.0, 500.0, 30.0, 25.0, 80.0, -3.0, 4.0])
     assert groups_of(counts, 10.0).tolist() == [0, 1, 2, 2, 2, 2, 2]

@@ -62,7 +62,7 @@ class PopulationRounds:
     @property
     def asked(self) -> float:
         """The share for undecided itemsets."""
-        return self.settings.asked if self.bounding.law is LAPLACE else self.settings.asked_with_delta
+        return self.settings.asked_of(is_with_delta=self.bounding.law is not LAPLACE)
 
     @property
     def _one(self) -> float:

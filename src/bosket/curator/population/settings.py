@@ -10,6 +10,8 @@ from bosket.curator.population.leaves import MOST_LEAVES
 from bosket.curator.population.literals import MOST_LITERALS
 from bosket.errors import ParameterError
 
+_MORE = 4 / 3  # of what is asked for without a delta
+
 
 @dataclass(frozen=True)
 class PopulationSettings:
@@ -43,8 +45,9 @@ class PopulationSettings:
     """Of all that records could add to literals and pairs, the share that the bound lets them."""
     asked: float = 0.3
     """For itemsets that the fitted population leaves undecided."""
-    asked_with_delta: float = 0.4
-    """The same where there is a delta: the noise of several questions grows with the root of their number then."""
+    asked_with_delta: float | None = None
+    """The same where there is a delta, a third more unless said: the noise of several questions grows with the root of
+    their number then."""
     most_asked: int = 128
     """Itemsets that are asked about, at most."""
     most_literals: int = 40
@@ -60,9 +63,10 @@ class PopulationSettings:
             check_fraction(name, getattr(self, name), of="PopulationSettings")
         for name in ("leaves", "patterns"):
             check_between(name, getattr(self, name), 0.0, 0.9, of="PopulationSettings")
-        for name in ("asked", "asked_with_delta"):
-            if getattr(self, name) != 0.0:  # nobody is asked, otherwise
-                check_between(name, getattr(self, name), 0.0, 0.9, of="PopulationSettings")
+        if self.asked != 0.0:  # nobody is asked, otherwise
+            check_between("asked", self.asked, 0.0, 0.9, of="PopulationSettings")
+        if self.asked_with_delta is not None and self.asked_with_delta != 0.0:
+            check_between("asked_with_delta", self.asked_with_delta, 0.0, 0.9, of="PopulationSettings")
         check_between("repeated", self.repeated, 1.0, 1e9, of="PopulationSettings")
         if not isinstance(self.literals, tuple) or not self.literals:
             raise ParameterError(
@@ -89,7 +93,13 @@ class PopulationSettings:
     @property
     def pairs(self) -> float:
         """The share for literals and their pairs, at least."""
-        return 1 - math.fsum(self.literals) - self.numbers - max(self.asked, self.asked_with_delta)
+        return 1 - math.fsum(self.literals) - self.numbers - max(self.asked, self.asked_of(is_with_delta=True))
+
+    def asked_of(self, *, is_with_delta: bool) -> float:
+        """The share for undecided itemsets."""
+        if not is_with_delta:
+            return self.asked
+        return _MORE * self.asked if self.asked_with_delta is None else self.asked_with_delta
 
     def costs(self, whole: float, asked: float) -> tuple[tuple[str, float], ...]:
         """What each part is to cost of an amount, with this share for undecided itemsets: what rounds of literals do
