@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, norm
 
 import bosket as bk
 from bosket.curator import rules as curator_rules
@@ -18,7 +18,7 @@ from bosket.curator.release import Release
 from bosket.curator.sieve import beliefs, draws
 from bosket.curator.sieve.draws import draw_numbers, draw_supports, uniform
 from bosket.curator.sieve.release import SieveRelease, quantiles, with_noise_of_subsets
-from bosket.curator.sieve.selection import ReleasedItemsets
+from bosket.curator.sieve.selection import Announced, ReleasedItemsets
 from bosket.curator.sieve.settings import SieveSettings
 from bosket.progress import LevelProgress
 from bosket.statistics.estimates import Floats
@@ -249,3 +249,23 @@ def test_an_error_in_common_is_added_as_a_square_where_there_is_a_delta(delta: f
             assert np.abs(np.log(wide / means))[inside] == pytest.approx(expected[inside], rel=1e-6)
         else:
             assert wide[inside] == pytest.approx(error * narrow[inside], rel=1e-6)
+
+
+def test_an_error_in_common_grows_with_the_level() -> None:
+    """As that of a normal law does: what all itemsets of a size share breaks their intervals at once."""
+    chosen = tuple(two(1.0, of_items=1.0))
+    release = SieveRelease(
+        bk.Baskets([["a", "b"]]).domain, {}, chosen, 1000, Announced(1.0, 1.0, 1.0), 1000, 0.0, 0.1, adds_squares=True
+    )
+    alone = replace(release, unsure=1e-12)
+    means = release.to_frame()["support"].to_numpy(float)
+    for level in (0.5, 0.95, 0.999):
+        wide, narrow = (one.to_frame(level=level) for one in (release, alone))
+        times = float(norm.isf((1 - level) / 2) / norm.isf(0.025))
+        for end, error in (("low", 0.9), ("high", 1.1)):
+            expected = np.hypot(np.log(narrow[end].to_numpy(float) / means), times * np.log(error))
+            assert np.abs(np.log(wide[end].to_numpy(float) / means)) == pytest.approx(expected, rel=1e-6)
+    times = float(norm.isf(0.05 / 2000) / norm.isf(0.025))
+    assert times > 2
+    at_once = release.ends_at_once(0.95)
+    assert np.log(at_once.high[:2] / means[:2]) == pytest.approx(np.full(2, times * np.log(1.1)), rel=0.05)

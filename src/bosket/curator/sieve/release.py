@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from bosket.checks import check_integer
 from bosket.counting.base import ItemsetRows
@@ -26,6 +27,7 @@ from bosket.statistics.estimates import Floats, normal_quantile
 _DRAWS = 25  # in either tail of an interval, at least
 _LEAST_DRAWS = 1000
 _MOST = 1 << 26  # numbers that are drawn in all
+_TAIL = 0.025  # either tail beside an interval at 95%
 _TINY, _FAR = 1e-9, 1e12  # of a record; and times a support
 
 
@@ -150,19 +152,23 @@ class SieveRelease(Release):
             low, high = with_noise_of_subsets(self.chosen, low, high)
         reach = math.ceil(self.scale_of_number * math.log(1 / tail))  # of Gaussian noise more than enough
         least, most = max(self.number - reach, 1), self.number + reach
-        below, above = self._with_common_error(joined(low), joined(high))
+        below, above = self._with_common_error(joined(low), joined(high), tail)
         lowest = np.minimum(below / most, 1.0)
         return Ends(lowest, np.clip(above / least, lowest, 1.0))
 
-    def _with_common_error(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Ends, in records, wider by the error that all itemsets of a size may have in common."""
+    def _with_common_error(self, low: Floats, high: Floats, tail: float) -> tuple[Floats, Floats]:
+        """Ends, in records, wider by the error that all itemsets of a size may have in common.
+
+        Added as a square it is that of a normal law whose interval at 95% it is, and grows with the level as that does.
+        """
         if not self.unsure or not self.adds_squares:
             return low * (1 - self.unsure), high * (1 + self.unsure)
+        times = float(ndtri(tail) / ndtri(_TAIL))
         means = np.clip(joined([(part.posterior * part.grid).sum(axis=1) for part in self.chosen]), low, high)
         down, up = _logs(means / np.maximum(low, _TINY)), _logs(high / np.maximum(means, _TINY))
         return (
-            means * np.exp(-np.hypot(down, -math.log1p(-self.unsure))),
-            means * np.exp(np.hypot(up, math.log1p(self.unsure))),
+            means * np.exp(-np.hypot(down, -math.log1p(-self.unsure) * times)),
+            means * np.exp(np.hypot(up, math.log1p(self.unsure) * times)),
         )
 
 
