@@ -266,6 +266,17 @@ def test_hopeless(run: Run, tmp_path: Path) -> None:
     assert "hint" in result.err
 
 
+def test_a_release_of_nothing_says_how_likely_nothing_is_frequent(run: Run, tmp_path: Path) -> None:
+    raw, items, page = tmp_path / "few.dat", tmp_path / "items.txt", tmp_path / "page.html"
+    raw.write_text("1 2\n" * 3000)
+    items.write_text("3\n4\n")
+    result = run("curate", raw, "--epsilon", 1, "--min-support", 0.5, "--items", items, "--report", page)
+    assert result.code == 0
+    assert "note: nothing is frequent, with a probability of about 100%" in result.err
+    assert "of these are expected" not in result.err + page.read_text()
+    assert "is how likely nothing is frequent" in page.read_text()
+
+
 def outcomes(run: Run, raws: list[Path], items: Path) -> list[tuple[int, set[object]]]:
     """The exit code of curating each file, and which single items the release names."""
     found = []

@@ -45,7 +45,7 @@ def release_page(frame: pd.DataFrame, *, sizes: Mapping[int, int], guarantee: Ce
     return Page(
         title="Frequent itemsets under differential privacy",
         lede=f"{count_text(len(frame), 'itemset')} {_asked(about)} in about {about['n_records']:,} records.",
-        opening=[Paragraph(guarantee.sentence), Paragraph(_NOISY), *_announced(about)],
+        opening=[Paragraph(guarantee.sentence), Paragraph(_NOISY), *_announced(about, len(frame))],
         sections=[
             Section("Itemsets", _itemsets(frame, sizes, about)),
             privacy_section(guarantee),
@@ -60,11 +60,13 @@ def _asked(about: Mapping[str, Any]) -> str:
     return f"for the {about['k']:,} most frequent"
 
 
-def _announced(about: Mapping[str, Any]) -> list[Block]:
+def _announced(about: Mapping[str, Any], n_itemsets: int) -> list[Block]:
     """What the release expects of itself, where it does."""
     announced = about.get("announced")
     if announced is None:
         return []
+    if not n_itemsets and "k" not in about:
+        return [Tiles([("is how likely nothing is frequent, by all that was measured", f"{announced['f']:.0%}")])]
     return [
         Paragraph(_BELIEVED),
         Tiles(

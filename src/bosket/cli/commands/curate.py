@@ -165,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
     if options.ledger is not None:
         entries = _entries([entry["number"] for entry in about["entries"]])
         say(f"paid from the budget {about['budget']!r}: {entries}{_left(budget)}")
-    for note in _notes(about):
+    for note in _notes(about, len(release)):
         say(note)
     say(_READ_OFF if options.items_are_public else _left_out(options))
     if options.ledger is None:
@@ -250,10 +250,13 @@ def _check_can_be_written(path: Path | None) -> None:
             raise Tried
 
 
-def _notes(about: dict[str, Any]) -> Iterator[str]:
+def _notes(about: dict[str, Any], n_itemsets: int) -> Iterator[str]:
     """What the release leaves out, and why; all of it follows from noisy numbers."""
     if about.get("method") == "sieve":
         announced = about["announced"]
+        if not n_itemsets and "k" not in about:
+            yield f"note: nothing is frequent, with a probability of about {announced['f']:.0%}, by what was measured"
+            return
         yield (
             f"note: about {announced['precision']:.0%} of these are expected to be frequent, and they to be "
             f"{announced['recall']:.0%} of all that are, by all that was measured"

@@ -69,8 +69,8 @@ def sieve(
         declared.domain, about, tuple(chosen), number, announced, n_measured, scale, unsure,
         adds_squares=bool(declared.delta),
     )  # fmt: skip
-    _check_announced(release)
     _check_delta(declared.delta, number, release)
+    _check_announced(release)
     return release
 
 
@@ -182,7 +182,7 @@ def _check_announced(release: SieveRelease) -> None:
 def _check_delta(delta: float, number: int, release: SieveRelease) -> None:
     """Say so where a delta would allow one of the records to be published as it is; by the noisy number of records.
 
-    Last of all: whoever makes errors of warnings has paid by now, and finds the release in the warning.
+    Once all is done: whoever makes errors of warnings has paid by now, and finds the release in the warning.
     """
     if delta * number > 1:
         warn(

@@ -1,15 +1,14 @@
 """Which itemsets are released: those that make the expected F of the release largest.
 
 With the itemsets in order of the probability p that they are frequent, and T expected to be frequent in all, the first
-k have an expected F of about 2 (p_1 + ... + p_k) / (k + T).  To release none is right where nothing is frequent: with
-probability (1 - p_1) (1 - p_2) ... e^-M, if M are expected among those that were not measured.  An itemset is as
-probable as each superset, at least.
+k have an expected F of about 2 (p_1 + ... + p_k) / (k + T), or what :mod:`bosket.curator.sieve.scores` says where few
+are.  To release none is right where nothing is frequent: with probability (1 - p_1) (1 - p_2) ... e^-M, if M are
+expected among those that were not measured.  An itemset is as probable as each superset, at least.
 All of it is post-processing of noisy numbers, and so are the F, precision and recall that a release announces.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +17,7 @@ from bosket.counting.base import ItemsetRows
 from bosket.counting.table import ItemsetIndex, patterns
 from bosket.curator.sieve.beliefs import LevelPlaces, SievedLevel
 from bosket.curator.sieve.rounds import Sieved
+from bosket.curator.sieve.scores import expected_scores, nothing_is_right
 from bosket.statistics.estimates import Floats
 
 
@@ -40,7 +40,7 @@ class ReleasedItemsets:
 
 @dataclass(frozen=True)
 class Announced:
-    """What the posterior says of the release itself."""
+    """What the posterior says of the release itself; of one of nothing, how likely nothing is frequent."""
 
     f: float
     precision: float
@@ -52,20 +52,18 @@ def select(result: Sieved) -> tuple[list[ReleasedItemsets], Announced]:
     by_size = closed(result.levels, [level.probability for level in result.levels])
     every = np.concatenate(by_size)
     falling = -np.sort(-every)
-    likely = np.cumsum(falling)
-    total = float(likely[-1]) + result.missed
-    expected = 2 * likely / (np.arange(1, len(every) + 1) + total)
+    total = float(falling.sum()) + result.missed
+    expected, of_none = expected_scores(falling, result.missed), nothing_is_right(falling, result.missed)
     best = int(np.argmax(expected))
-    of_none = float(np.prod(1 - falling)) * math.exp(-result.missed)
     if expected[best] <= of_none:
-        return [], Announced(0.0, 0.0, 0.0)
+        return [], Announced(of_none, of_none, of_none)
     least = falling[best]
     chosen = [
         taken(level, probability, np.flatnonzero(probability >= least))
         for level, probability in zip(result.levels, by_size, strict=True)
     ]
     number, found = int((every >= least).sum()), float(every[every >= least].sum())
-    return chosen, Announced(2 * found / (number + total), found / number, found / total)
+    return chosen, Announced(float(expected[number - 1]), found / number, found / total)
 
 
 def closed(levels: list[SievedLevel], values: list[Floats]) -> list[Floats]:
