@@ -234,4 +234,4 @@ def test_products_are_sums_over_particles() -> None:
     for number in (1, 3):
         with bk.use_threads(number):
             found.append(fitter._products(features, weights))
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
