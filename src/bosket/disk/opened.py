@@ -19,7 +19,8 @@ from bosket.counting.on_disk import DiskBitmaps
 from bosket.disk.budget import memory_for_data
 from bosket.disk.paths import named_files
 from bosket.disk.reading import ByChunks, KnownFile, chunks, known_file
-from bosket.disk.scratch import Noted, Scratch, identity_of
+from bosket.disk.scratch import Noted, Scratch
+from bosket.disk.seen import identity_of, unchanged
 from bosket.errors import DataError, DuplicateReportsError, ParameterError
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.plan import Plan
@@ -108,7 +109,7 @@ class OpenReports(Collected):
         self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._scratch = Scratch(
             folder,
-            identity_of([file.path for file in files], plan.digest),
+            identity_of([file.seen for file in files], plan.digest),
             self._rows(memory),
             lasting=scratch is not None,
         )
@@ -270,7 +271,8 @@ class OpenReports(Collected):
         needed = 4 * sum(column.memory for column in self.channel.payload.columns) * self.files[at].n_records
         if needed > self._memory:
             raise self._given_twice(earlier, at)
-        both = [Reports.read(self.files[one].path, plan=self.plan, max_bytes=None) for one in (earlier, at)]
+        with unchanged([self.files[one].seen for one in (earlier, at)]):
+            both = [Reports.read(self.files[one].path, plan=self.plan, max_bytes=None) for one in (earlier, at)]
         if first_given_twice([compared(self.channel.payload, reports.batch) for reports in both]) is not None:
             raise self._given_twice(earlier, at)
 

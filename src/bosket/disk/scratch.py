@@ -220,9 +220,3 @@ class Scratch:
 
     def _path(self, number: int, suffix: str) -> Path:
         return self.folder / f"{number:06d}.{suffix}"
-
-
-def identity_of(paths: Sequence[Path], plan: str) -> dict[str, Any]:
-    """What a data set is known by: the plan, and the names, sizes and times of its files."""
-    known = [(path, asked(path, "look at", path.stat)) for path in paths]
-    return {"plan": plan, "files": [[str(path.resolve()), one.st_size, one.st_mtime_ns] for path, one in known]}

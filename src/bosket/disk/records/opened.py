@@ -21,7 +21,6 @@ from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.vocabulary import Vocabulary, written
 from bosket.disk.budget import LEAST, memory_for_data
-from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
 from bosket.disk.records.counter import RecordCounter, counted
 from bosket.disk.records.kernels import keep_items
@@ -29,7 +28,7 @@ from bosket.disk.records.kinds import check_alike, stream_of
 from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote, checksum_of
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import MOST_TOGETHER, too_many_labels
-from bosket.disk.scratch import identity_of
+from bosket.disk.seen import SeenFile, identity_of, refuse_changed, unchanged
 from bosket.errors import DataError, ParameterError
 from bosket.evidence.raw import ExactLevels, RawRecords
 from bosket.mining.exact_parts import exact_by_parts
@@ -132,13 +131,14 @@ class OpenBaskets(RawRecords):
         missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
         if missing is not None:
             raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
+        self._seen = [SeenFile.of(path) for path in paths]  # before anything of them is read
         check_alike(self._streams, across_files)
         self._across_files, self._vocabulary = across_files, vocabulary
         folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
         self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._n_bytes = [asked(path, "look at", path.stat).st_size for path in paths]
+        self._n_bytes = [file.n_bytes for file in self._seen]
         said = f"records {told.layout} {told.record!r} {told.item!r}"
-        identity = identity_of(paths, said if across_files is None else f"{said} across {across_files}")
+        identity = identity_of(self._seen, said if across_files is None else f"{said} across {across_files}")
         self._scratch = RecordScratch(folder, identity, max(1, self.segment_memory // 4), lasting=scratch is not None)
 
     def close(self) -> None:
@@ -253,13 +253,15 @@ class OpenBaskets(RawRecords):
 
     @cached_property
     def _known(self) -> _Known:
-        with self._scratch.alone():
-            notes = self._found()
-            if not self._scratch.is_finished(notes):
-                self._scratch.begin_again()
-                notes = self._sorted() if self._streams[0].is_long else self._split(notes)
-                self._scratch.finish(notes)
-        return self._together(notes)
+        with unchanged(self._seen):  # headers and footers are read here too
+            with self._scratch.alone():
+                notes = self._found()
+                if not self._scratch.is_finished(notes):
+                    self._scratch.begin_again()
+                    notes = self._sorted() if self._streams[0].is_long else self._split(notes)
+                    refuse_changed(self._seen)
+                    self._scratch.finish(notes)
+            return self._together(notes)
 
     def _found(self) -> list[SegmentNote]:
         """Segments that are there, one after the other, with the labels of their codes."""
@@ -299,6 +301,7 @@ class OpenBaskets(RawRecords):
             n_labels += len(labels)
             whole = np.concatenate(codes)
             next_at = (*end, n_labels, checksum_of(notes))
+            refuse_changed(self._seen[notes[-1].file if notes else 0 : end[0] + 1])  # what the segment was read from
             notes.append(self._scratch.save(len(notes), np.concatenate(sizes), whole, labels, next_at))
             cells = 0
             sizes.clear()
@@ -339,6 +342,7 @@ class OpenBaskets(RawRecords):
             if not self._across_files:
                 spill.rename()
         spill.flush()
+        refuse_changed(self._seen)
         if all(one.may_be_signs for one in self._streams):
             stream.check_rows()
         labels = stream.labels_from(0)
