@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -105,14 +102,8 @@ class OpenReports(Collected):
         self.plan, self.files = plan, tuple(files)
         self.randomness = next((file.randomness for file in files if file.randomness != "secure"), "secure")
         self._memory, self._on_progress, self._allow_duplicates = memory, on_progress, allow_duplicates
-        folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
-        self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._scratch = Scratch(
-            folder,
-            identity_of([file.seen for file in files], plan.digest),
-            self._rows(memory),
-            lasting=scratch is not None,
-        )
+        identity = identity_of([file.seen for file in files], plan.digest)
+        self._scratch = Scratch(scratch, identity, self._rows(memory))
         self._sums: dict[Hashable, npt.NDArray[np.int64]] = {}
 
     def _rows(self, memory: int) -> int:
@@ -131,9 +122,8 @@ class OpenReports(Collected):
         return rows // _ROUND * _ROUND or rows
 
     def close(self) -> None:
-        """Remove the scratch folder, if it is a temporary one."""
-        if self._remove is not None:
-            self._remove()
+        """Remove the scratch folder, if it is a temporary one; then what was found of it has no more to say."""
+        self._scratch.close()
 
     def __enter__(self) -> OpenReports:
         return self
@@ -187,6 +177,7 @@ class OpenReports(Collected):
     @cached_property
     def _noted(self) -> list[Noted]:
         """What is known of each segment; those that are not there yet are written by a first pass over the files."""
+        self._scratch.refuse_closed()
         number = -(-self.n_records // self._scratch.rows)
         found = []
         for at in range(number):
@@ -290,9 +281,8 @@ class OpenReports(Collected):
             return self.counter_by("items", lambda batch, _: payload.counter(batch))
         if not self.n_records:
             return payload.counter(self.batch)
-        return DiskBitmaps(
-            [self._scratch.bitmap_file(number, note, payload.n_items) for number, note in enumerate(self._noted)]
-        )
+        files = [self._scratch.bitmap_file(number, note, payload.n_items) for number, note in enumerate(self._noted)]
+        return DiskBitmaps(files, self._scratch.refuse_closed)
 
     def counter_by(self, what: Hashable, make: Made) -> Counter:
         assert self._noted is not None  # all reports were looked at

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
-from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -134,17 +131,14 @@ class OpenBaskets(RawRecords):
         self._seen = [SeenFile.of(path) for path in paths]  # before anything of them is read
         check_alike(self._streams, across_files)
         self._across_files, self._vocabulary = across_files, vocabulary
-        folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
-        self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._n_bytes = [file.n_bytes for file in self._seen]
         said = f"records {told.layout} {told.record!r} {told.item!r}"
         identity = identity_of(self._seen, said if across_files is None else f"{said} across {across_files}")
-        self._scratch = RecordScratch(folder, identity, max(1, self.segment_memory // 4), lasting=scratch is not None)
+        self._scratch = RecordScratch(scratch, identity, max(1, self.segment_memory // 4))
 
     def close(self) -> None:
-        """Remove the scratch folder, if it is a temporary one."""
-        if self._remove is not None:
-            self._remove()
+        """Remove the scratch folder, if it is a temporary one; then nothing can be asked any more."""
+        self._scratch.close()
 
     @property
     def domain(self) -> Domain:

@@ -135,6 +135,7 @@ class RecordScratch(Scratch):
         return both[: note.n_distinct], both[note.n_distinct :]
 
     def _numbers(self, number: int, dtype: type[np.integer[Any]], count: int, start: int) -> npt.NDArray[Any]:
+        self.refuse_closed()
         path = self._path(number, "records")
         found = asked(path, "read", lambda: np.fromfile(path, dtype, count, offset=start))
         if found.size != count:
