@@ -51,16 +51,21 @@ def own_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is made, until the block ends or the process does; who comes meanwhile waits."""
+def locked(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file, which is made, until the block ends or the process does; who comes meanwhile waits.
+
+    Gives whether it is held: not every system and disk has locks.
+    """
     if not _HAS_LOCKS:
-        yield
+        yield False
         return
     handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
     try:
+        is_held = False
         with suppress(OSError):  # a disk without locks: then sizes tell
             fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            is_held = True
+        yield is_held
     finally:
         os.close(handle)
 

@@ -178,17 +178,22 @@ class OpenReports(Collected):
     def _noted(self) -> list[Noted]:
         """What is known of each segment; those that are not there yet are written by a first pass over the files."""
         self._scratch.refuse_closed()
-        number = -(-self.n_records // self._scratch.rows)
-        found = []
-        for at in range(number):
-            note = self._finished(at)
-            if note is None:
-                break
-            found.append(note)
+        rows = self._scratch.rows
+        number = -(-self.n_records // rows)
+        found = self._finished_after([], number)
         if len(found) < number:
-            for batch, pieces in chunks(self.files, self.plan, self._scratch.rows, first=len(found), tell=self._tell()):
-                found.append(self._written(len(found), batch, pieces))
+            with self._scratch.alone():
+                found = self._finished_after(found, number)  # another program may have written more
+                for batch, pieces in chunks(self.files, self.plan, rows, first=len(found), tell=self._tell()):
+                    found.append(self._written(len(found), batch, pieces))
         self._refuse_duplicates(found)
+        return found
+
+    def _finished_after(self, found: list[Noted], number: int) -> list[Noted]:
+        """What is known of the segments behind those that were found, up to the first that is not there."""
+        found = list(found)
+        while len(found) < number and (note := self._finished(len(found))) is not None:
+            found.append(note)
         return found
 
     def _tell(self) -> Callable[[int], None] | None:

@@ -9,11 +9,12 @@ it is closed, or when nothing is left that may ask for what it holds.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ from bosket.errors import BosketError, DataError
 
 _MANIFEST, _LOCK = "bosket-scratch.json", "lock"
 _SCHEMA = "bosket.scratch/2"
+_TEMPORARY = re.compile(
+    rf"\.(\d{{6,}}\.(bits|records|labels|json)|complete\.json|{re.escape(_MANIFEST)})\.[0-9a-f]{{16}}\.tmp"
+)
 _SLACK = 4  # of the reports that there is memory for, one part is left out: there may be less when one comes back
 
 
@@ -176,14 +180,23 @@ class Scratch:
     def alone(self) -> Iterator[None]:
         """Nobody else begins or writes here until the block ends; who comes meanwhile waits, and finds what is done.
 
-        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.
+        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.  Files that are
+        half written now are those of programs that were killed, and are removed.
         """
         self.refuse_closed()
         if not self.lasting:  # a temporary folder is one program's
             yield
             return
-        with locked(self.folder / _LOCK):
+        with locked(self.folder / _LOCK) as is_held:
+            if is_held:
+                self._remove_half_written()
             yield
+
+    def _remove_half_written(self) -> None:
+        for path in asked(self.folder, "read", lambda: list(self.folder.iterdir())):
+            if _TEMPORARY.fullmatch(path.name):
+                with suppress(OSError):  # a folder of that name is none of ours
+                    path.unlink()
 
     def noted(self, number: int) -> Noted | None:
         """What is known of a segment; None where it was not finished."""

@@ -252,7 +252,11 @@ class OpenBaskets(RawRecords):
                 notes = self._found()
                 if not self._scratch.is_finished(notes):
                     self._scratch.begin_again()
-                    notes = self._sorted() if self._streams[0].is_long else self._split(notes)
+                    if self._streams[0].is_long:
+                        with self._scratch.spilling() as folder:
+                            notes = self._sorted(folder)
+                    else:
+                        notes = self._split(notes)
                     refuse_changed(self._seen)
                     self._scratch.finish(notes)
             return self._together(notes)
@@ -322,12 +326,11 @@ class OpenBaskets(RawRecords):
             stream.labels = self._streams[0].labels
         return notes
 
-    def _sorted(self) -> list[SegmentNote]:
-        """Sort the rows of long files by record, and make segments of them."""
+    def _sorted(self, folder: Path) -> list[SegmentNote]:
+        """Sort the rows of long files by record, in a folder for them, and make segments of them."""
         stream, before = self._streams[0], 0
         self._take_labels([])
-        self._scratch.without_spill()
-        spill = Spill(self._scratch.spill_folder, buffered=self.segment_memory // _SPILL_ROW)
+        spill = Spill(folder, buffered=self.segment_memory // _SPILL_ROW)
         for number, one in enumerate(self._streams):
             for keys, records, codes in one.rows(lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
                 stream.check_labels()
@@ -348,7 +351,6 @@ class OpenBaskets(RawRecords):
             sizes = sizes_of(found.indptr)
             next_at = (0, 0, 0, len(labels), checksum_of(notes))
             notes.append(self._scratch.save(len(notes), sizes, found.indices, new, next_at))
-        self._scratch.without_spill()
         return notes
 
     def _together(self, notes: list[SegmentNote]) -> _Known:
