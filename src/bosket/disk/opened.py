@@ -11,22 +11,23 @@ import numpy.typing as npt
 
 from bosket.collected import Collected, Made, Summed, whole_batch
 from bosket.counting.base import Counter
-from bosket.counting.duplicates import first_given_twice
+from bosket.counting.duplicates import digest_of_parts
 from bosket.counting.on_disk import DiskBitmaps
 from bosket.disk.budget import memory_for_data
 from bosket.disk.paths import named_files
 from bosket.disk.reading import ByChunks, KnownFile, chunks, known_file
 from bosket.disk.scratch import Noted, Scratch
-from bosket.disk.seen import identity_of, unchanged
+from bosket.disk.seen import identity_of
 from bosket.errors import DataError, DuplicateReportsError, ParameterError
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.plan import Plan
 from bosket.progress import LevelProgress, Progress
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, compared, given_twice
+from bosket.reports import compared, given_twice
 
 _SHARE = 6  # of the memory for data, one part is for a segment and its reports, while it is made
 _OF_BITMAPS = 3  # and one part of as many for its bitmaps, where they take more since there are many strata
+_OF_DIFFERENT = 8  # and one part of as many for different reports, where files are compared
 _ROUND = 1 << 12  # reports that segments are whole numbers of, where they can be
 
 
@@ -263,14 +264,17 @@ class OpenReports(Collected):
                 self._compare(earlier, at)
 
     def _compare(self, earlier: int, at: int) -> None:
-        """Of two files with the same sum over their reports: those that fit in memory are compared, others refused."""
-        needed = 4 * sum(column.memory for column in self.channel.payload.columns) * self.files[at].n_records
-        if needed > self._memory:
+        """Of two files with the same sum over their reports: refused where they hold the same reports, which hardly
+        happens by chance, or more different ones than can be compared in the memory, which never does.
+        """
+        first = self._digest(earlier)
+        if first is not None and first == self._digest(at):
             raise self._given_twice(earlier, at)
-        with unchanged([self.files[one].seen for one in (earlier, at)]):
-            both = [Reports.read(self.files[one].path, plan=self.plan, max_bytes=None) for one in (earlier, at)]
-        if first_given_twice([compared(self.channel.payload, reports.batch) for reports in both]) is not None:
-            raise self._given_twice(earlier, at)
+
+    def _digest(self, at: int) -> bytes | None:
+        payload = self.channel.payload
+        parts = chunks([self.files[at]], self.plan, self._scratch.rows)
+        return digest_of_parts((compared(payload, batch) for batch, _ in parts), n_bytes=self._memory // _OF_DIFFERENT)
 
     def _given_twice(self, earlier: int, at: int) -> DuplicateReportsError:
         """The error that names both files."""
