@@ -15,7 +15,15 @@ import bosket as bk
 from bosket.counting import duplicates
 from bosket.counting.base import Strata, Words
 from bosket.counting.duplicate_kernels import MIX, STEP
-from bosket.counting.duplicates import BY_CHANCE, digest, fingerprint, first_given_twice, log_chance
+from bosket.counting.duplicates import (
+    ALWAYS_COMPARED,
+    BY_CHANCE,
+    digest,
+    digest_of_parts,
+    fingerprint,
+    first_given_twice,
+    log_chance,
+)
 
 PEOPLE = bk.Baskets([["a"], ["b", "c"], []], items=list("abcdefgh")).repeat(40)
 PLAN = bk.Plan(PEOPLE.domain, bk.Flip(keep=0.8))
@@ -166,3 +174,28 @@ def test_digests_tell_numbers_and_sizes_of_reports() -> None:
     assert None not in found
     assert len(set(found)) == 5
     assert digest(many[::-1], sizes[::-1]) == digest(many, sizes)
+
+
+def test_a_digest_of_parts_is_that_of_all_reports() -> None:
+    rng = np.random.default_rng(1)
+    bits, sizes = (
+        rng.integers(0, 2**63, (90, 2), np.uint64)[rng.integers(90, size=500)],
+        np.arange(500, dtype=np.int32) % 2,
+    )
+    for strata in (None, sizes):
+        for step in (7, 100, 1000):
+            parts = [
+                (bits[at : at + step], None if strata is None else strata[at : at + step]) for at in range(0, 500, step)
+            ]
+            assert digest_of_parts(parts, n_bytes=1 << 20) == digest(bits, strata)
+            assert digest_of_parts(parts[::-1], n_bytes=1 << 20) == digest(bits, strata)
+            assert digest_of_parts(parts, n_bytes=1) == b"", "more than there is room for"
+    few = bits[:3] * np.uint64(0)
+    assert digest_of_parts([(few, None)] * 200, n_bytes=1) is None, "all the same"
+
+
+def test_more_reports_than_are_always_compared_do_not_come_twice_by_chance() -> None:
+    """The largest chance is where most reports are alike."""
+    for n in (0, 10**3, 10**10):
+        counts = np.append(np.ones(ALWAYS_COMPARED, np.int64), 1 + n)
+        assert log_chance(counts) < math.log(BY_CHANCE) - 30

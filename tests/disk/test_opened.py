@@ -19,6 +19,7 @@ import bosket as bk
 from bosket.disk import scratch
 from bosket.disk.budget import memory_bytes, memory_for_data
 from bosket.disk.reading import known_file
+from bosket.mechanisms.payload import Batch
 from bosket.progress import LevelProgress
 from tests.collection.test_collection import PAIRS, PLAN, mined, named, some_reports
 from tests.contracts.cases import CASES, Case
@@ -268,6 +269,45 @@ def test_files_that_hold_the_same_reports_are_named(parts: list[bk.Reports], tmp
     assert caught.value.parts == (2, 4)
     assert caught.value.path == paths[3]
     assert f"{paths[1]} and {paths[3]}" in str(caught.value.hint)
+
+
+FEW = bk.Plan(bk.Domain(["a"]), bk.Flip(keep=0.9))
+
+
+def few_reports(n_shown: int, n: int = 200) -> bk.Reports:
+    """Reports of one item, so many of which show it: files of them may well be alike by chance."""
+    bits = (np.arange(n) < n_shown).astype(np.uint64)[:, None]
+    return bk.Reports(FEW, Batch({"report": bits}), randomness="secure")
+
+
+@pytest.mark.parametrize("memory", [1 << 30, 100])
+def test_files_that_may_be_alike_by_chance_are_taken(memory: int, tmp_path: Path) -> None:
+    """They were refused where they do not fit in memory, which Reports.concat does not do."""
+    parts = [few_reports(150), few_reports(150)[::-1]]
+    with open_with(written(tmp_path, parts), 70) as reports:
+        reports._memory = memory
+        item = np.zeros((1, 1), np.int32)
+        expected = bk.Reports.concat(parts).counter().supports(item)
+        np.testing.assert_array_equal(reports.counter().supports(item), expected)
+
+
+@pytest.mark.parametrize("memory", [1 << 30, 1000])
+def test_files_that_are_not_are_refused_however_little_memory_there_is(
+    memory: int, parts: list[bk.Reports], tmp_path: Path
+) -> None:
+    with open_with(written(tmp_path, [parts[0], parts[0][::-1]]), 70) as reports:
+        reports._memory = memory
+        with pytest.raises(bk.DuplicateReportsError, match="Batch 2 holds the same"):
+            reports.counter()
+
+
+def test_equal_sums_alone_refuse_nothing_that_can_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may choose reports whose sum is that of another file."""
+    monkeypatch.setattr("bosket.disk.reading.marks", lambda bits, strata: np.zeros(len(bits), np.uint64))
+    batches = [some_reports(400, 1), some_reports(400, 2)]
+    with open_with(written(tmp_path, batches), 70) as reports:
+        reports._memory = 1000
+        assert reports.counter().n_records == 800
 
 
 def test_a_file_that_changes_under_the_reader_is_refused(parts: list[bk.Reports], tmp_path: Path) -> None:

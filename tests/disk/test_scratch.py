@@ -140,6 +140,16 @@ def test_names_that_no_file_can_have(paths: object) -> None:
         bk.open(paths)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("opens", [bk.open, bk.Baskets.open])
+@pytest.mark.parametrize("name", ["a" * 5000, "b/" * 4000 + "x.dat", Path("c" * 300 + ".dat"), ["d" * 5000]])
+def test_names_that_are_too_long(opens: Callable[[object], object], name: object) -> None:
+    with pytest.raises(bk.DataError, match="too long") as problem:
+        opens(name)
+    assert len(str(problem.value)) < 150
+    with pytest.raises(bk.DataError, match="no files"):
+        opens("*" + "a" * 5000)
+
+
 def test_links_that_go_round_name_no_file(tmp_path: Path) -> None:
     link = tmp_path / "round.parquet"
     link.symlink_to(link)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,13 @@ _AT_ONCE = 1 << 15  # reports
 
 BY_CHANCE = 1e-9
 """A batch that comes twice with less than this probability did not come twice by chance."""
+
+ALWAYS_COMPARED = 64
+"""A batch with more different reports does not come twice by chance.
+
+With k of them that is at most e sqrt(k) / (2 pi)^(k/2), by Stirling's bounds e sqrt(n) (n / e)^n of n! from above and
+sqrt(2 pi n) (n / e)^n from below, since one of them comes n / k times at least.
+"""
 
 
 def fingerprint(bits: Words, strata: Strata | None) -> tuple[int, int]:
@@ -48,7 +55,30 @@ def marks(bits: Words, strata: Strata | None) -> Words:
 
 def digest(bits: Words, strata: Strata | None) -> bytes | None:
     """SHA-256 of the reports in whatever order they stand; None where such a batch may come twice by chance."""
-    reports, counts = np.unique(_rows(bits, strata), return_counts=True)
+    return _digest(*np.unique(_rows(bits, strata), return_counts=True))
+
+
+def digest_of_parts(parts: Iterable[tuple[Words, Strata | None]], *, n_bytes: int) -> bytes | None:
+    """:func:`digest` of a batch that comes in parts, of which different reports are held in a number of bytes.
+
+    Empty where that is not enough, and the batch too large to come twice by chance.
+    """
+    reports, counts = np.empty(0, np.void), np.empty(0, np.int64)
+    for bits, strata in parts:
+        new, often = np.unique(_rows(bits, strata), return_counts=True)
+        if len(reports):
+            both = np.concatenate([counts, often])
+            reports, place = np.unique(np.concatenate([reports, new]), return_inverse=True)
+            counts = np.zeros(len(reports), np.int64)
+            np.add.at(counts, place.ravel(), both)
+        else:
+            reports, counts = new, often
+        if len(reports) > max(ALWAYS_COMPARED, n_bytes // (reports.itemsize + counts.itemsize)):
+            return b""
+    return _digest(reports, counts)
+
+
+def _digest(reports: npt.NDArray[np.void], counts: npt.NDArray[np.int64]) -> bytes | None:
     if log_chance(counts) >= math.log(BY_CHANCE):
         return None
     return hashlib.sha256(reports.tobytes() + counts.astype(np.int64).tobytes()).digest()

@@ -132,14 +132,20 @@ class _Segment:
 class DiskBitmaps:
     """A :class:`~bosket.counting.base.Counter` over segments in files, one in memory at a time."""
 
-    def __init__(self, files: Sequence[BitmapFile]) -> None:
-        self.files = tuple(files)
+    def __init__(self, files: Sequence[BitmapFile], refuse_closed: Callable[[], None] = lambda: None) -> None:
+        """``refuse_closed`` is called before every look: it refuses where the files were removed on purpose.
+
+        Held by it, whatever removes a temporary folder at its end lives as long as this counter.
+        """
+        self.files, self._refuse_closed = tuple(files), refuse_closed
+        refuse_closed()
         self.strata = tuple(sorted({stratum for file in files for stratum in file.strata})) or (0,)
         self.n_records = sum(file.n_records for file in files)
         for file in files:
             file.check()
 
     def supports(self, itemsets: ItemsetRows, *, on_progress: Callable[[int], None] | None = None) -> Counts:
+        self._refuse_closed()
         if itemsets.shape[1] == 0:
             records = dict.fromkeys(self.strata, 0)
             for file in self.files:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from bosket.checks import check_integer, shown
 from bosket.errors import ParameterError
+
+try:
+    import resource
+except ImportError:  # not a POSIX system
+    _HAS_USAGE = False
+else:
+    _HAS_USAGE = True
 
 _UNITS = {"": 1, "B": 1} | {
     f"{prefix}{letter}": base**power
@@ -14,6 +22,7 @@ _UNITS = {"": 1, "B": 1} | {
     for power, prefix in enumerate(("k" if base == 1000 else "K", "M", "G", "T"), 1)
 }
 _TEXT = re.compile(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", re.ASCII)
+_STATUS = Path("/proc/self/status")
 _ITSELF = 160 << 20  # of a program with its libraries, where the system does not say
 _KERNELS = 136 << 20  # what libraries and kernels take that are loaded on first use, and a line of text or two
 
@@ -54,10 +63,17 @@ def memory_for_data(memory: int | str) -> int:
 
 
 def resident() -> int:
-    """Bytes of memory that this process has now."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
+    """Bytes of memory that this process has now; where only the most that it ever had is known, that, which is safe."""
+    if _STATUS.exists():
+        for line in _STATUS.read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return 1024 * int(line.split()[1])
-    return _ITSELF
+    return _peak() or _ITSELF
+
+
+def _peak() -> int:
+    """Bytes of memory that this process has had at most; 0 where the system does not say."""
+    if not _HAS_USAGE:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from bosket.errors import DataError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    _HAS_LOCKS = False
+else:
+    _HAS_LOCKS = True
 
 T = TypeVar("T")
 
@@ -40,6 +48,26 @@ def own_folder(folder: Path) -> None:
             path=folder,
             hint=f"Remove it, or if you trust what it holds: chmod go-w {folder}",
         )
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file, which is made, until the block ends or the process does; who comes meanwhile waits.
+
+    Gives whether it is held: not every system and disk has locks.
+    """
+    if not _HAS_LOCKS:
+        yield False
+        return
+    handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+    try:
+        is_held = False
+        with suppress(OSError):  # a disk without locks: then sizes tell
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            is_held = True
+        yield is_held
+    finally:
+        os.close(handle)
 
 
 def small_file(path: Path, most: int) -> bytes | None:

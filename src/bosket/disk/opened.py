@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 
 from bosket.collected import Collected, Made, Summed, whole_batch
 from bosket.counting.base import Counter
-from bosket.counting.duplicates import first_given_twice
+from bosket.counting.duplicates import digest_of_parts
 from bosket.counting.on_disk import DiskBitmaps
 from bosket.disk.budget import memory_for_data
 from bosket.disk.paths import named_files
 from bosket.disk.reading import ByChunks, KnownFile, chunks, known_file
-from bosket.disk.scratch import Noted, Scratch, identity_of
+from bosket.disk.scratch import Noted, Scratch
+from bosket.disk.seen import identity_of
 from bosket.errors import DataError, DuplicateReportsError, ParameterError
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.plan import Plan
 from bosket.progress import LevelProgress, Progress
 from bosket.report_notes import check_plan
-from bosket.reports import Reports, compared, given_twice
+from bosket.reports import compared, given_twice
 
 _SHARE = 6  # of the memory for data, one part is for a segment and its reports, while it is made
 _OF_BITMAPS = 3  # and one part of as many for its bitmaps, where they take more since there are many strata
+_OF_DIFFERENT = 8  # and one part of as many for different reports, where files are compared
 _ROUND = 1 << 12  # reports that segments are whole numbers of, where they can be
 
 
@@ -104,14 +103,8 @@ class OpenReports(Collected):
         self.plan, self.files = plan, tuple(files)
         self.randomness = next((file.randomness for file in files if file.randomness != "secure"), "secure")
         self._memory, self._on_progress, self._allow_duplicates = memory, on_progress, allow_duplicates
-        folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
-        self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._scratch = Scratch(
-            folder,
-            identity_of([file.path for file in files], plan.digest),
-            self._rows(memory),
-            lasting=scratch is not None,
-        )
+        identity = identity_of([file.seen for file in files], plan.digest)
+        self._scratch = Scratch(scratch, identity, self._rows(memory))
         self._sums: dict[Hashable, npt.NDArray[np.int64]] = {}
 
     def _rows(self, memory: int) -> int:
@@ -130,9 +123,8 @@ class OpenReports(Collected):
         return rows // _ROUND * _ROUND or rows
 
     def close(self) -> None:
-        """Remove the scratch folder, if it is a temporary one."""
-        if self._remove is not None:
-            self._remove()
+        """Remove the scratch folder, if it is a temporary one; then what was found of it has no more to say."""
+        self._scratch.close()
 
     def __enter__(self) -> OpenReports:
         return self
@@ -186,17 +178,23 @@ class OpenReports(Collected):
     @cached_property
     def _noted(self) -> list[Noted]:
         """What is known of each segment; those that are not there yet are written by a first pass over the files."""
-        number = -(-self.n_records // self._scratch.rows)
-        found = []
-        for at in range(number):
-            note = self._finished(at)
-            if note is None:
-                break
-            found.append(note)
+        self._scratch.refuse_closed()
+        rows = self._scratch.rows
+        number = -(-self.n_records // rows)
+        found = self._finished_after([], number)
         if len(found) < number:
-            for batch, pieces in chunks(self.files, self.plan, self._scratch.rows, first=len(found), tell=self._tell()):
-                found.append(self._written(len(found), batch, pieces))
+            with self._scratch.alone():
+                found = self._finished_after(found, number)  # another program may have written more
+                for batch, pieces in chunks(self.files, self.plan, rows, first=len(found), tell=self._tell()):
+                    found.append(self._written(len(found), batch, pieces))
         self._refuse_duplicates(found)
+        return found
+
+    def _finished_after(self, found: list[Noted], number: int) -> list[Noted]:
+        """What is known of the segments behind those that were found, up to the first that is not there."""
+        found = list(found)
+        while len(found) < number and (note := self._finished(len(found))) is not None:
+            found.append(note)
         return found
 
     def _tell(self) -> Callable[[int], None] | None:
@@ -266,13 +264,17 @@ class OpenReports(Collected):
                 self._compare(earlier, at)
 
     def _compare(self, earlier: int, at: int) -> None:
-        """Of two files with the same sum over their reports: those that fit in memory are compared, others refused."""
-        needed = 4 * sum(column.memory for column in self.channel.payload.columns) * self.files[at].n_records
-        if needed > self._memory:
+        """Of two files with the same sum over their reports: refused where they hold the same reports, which hardly
+        happens by chance, or more different ones than can be compared in the memory, which never does.
+        """
+        first = self._digest(earlier)
+        if first is not None and first == self._digest(at):
             raise self._given_twice(earlier, at)
-        both = [Reports.read(self.files[one].path, plan=self.plan, max_bytes=None) for one in (earlier, at)]
-        if first_given_twice([compared(self.channel.payload, reports.batch) for reports in both]) is not None:
-            raise self._given_twice(earlier, at)
+
+    def _digest(self, at: int) -> bytes | None:
+        payload = self.channel.payload
+        parts = chunks([self.files[at]], self.plan, self._scratch.rows)
+        return digest_of_parts((compared(payload, batch) for batch, _ in parts), n_bytes=self._memory // _OF_DIFFERENT)
 
     def _given_twice(self, earlier: int, at: int) -> DuplicateReportsError:
         """The error that names both files."""
@@ -288,9 +290,8 @@ class OpenReports(Collected):
             return self.counter_by("items", lambda batch, _: payload.counter(batch))
         if not self.n_records:
             return payload.counter(self.batch)
-        return DiskBitmaps(
-            [self._scratch.bitmap_file(number, note, payload.n_items) for number, note in enumerate(self._noted)]
-        )
+        files = [self._scratch.bitmap_file(number, note, payload.n_items) for number, note in enumerate(self._noted)]
+        return DiskBitmaps(files, self._scratch.refuse_closed)
 
     def counter_by(self, what: Hashable, make: Made) -> Counter:
         assert self._noted is not None  # all reports were looked at

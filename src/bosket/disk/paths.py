@@ -9,6 +9,8 @@ from pathlib import Path
 from bosket.checks import shown
 from bosket.errors import DataError, ParameterError
 
+_LONGEST = 200  # characters of a name that a message repeats
+
 
 def named_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     """All files that are named, each once, in the order of their names."""
@@ -30,11 +32,17 @@ def named_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
 
 
 def _named(one: str | Path) -> list[Path]:
-    path = Path(one)
-    if path.is_dir():
-        return sorted(path.glob("*.parquet"))
-    if path.exists() or not glob.has_magic(str(one)):
-        return [path]
+    path, name = Path(one), str(one)
+    try:
+        if path.is_dir():
+            return sorted(path.glob("*.parquet"))
+        if path.exists() or not glob.has_magic(name):
+            return [path]
+    except OSError as problem:  # a name that is too long, or a folder that may not be entered
+        if not glob.has_magic(name):
+            called = name if len(name) <= _LONGEST else f"whose name has {len(name)} characters"
+            why = problem.strerror or "the operating system refused"
+            raise DataError(f"The file {called} cannot be looked for: {why}.", path=path) from None
     return sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207  # patterns may be absolute
 
 

@@ -12,6 +12,7 @@ from bosket import report_files
 from bosket.collected import Made, checked_batch
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.duplicates import marks
+from bosket.disk.seen import SeenFile, changed, refuse_changed, unchanged
 from bosket.errors import DataError
 from bosket.mechanisms.columns import ColumnValues
 from bosket.mechanisms.payload import Batch
@@ -27,14 +28,22 @@ Piece = tuple[int, int, int]
 class KnownFile:
     """A file of reports, by its footer."""
 
-    path: Path
+    seen: SeenFile
     n_records: int
-    n_bytes: int
     randomness: str
+
+    @property
+    def path(self) -> Path:
+        return self.seen.path
+
+    @property
+    def n_bytes(self) -> int:
+        return self.seen.n_bytes
 
 
 def known_file(path: Path, plan: Plan | None) -> tuple[KnownFile, Plan]:
     """What a file says of itself, and its plan; refused where it holds something else than plain reports."""
+    seen = SeenFile.of(path)  # before it is read
     with report_files.opened(path, plan=plan, max_bytes=None) as file:
         refuse_other_kinds(file)
         own = {column.name for column in file.plan.channel.payload.columns}
@@ -46,13 +55,16 @@ def known_file(path: Path, plan: Plan | None) -> tuple[KnownFile, Plan]:
                 hint="Read such files with Reports.read, or write them without: reports.without_respondents().",
             )
         file.checked_columns()
-        return KnownFile(path, file.claimed, path.stat().st_size, file.randomness), file.plan
+        return KnownFile(seen, file.claimed, file.randomness), file.plan
 
 
 def chunks(
     files: Sequence[KnownFile], plan: Plan, rows: int, *, first: int = 0, tell: Callable[[int], None] | None = None
 ) -> Iterator[tuple[Batch, tuple[Piece, ...]]]:
-    """The reports of all files, ``rows`` at a time, from chunk ``first`` on; ``tell`` hears the bytes that are read."""
+    """The reports of all files, ``rows`` at a time, from chunk ``first`` on; ``tell`` hears the bytes that are read.
+
+    Reports of a file that has changed since it was opened are not given.
+    """
     columns = plan.channel.payload.columns
     left = sum(file.n_records for file in files) - first * rows
     values: dict[str, ColumnValues] = {}
@@ -63,9 +75,9 @@ def chunks(
         passed += file.n_records
         at = start
         if start < file.n_records or not file.n_records:
-            with report_files.opened(file.path, plan=plan, max_bytes=None) as opened:
+            with unchanged([file.seen]), report_files.opened(file.path, plan=plan, max_bytes=None) as opened:
                 if opened.claimed != file.n_records:
-                    raise _changed(file.path)
+                    raise changed(file.path)
                 for part in opened.parts(start):
                     taken, n_part = 0, len(next(iter(part.values())))
                     at += n_part
@@ -78,6 +90,7 @@ def chunks(
                         sizes.append((number, some))
                         n, taken = n + some, taken + some
                         if n == min(rows, left):
+                            refuse_changed([files[one].seen for one in dict.fromkeys(one for one, _ in sizes)])
                             full, values = values, {}
                             yield _chunk(plan, full, sizes, files)
                             del full
@@ -108,10 +121,6 @@ def _chunk(
         found[number] = (before[0] + some, (before[1] + total) % (1 << 64))
         start += some
     return batch, tuple((number, n, total) for number, (n, total) in found.items())
-
-
-def _changed(path: Path) -> DataError:
-    return DataError(f"{path} has changed since it was opened.", path=path, hint="Open the data set again.")
 
 
 class ByChunks:

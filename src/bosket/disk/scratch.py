@@ -2,35 +2,36 @@
 
 A manifest names the plan, the files with their sizes and times, and how many reports a segment has.  Each segment has a
 note that says what it holds, with a checksum of its bitmaps, and is written last: a segment without one, or of other
-bytes, is written again.  The folder is its owner's alone (:mod:`bosket.disk.folders`).
+bytes, is written again.  The folder is its owner's alone (:mod:`bosket.disk.folders`).  A temporary one is removed when
+it is closed, or when nothing is left that may ask for what it holds.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import re
 import shutil
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from bosket import strict_json
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.on_disk import BitmapFile, write_columns
 from bosket.data.formats.atomic import atomic_path
-from bosket.disk.folders import asked, own_folder, small_file
+from bosket.disk.folders import asked, locked, own_folder, small_file
 from bosket.errors import BosketError, DataError
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]  # where there is none
 
 _MANIFEST, _LOCK = "bosket-scratch.json", "lock"
 _SCHEMA = "bosket.scratch/2"
+_TEMPORARY = re.compile(
+    rf"\.(\d{{6,}}\.(bits|records|labels|json)|complete\.json|{re.escape(_MANIFEST)})\.[0-9a-f]{{16}}\.tmp"
+)
 _SLACK = 4  # of the reports that there is memory for, one part is left out: there may be less when one comes back
 
 
@@ -102,14 +103,30 @@ class Scratch:
     unit = "reports"
     """What the rows of a segment are called."""
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], rows: int, *, lasting: bool = True) -> None:
+    def __init__(self, folder: Path | None, identity: Mapping[str, Any], rows: int) -> None:
         """``identity`` says of which data set; ``rows`` how many reports a segment may have at most.
 
-        ``lasting``: segments are on the disk before they are counted as finished, so that none is lost with the power.
-        A folder that was begun before goes on with its own number of rows, which must be no larger.
+        Without a folder there is a temporary one.  In a folder that lasts, segments are on the disk before they are
+        counted as finished, so that none is lost with the power.  One that was begun before goes on with its own number
+        of rows, which must be no larger.
         """
-        self.folder, self.lasting = folder, lasting
+        self.lasting = folder is not None
+        self.folder = _temporary() if folder is None else folder
+        self._remove = None if self.lasting else finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.rows = self._begun(dict(identity), rows)
+
+    def close(self) -> None:
+        """Remove the folder, if it is a temporary one."""
+        if self._remove is not None:
+            self._remove()
+
+    def refuse_closed(self) -> None:
+        """Refuse to look for what went with a temporary folder."""
+        if self._remove is not None and not self._remove.alive:
+            raise DataError(
+                "The data set was closed, and its temporary scratch folder was removed.",
+                hint="Ask before it is closed, or give a folder that stays: open(..., scratch=...).",
+            )
 
     def _begun(self, identity: dict[str, Any], rows: int) -> int:
         own_folder(self.folder)
@@ -163,19 +180,23 @@ class Scratch:
     def alone(self) -> Iterator[None]:
         """Nobody else begins or writes here until the block ends; who comes meanwhile waits, and finds what is done.
 
-        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.
+        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.  Files that are
+        half written now are those of programs that were killed, and are removed.
         """
-        if fcntl is None or not self.lasting:  # a temporary folder is one program's
+        self.refuse_closed()
+        if not self.lasting:  # a temporary folder is one program's
             yield
             return
-        path = self.folder / _LOCK
-        handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
-        try:
-            with suppress(OSError):  # a disk without locks: then sizes tell
-                fcntl.flock(handle, fcntl.LOCK_EX)
+        with locked(self.folder / _LOCK) as is_held:
+            if is_held:
+                self._remove_half_written()
             yield
-        finally:
-            os.close(handle)
+
+    def _remove_half_written(self) -> None:
+        for path in asked(self.folder, "read", lambda: list(self.folder.iterdir())):
+            if _TEMPORARY.fullmatch(path.name):
+                with suppress(OSError):  # a folder of that name is none of ours
+                    path.unlink()
 
     def noted(self, number: int) -> Noted | None:
         """What is known of a segment; None where it was not finished."""
@@ -222,7 +243,6 @@ class Scratch:
         return self.folder / f"{number:06d}.{suffix}"
 
 
-def identity_of(paths: Sequence[Path], plan: str) -> dict[str, Any]:
-    """What a data set is known by: the plan, and the names, sizes and times of its files."""
-    known = [(path, asked(path, "look at", path.stat)) for path in paths]
-    return {"plan": plan, "files": [[str(path.resolve()), one.st_size, one.st_mtime_ns] for path, one in known]}
+def _temporary() -> Path:
+    parent = Path(tempfile.gettempdir())
+    return Path(asked(parent, "make a folder in", lambda: tempfile.mkdtemp(prefix="bosket-")))

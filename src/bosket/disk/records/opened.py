@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
-from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +18,6 @@ from bosket.data.domain import Domain, ItemIds
 from bosket.data.formats.arrangements import Arrangement
 from bosket.data.formats.vocabulary import Vocabulary, written
 from bosket.disk.budget import LEAST, memory_for_data
-from bosket.disk.folders import asked
 from bosket.disk.paths import named_files
 from bosket.disk.records.counter import RecordCounter, counted
 from bosket.disk.records.kernels import keep_items
@@ -29,7 +25,7 @@ from bosket.disk.records.kinds import check_alike, stream_of
 from bosket.disk.records.scratch import ItemCodes, RecordScratch, SegmentNote, checksum_of
 from bosket.disk.records.spill import Spill
 from bosket.disk.records.streams import MOST_TOGETHER, too_many_labels
-from bosket.disk.scratch import identity_of
+from bosket.disk.seen import SeenFile, identity_of, refuse_changed, unchanged
 from bosket.errors import DataError, ParameterError
 from bosket.evidence.raw import ExactLevels, RawRecords
 from bosket.mining.exact_parts import exact_by_parts
@@ -132,19 +128,17 @@ class OpenBaskets(RawRecords):
         missing = next((stream for stream in self._streams if not stream.path.is_file()), None)
         if missing is not None:
             raise missing.content.source.error("does not exist" if not missing.path.exists() else "is no file")
+        self._seen = [SeenFile.of(path) for path in paths]  # before anything of them is read
         check_alike(self._streams, across_files)
         self._across_files, self._vocabulary = across_files, vocabulary
-        folder = Path(tempfile.mkdtemp(prefix="bosket-")) if scratch is None else scratch
-        self._remove = None if scratch is not None else finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._n_bytes = [asked(path, "look at", path.stat).st_size for path in paths]
+        self._n_bytes = [file.n_bytes for file in self._seen]
         said = f"records {told.layout} {told.record!r} {told.item!r}"
-        identity = identity_of(paths, said if across_files is None else f"{said} across {across_files}")
-        self._scratch = RecordScratch(folder, identity, max(1, self.segment_memory // 4), lasting=scratch is not None)
+        identity = identity_of(self._seen, said if across_files is None else f"{said} across {across_files}")
+        self._scratch = RecordScratch(scratch, identity, max(1, self.segment_memory // 4))
 
     def close(self) -> None:
-        """Remove the scratch folder, if it is a temporary one."""
-        if self._remove is not None:
-            self._remove()
+        """Remove the scratch folder, if it is a temporary one; then nothing can be asked any more."""
+        self._scratch.close()
 
     @property
     def domain(self) -> Domain:
@@ -253,13 +247,19 @@ class OpenBaskets(RawRecords):
 
     @cached_property
     def _known(self) -> _Known:
-        with self._scratch.alone():
-            notes = self._found()
-            if not self._scratch.is_finished(notes):
-                self._scratch.begin_again()
-                notes = self._sorted() if self._streams[0].is_long else self._split(notes)
-                self._scratch.finish(notes)
-        return self._together(notes)
+        with unchanged(self._seen):  # headers and footers are read here too
+            with self._scratch.alone():
+                notes = self._found()
+                if not self._scratch.is_finished(notes):
+                    self._scratch.begin_again()
+                    if self._streams[0].is_long:
+                        with self._scratch.spilling() as folder:
+                            notes = self._sorted(folder)
+                    else:
+                        notes = self._split(notes)
+                    refuse_changed(self._seen)
+                    self._scratch.finish(notes)
+            return self._together(notes)
 
     def _found(self) -> list[SegmentNote]:
         """Segments that are there, one after the other, with the labels of their codes."""
@@ -299,6 +299,7 @@ class OpenBaskets(RawRecords):
             n_labels += len(labels)
             whole = np.concatenate(codes)
             next_at = (*end, n_labels, checksum_of(notes))
+            refuse_changed(self._seen[notes[-1].file if notes else 0 : end[0] + 1])  # what the segment was read from
             notes.append(self._scratch.save(len(notes), np.concatenate(sizes), whole, labels, next_at))
             cells = 0
             sizes.clear()
@@ -325,12 +326,11 @@ class OpenBaskets(RawRecords):
             stream.labels = self._streams[0].labels
         return notes
 
-    def _sorted(self) -> list[SegmentNote]:
-        """Sort the rows of long files by record, and make segments of them."""
+    def _sorted(self, folder: Path) -> list[SegmentNote]:
+        """Sort the rows of long files by record, in a folder for them, and make segments of them."""
         stream, before = self._streams[0], 0
         self._take_labels([])
-        self._scratch.without_spill()
-        spill = Spill(self._scratch.spill_folder, buffered=self.segment_memory // _SPILL_ROW)
+        spill = Spill(folder, buffered=self.segment_memory // _SPILL_ROW)
         for number, one in enumerate(self._streams):
             for keys, records, codes in one.rows(lambda done, before=before: self._tell(before, done)):  # type: ignore[misc]  # bound here
                 stream.check_labels()
@@ -339,6 +339,7 @@ class OpenBaskets(RawRecords):
             if not self._across_files:
                 spill.rename()
         spill.flush()
+        refuse_changed(self._seen)
         if all(one.may_be_signs for one in self._streams):
             stream.check_rows()
         labels = stream.labels_from(0)
@@ -350,7 +351,6 @@ class OpenBaskets(RawRecords):
             sizes = sizes_of(found.indptr)
             next_at = (0, 0, 0, len(labels), checksum_of(notes))
             notes.append(self._scratch.save(len(notes), sizes, found.indices, new, next_at))
-        self._scratch.without_spill()
         return notes
 
     def _together(self, notes: list[SegmentNote]) -> _Known:

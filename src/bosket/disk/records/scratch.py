@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,7 @@ class RecordScratch(Scratch):
         return both[: note.n_distinct], both[note.n_distinct :]
 
     def _numbers(self, number: int, dtype: type[np.integer[Any]], count: int, start: int) -> npt.NDArray[Any]:
+        self.refuse_closed()
         path = self._path(number, "records")
         found = asked(path, "read", lambda: np.fromfile(path, dtype, count, offset=start))
         if found.size != count:
@@ -176,13 +178,18 @@ class RecordScratch(Scratch):
     def _end(self) -> Path:
         return self.folder / "complete.json"
 
-    @property
-    def spill_folder(self) -> Path:
-        return self.folder / "spilt"
+    @contextmanager
+    def spilling(self) -> Iterator[Path]:
+        """A folder for rows that are sorted, which is not there yet, and is removed however the block ends.
 
-    def without_spill(self) -> None:
-        """Remove it; what stands in its place and is no folder is for the user to remove."""
-        shutil.rmtree(self.spill_folder, ignore_errors=True)
+        What stands in its place and is no folder is for the user to remove.
+        """
+        folder = self.folder / "spilt"
+        shutil.rmtree(folder, ignore_errors=True)  # of a program that was killed
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def spoilt(self, number: int) -> DataError:
         path = self._path(number, "records")
