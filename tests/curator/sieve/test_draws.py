@@ -248,7 +248,9 @@ def test_an_error_in_common_is_added_as_a_square_where_there_is_a_delta(delta: f
             expected = np.hypot(np.log(narrow / means), np.log(error))
             assert np.abs(np.log(wide / means))[inside] == pytest.approx(expected[inside], rel=1e-6)
         else:
-            assert wide[inside] == pytest.approx(error * narrow[inside], rel=1e-6)
+            of_size = np.where(frame["size"] > 2, 1 + 2 * (error - 1), error)
+            assert set(of_size[inside]) == {error, 1 + 2 * (error - 1)}, "twice as much from three items on"
+            assert wide[inside] == pytest.approx((of_size * narrow)[inside], rel=1e-6)
 
 
 def test_an_error_in_common_grows_with_the_level() -> None:

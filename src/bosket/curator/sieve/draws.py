@@ -18,7 +18,7 @@ Nothing is looked at and nothing is paid: this is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -51,17 +51,20 @@ def draw_supports(
     chosen: Sequence[ReleasedItemsets],
     n: int,
     rng: Randomness,
-    unsure: float = UNSURE,
+    unsure: Callable[[int], float] = lambda _: UNSURE,
     on_progress: Progress | None = None,
 ) -> Drawn:
-    """Counts of records, a row for each itemset, smallest first, and a column for each of ``n`` draws."""
+    """Counts of records, a row for each itemset, smallest first, and a column for each of ``n`` draws.
+
+    unsure  of a support, the error that all itemsets of a size may have in common, by size
+    """
     rows = {tuple(row): place for place, row in enumerate(row for part in chosen for row in part.rows.tolist())}
     drawn = np.empty((len(rows), n), np.float32)
     place = 0
     common: Floats | None = None
     meter = Meter(on_progress, 0, "drawing", len(rows))
     for part in chosen:
-        factor = 1 + unsure * (2 * uniform(rng, n) - 1)
+        factor = 1 + unsure(part.rows.shape[1]) * (2 * uniform(rng, n) - 1)
         if part.draws is not None and common is None:
             common = _normal(rng, part.draws.shape[1] * n).reshape(-1, n) / np.sqrt(part.draws.shape[1])
         own = None if common is None else _normal(rng, n)  # of a size: many of their own would pull down the least
