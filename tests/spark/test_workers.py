@@ -18,10 +18,13 @@ from bosket.mechanisms.columns import Numbers
 from bosket.spark import reports as spark_reports
 from bosket.spark.domains import domain_of_table
 from bosket.spark.encoding import Met
-from bosket.spark.randomizing import _refuse_speculation
+from bosket.spark.engine import _over
+from bosket.spark.engine import read as read_frame
+from bosket.spark.randomizing import _drawing_at_once, _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, to_rows
-from bosket.spark.segments import encoded, key_of, read, segment_of
-from bosket.spark.shapes import shaped
+from bosket.spark.segments import alias_of, encoded, key_of, read, segment_of
+from bosket.spark.shapes import Shaped, shaped
+from tests.spark.frames import PartsFrame
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
@@ -34,6 +37,24 @@ def test_a_label_that_was_not_there_before_is_not_quoted() -> None:
         list(read([segment], {"milk": 0}))
     assert "rare" not in repr(caught.value)
     assert [items.tolist() for _, items in read([segment], {"milk": 1, "a rare disease": 0})] == [[0, 1]]
+
+
+def test_a_column_that_is_never_true_is_no_item_of_a_segment() -> None:
+    """Nobody has it: a plan without it takes the records, read at once, over the domain, or held before."""
+    rows = pa.table({alias_of(name): pa.array([name == "a", False]) for name in ("z", "a", "b")})
+    frame: Any = PartsFrame(lambda: [[], rows.to_batches(max_chunksize=1)])
+    plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+    found = Shaped(frame, "one-hot", dict.fromkeys("zab", "boolean"))
+    with read_frame(found, {}, plan.domain) as records:
+        assert records.counts.tolist() == [1, 0]
+    with read_frame(found, {}) as held:
+        assert held.domain.labels == ("z", "a", "b")
+        assert held.counts.tolist() == [0, 1, 0]
+        assert held.encoded.met["a"].first == (1, 0)
+        over = _over(held, plan)
+        assert (over.domain, over.counts.tolist()) == (plan.domain, [1, 0])
+    drawn = list(_drawing_at_once(plan, "one-hot")(rows.to_batches()))
+    assert sum(batch.num_rows for batch in drawn) == 2
 
 
 def test_bitmaps_of_many_strata_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:

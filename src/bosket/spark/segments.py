@@ -167,7 +167,10 @@ def _segment(rows: Any, shape: RowShape) -> RecordRows:
         return RecordRows(csr.indptr, csr.indices, list(csr.domain.labels))
     named = rows.rename_columns([_name_of(alias) for alias in rows.column_names])
     baskets = Baskets.from_frame(named, layout=shape)
-    return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
+    occurs = np.bincount(baskets.indices, minlength=baskets.n_items) > 0
+    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    labels = [label for label, is_there in zip(baskets.domain.labels, occurs.tolist(), strict=True) if is_there]
+    return RecordRows(baskets.indptr, number[baskets.indices], labels)
 
 
 def _whole_numbers(column: Any) -> RecordRows | None:
