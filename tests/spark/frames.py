@@ -58,7 +58,7 @@ class PartsFrame:
         return pa.Table.from_batches(rows) if rows else pa.table(dict.fromkeys(self._names(), pa.array([], pa.int64())))
 
     def _names(self) -> list[str]:
-        return ["part", "n_records", "longest", "hidden", "later", "size", "fault", "labels", "itemsets", "supports"]
+        return ["part", "n_records", "longest", "hidden", "later", "size", "faults", "labels", "itemsets", "supports"]
 
 
 class _Checked(PartsFrame):

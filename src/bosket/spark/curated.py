@@ -136,7 +136,7 @@ def _reading(lookup: Lookup) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def over_vocabulary(rows: Any, lookup: Lookup) -> tuple[Units, ItemsetRows]:
     """Records as compressed rows of declared items, increasing; each by itself, whatever it holds."""
     if LOST in rows.column_names:
-        rows = rows.filter(pc.invert(rows[LOST]))
+        rows = rows.filter(pc.equal(rows[LOST], 0))
     lists, n_items = rows["items"].combine_chunks(), len(lookup.domain)
     values, record = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy()
     coded = values.dictionary_encode()

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bosket.errors import DataError
 from bosket.evidence.raw import Sought
+from bosket.spark.faults import place, refuse_faults, times
 from bosket.spark.jobs import Frame, collected, started
 from bosket.spark.segments import LAYOUT, SUMMARY, Job, Label, RowShape, encoded, key_of
 from bosket.spark.surveying import FOUND_ROWS, SURVEYED, TOLD, surveyed
@@ -126,7 +127,7 @@ def _looked(kept: Frame, sought: Sought, summary: Any, found: Any, again: Callab
 
 
 def _summed_up(kept: Frame, summary: Any) -> Encoded:
-    refuse_faults(summary)
+    refuse_faults(zip(summary["part"].to_pylist(), summary["faults"].to_pylist(), strict=True))
     parts = summary["part"].to_numpy()
     result = Encoded(
         kept,
@@ -149,28 +150,6 @@ def _meet(met: dict[Any, Met], part: int, labels: Any, counts: Any, firsts: Any)
         else:
             known.count += count
             known.first = min(known.first, (part, row))
-
-
-def refuse_faults(summary: Any) -> None:
-    """Refuse what workers could not read: how often, and where first; never what stands there."""
-    found: dict[str, list[tuple[int, int, int, str | None]]] = {}
-    for part, text in zip(summary["part"].to_pylist(), summary["fault"].to_pylist(), strict=True):
-        if text is not None:
-            fault = json.loads(text)
-            found.setdefault(fault["text"], []).append((part, fault["row"], fault["count"], fault.get("hint")))
-    for text, places in found.items():
-        part, row, _, hint = min(places)
-        count = sum(number for _, _, number, _ in places)
-        raise DataError(f"{text.rstrip('.')}: {times(count)}, first in {place((part, row))}.", hint=hint)
-
-
-def place(at: tuple[int, int]) -> str:
-    """Where a row of a frame is, for messages."""
-    return f"row {at[1] + 1} of partition {at[0]}"
-
-
-def times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def refuse_unknown(met: Iterable[Met], what: str) -> None:

@@ -28,7 +28,7 @@ from bosket.errors import DataError, ParameterError
 from bosket.plan import Plan
 from bosket.randomness import Secure
 from bosket.spark.counted import sums_row
-from bosket.spark.encoding import place, times
+from bosket.spark.faults import place, times
 from bosket.spark.jobs import UNFINISHED, Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
@@ -158,8 +158,8 @@ def _drawing_at_once(plan: Plan, shape: RowShape) -> Job:
         rng, index = Secure(), plan.domain.index
         with use_threads(1):
             for rows in pieces(batches):
-                made, fault = segment_of(rows, shape)
-                if fault is not None or not all(key_of(label) in index for label in made.labels):
+                made, faults = segment_of(rows, shape)
+                if faults or not all(key_of(label) in index for label in made.labels):
                     raise DataError("The records of a task cannot be randomized under the plan.")
                 yield from _reports(plan, made.indptr, placed(made, index), rng)
 

@@ -14,19 +14,20 @@ import pyarrow as pa
 from bosket.collected import Collected, Made, Summed, whole_batch
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
-from bosket.errors import BosketError, DataError, PlanMismatchError
+from bosket.errors import BosketError, DataError
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.plan import Plan
 from bosket.spark.counted import SUMS, added_counts, in_chunks, sums_row
-from bosket.spark.encoding import Encoded, place, refuse_faults, times
+from bosket.spark.encoding import Encoded
+from bosket.spark.faults import Fault, faults_text, refuse_faults
 from bosket.spark.jobs import Frame, collected, started
-from bosket.spark.report_rows import fault_text, read_batches, selected
+from bosket.spark.report_rows import read_batches, selected
 from bosket.threads import use_threads
 
 MOST_BYTES = 1 << 31
 """Most memory of the driver that reports take where all are needed at once."""
-_LAYOUT = "part int, n_records long, strata binary, sizes binary, bits binary, fault string"
-_SUMMARY = ("part", "n_records", "strata", "sizes", "fault")
+_LAYOUT = "part int, n_records long, strata binary, sizes binary, bits binary, faults string"
+_SUMMARY = ("part", "n_records", "strata", "sizes", "faults")
 _MOST_TASKS = 256
 _MOST_BITMAPS = 1 << 29
 """Most bytes of the bitmaps that a worker makes of some reports: as many again while they are written."""
@@ -73,8 +74,7 @@ class SparkReports(Collected):
         result = Encoded(kept, 0, 0, 0)
         try:
             summary = collected(lambda: kept.select(*_SUMMARY))
-            refuse_other_plans(summary)
-            refuse_faults(summary)
+            refuse_faults(zip(summary["part"].to_pylist(), summary["faults"].to_pylist(), strict=True))
         except BaseException:
             result.close()
             raise
@@ -230,12 +230,10 @@ def _checked(batches: Iterable[Any], plan: Plan) -> Iterator[Any]:
     part = 0 if context is None else int(context.partitionId())
     payload = plan.channel.payload
     with use_threads(1):
-        for row, batch, fault in read_batches(batches, plan):
+        for row, batch, faults in read_batches(batches, plan):
             n, strata, sizes, bits = 0, np.empty(0, np.int64), np.empty(0, np.int64), b""
             if batch is not None and isinstance(payload, PackedBits) and payload.bitmap_bytes(batch) > _MOST_BITMAPS:
-                fault, batch = {"text": _TOO_WIDE, "count": 1, "row": 0}, None
-            if fault is not None:
-                fault |= {"row": row + fault["row"]}
+                faults, batch = [Fault(_TOO_WIDE, len(batch), 0)], None
             if batch is not None:
                 n = len(batch)
             if batch is not None and isinstance(payload, PackedBits):
@@ -253,7 +251,7 @@ def _checked(batches: Iterable[Any], plan: Plan) -> Iterator[Any]:
                     "strata": pa.array([strata.astype(np.int64).tobytes()], pa.binary()),
                     "sizes": pa.array([sizes.astype(np.int64).tobytes()], pa.binary()),
                     "bits": pa.array([bits], pa.binary()),
-                    "fault": pa.array([fault_text(fault)], pa.string()),
+                    "faults": pa.array([faults_text(faults, row)], pa.string()),
                 }
             )
 
@@ -333,22 +331,6 @@ def _summed(
     shape = json.loads(rows["shape"][0].as_py())
     total, n = added_counts(rows, int(np.prod(shape, dtype=np.int64)))
     return total.reshape(shape), n
-
-
-def refuse_other_plans(summary: Any) -> None:
-    """Refuse reports that name another plan than that of the frame."""
-    found = [
-        (part, fault["row"], fault["count"])
-        for part, text in zip(summary["part"].to_pylist(), summary["fault"].to_pylist(), strict=True)
-        if text is not None and (fault := json.loads(text)).get("kind") == "plan"
-    ]
-    if found:
-        part, row, _ = min(found)
-        count = sum(number for _, _, number in found)
-        raise PlanMismatchError(
-            f"The frame holds reports of another plan than its own: {times(count)}, first in {place((part, row))}.",
-            hint="Frames of different plans were put together: mine each by itself.",
-        )
 
 
 def changing(before: int, now: int) -> DataError:

@@ -20,10 +20,12 @@ from bosket.data import Baskets
 from bosket.data.baskets.kernels import canonicalize
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
-from bosket.data.formats.columns import Columns, factorize
+from bosket.data.formats.columns import Columns, factorize, presence
 from bosket.data.formats.frames import FRAME
+from bosket.data.formats.layouts import not_one_hot
 from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
+from bosket.spark.faults import Fault, fault_of, faults_text
 from bosket.spark.kernels import count_labels, mark_numbers, place_items, rank_numbers
 from bosket.threads import use_threads
 
@@ -33,13 +35,13 @@ Label = Any
 
 LAYOUT = (
     "part int, first_row long, n_records long, longest long, sizes binary, items binary, labels string, counts binary, "
-    "firsts binary, fault string"
+    "firsts binary, faults string"
 )
 """Columns of segments: ``firsts`` are the rows, within the partition, in which each label is met first."""
-SUMMARY = ("part", "n_records", "longest", "labels", "counts", "firsts", "fault")
+SUMMARY = ("part", "n_records", "longest", "labels", "counts", "firsts", "faults")
 
 LOST = "bosket_lost"
-"""A column that says of a record put together from rows that they do not name it."""
+"""A column that says of a record put together from rows how many of these do not name it: none, or all."""
 _ALIAS = "column_"
 _RECORDS = 1 << 18  # of a segment
 _ENTRIES = 1 << 23
@@ -86,9 +88,7 @@ def pieces(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
-    made, fault = segment_of(rows, shape)
-    if fault is not None:
-        fault |= {"row": row + fault["row"]}
+    made, faults = segment_of(rows, shape)
     counts, firsts = _met(made, row)
     sizes = np.diff(made.indptr)
     longest = int(sizes.max(initial=0))
@@ -102,7 +102,7 @@ def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
         "labels": pa.array([json.dumps(made.labels)], pa.string()),
         "counts": _binary(counts),
         "firsts": _binary(firsts),
-        "fault": pa.array([None if fault is None else json.dumps(fault)], pa.string()),
+        "faults": pa.array([faults_text(faults, row)], pa.string()),
     }
     return pa.record_batch(values)
 
@@ -122,36 +122,54 @@ def _binary(values: npt.NDArray[Any]) -> Any:
     return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(values)])
 
 
-def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, dict[str, Any] | None]:
-    """The records of some rows, or what is wrong with them: how often, and in which row first."""
-    fault = _fault(rows, shape)
+def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, list[Fault]]:
+    """The records of some rows, or what is wrong with them."""
+    faults = _missing(rows, shape)
     made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
-    if fault is None:
+    if not faults:
         try:
             made = _segment(rows, shape)
         except BosketError as problem:
-            text, _, rest = str(problem).partition("; row ")
-            number = rest.partition(" ")[0]
-            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
-    return made, fault
+            faults = _unreadable(rows, shape) or [fault_of(problem, rows.num_rows)]
+    return made, faults
 
 
-def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
-    """What is missing where nothing may be: how often, and in which row first."""
+def _missing(rows: Any, shape: RowShape) -> list[Fault]:
+    """What is missing where nothing may be."""
     if LOST in rows.column_names:
-        lost = np.flatnonzero(rows[LOST].to_numpy(zero_copy_only=False))
+        numbers = rows[LOST].to_numpy()
+        lost = np.flatnonzero(numbers)
         if len(lost):
-            return {"text": "The column of records must say which record an item belongs to", "count": 1, "row": 0}
-    if shape != "list":
-        return None
-    if not pc.list_flatten(rows["items"]).null_count:
-        return None
+            text = "The column of records must say which record an item belongs to"
+            return [Fault(text, count=int(numbers.sum()), row=int(lost[0]))]
+    if shape != "list" or not pc.list_flatten(rows["items"]).null_count:
+        return []
+    return _missing_items(rows)
+
+
+def _missing_items(rows: Any) -> list[Fault]:
+    """Items of lists that are none: missing, or not a number."""
     lists = rows["items"].combine_chunks()
     values = pc.list_flatten(lists)
-    at = pc.list_parent_indices(lists).to_numpy()
-    missing = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
-    text = "The column of lists must hold items, none of them missing"
-    return {"text": text, "count": len(missing), "row": int(at[missing[0]])}
+    missing = np.flatnonzero(pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False))
+    if not len(missing):
+        return []
+    first = int(pc.list_parent_indices(lists)[int(missing[0])].as_py())
+    return [Fault("The column of lists must hold items, none of them missing", count=len(missing), row=first)]
+
+
+def _unreadable(rows: Any, shape: RowShape) -> list[Fault]:
+    """What is wrong with rows that a reader refused, who stops at the first: all of it."""
+    if shape == "list":
+        return _missing_items(rows)
+    faults: list[Fault] = []
+    if shape == "one-hot":
+        columns = Columns(tuple(map(_name_of, rows.column_names)), tuple(rows.columns), FRAME)
+        for at, column in enumerate(rows.columns):
+            bad = np.flatnonzero(presence(column, FRAME) < 0)
+            if len(bad):
+                faults.append(fault_of(not_one_hot(columns, at, int(bad[0])), len(bad)))
+    return faults
 
 
 def _segment(rows: Any, shape: RowShape) -> RecordRows:

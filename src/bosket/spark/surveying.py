@@ -75,7 +75,7 @@ def _found(held: Sequence[Any], sought: Sought) -> _Found | None:
     """The itemsets that reach a share of the limit; None where records are kept instead."""
     n = sum(one["n_records"][0].as_py() for one in held)
     share = least_count(sought.min_support, n) if n else 0
-    if share < LEAST_LOCAL or any(one["fault"][0].is_valid for one in held):
+    if share < LEAST_LOCAL or any(one["faults"][0].is_valid for one in held):
         return None
     segments = list(kept(held))
     labels = _labels(segments)
@@ -117,7 +117,7 @@ def _told(held: Sequence[Any], found: _Found) -> Iterator[Any]:
         yield _row(segment, {"sizes": nothing, "items": nothing}, hidden=hidden, later=later)
     blank = dict.fromkeys(("sizes", "items", "counts", "firsts"), nothing)
     blank |= {name: pa.array([0], pa.int64()) for name in ("first_row", "n_records", "longest")}
-    blank |= {"labels": pa.array([json.dumps(found.labels)], pa.string()), "fault": pa.array([None], pa.string())}
+    blank |= {"labels": pa.array([json.dumps(found.labels)], pa.string()), "faults": pa.array([None], pa.string())}
     for rows, counts in found.levels:
         yield _row(held[0], blank, hidden=hidden, later=later, level=(rows, counts))
 
