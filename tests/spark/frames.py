@@ -7,7 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from bosket.spark.summaries import names_of
+from bosket.spark.surveying import SURVEYED
+
 Parts = Callable[[], list[list[Any]]]
+
+
+_NAMES = names_of(SURVEYED)
 
 
 class PartsFrame:
@@ -55,10 +61,7 @@ class PartsFrame:
 
     def toArrow(self) -> Any:  # noqa: N802
         rows = [row for rows in self._parts() for row in rows]
-        return pa.Table.from_batches(rows) if rows else pa.table(dict.fromkeys(self._names(), pa.array([], pa.int64())))
-
-    def _names(self) -> list[str]:
-        return ["part", "n_records", "longest", "hidden", "later", "size", "faults", "labels", "itemsets", "supports"]
+        return pa.Table.from_batches(rows) if rows else pa.table(dict.fromkeys(_NAMES, pa.array([], pa.int64())))
 
 
 class _Checked(PartsFrame):

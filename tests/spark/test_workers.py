@@ -17,14 +17,14 @@ import bosket as bk
 from bosket.mechanisms.columns import Numbers
 from bosket.spark import reports as spark_reports
 from bosket.spark.domains import domain_of_table
-from bosket.spark.encoding import Met
 from bosket.spark.engine import _over
 from bosket.spark.engine import read as read_frame
 from bosket.spark.faults import faults_text, refuse_faults
 from bosket.spark.randomizing import _drawing_at_once, _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, read_batches, to_rows
-from bosket.spark.segments import LOST, alias_of, encoded, key_of, read, segment_of
+from bosket.spark.segments import LOST, alias_of, read, segment_of, segments_of
 from bosket.spark.shapes import Shaped, shaped
+from bosket.spark.summaries import Met, Summary, key_of
 from tests.spark.frames import PartsFrame
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
@@ -33,7 +33,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed")
 def test_a_label_that_was_not_there_before_is_not_quoted() -> None:
     """Where a worker is lost, its records are read again: the log of the cluster would name an item of one of them."""
     rows = pa.record_batch({"items": pa.array([["milk", "a rare disease"]])})
-    (segment,) = encoded([rows], "list")
+    (segment,) = segments_of([rows], "list", Summary(0))
     with pytest.raises(bk.DataError, match="not the same each time") as caught:
         list(read([segment], {"milk": 0}))
     assert "rare" not in repr(caught.value)
@@ -66,12 +66,12 @@ def test_bitmaps_of_many_strata_are_refused_before_they_are_made(monkeypatch: py
     rows[:, -4:] = np.arange(n).astype("<i4").view(np.uint8).reshape(-1, 4)
     batch = plan.channel.payload.from_rows(rows)
     monkeypatch.setattr(spark_reports, "_MOST_BITMAPS", 8 * n * n - 1)
-    (found,) = spark_reports._checked([to_rows(plan, batch)], plan)
-    assert "few enough sizes" in found["faults"][0].as_py()
+    found, numbers, _ = spark_reports._checked([to_rows(plan, batch)], plan)
+    assert "few enough sizes" in numbers["faults"][0].as_py()
     assert not found["bits"][0].as_py()
     monkeypatch.setattr(spark_reports, "_MOST_BITMAPS", 8 * n * n)
-    (found,) = spark_reports._checked([to_rows(plan, batch)], plan)
-    assert found["faults"][0].as_py() is None
+    found, numbers, _ = spark_reports._checked([to_rows(plan, batch)], plan)
+    assert numbers["faults"][0].as_py() is None
     assert len(found["bits"][0].as_py()) == 8 * n * n
 
 

@@ -7,8 +7,8 @@ all segments make the domain, and what a label is called there travels to the wo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,20 +25,17 @@ from bosket.data.formats.frames import FRAME
 from bosket.data.formats.layouts import not_one_hot
 from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
-from bosket.spark.faults import Fault, fault_of, faults_text
+from bosket.spark.faults import Fault, fault_of
 from bosket.spark.kernels import count_labels, mark_numbers, place_items, rank_numbers
+from bosket.spark.summaries import SAID, SEGMENT, Summary, key_of, row_of
 from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
 Label = Any
 """What stands in a cell, or for a table [number of the column, what stands in its cell]; a value of JSON."""
 
-LAYOUT = (
-    "part int, first_row long, n_records long, longest long, sizes binary, items binary, labels string, counts binary, "
-    "firsts binary, faults string"
-)
-"""Columns of segments: ``firsts`` are the rows, within the partition, in which each label is met first."""
-SUMMARY = ("part", "n_records", "longest", "labels", "counts", "firsts", "faults")
+LAYOUT = SAID + ", first_row long, sizes binary, items binary"
+"""Columns of segments, and of what is said of all of them."""
 
 LOST = "bosket_lost"
 """A column that says of a record put together from rows how many of these do not name it: none, or all."""
@@ -61,15 +58,18 @@ class RecordRows:
 
 
 def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
-    """On a worker: the rows of a partition as segments."""
-    from pyspark import TaskContext
+    """On a worker: the rows of a partition as segments, and at last what there is in all of them."""
+    summary = Summary.of_task()
+    yield from segments_of(batches, shape, summary)
+    yield from summary.rows(LAYOUT)
 
-    context = TaskContext.get()
-    part = 0 if context is None else int(context.partitionId())
+
+def segments_of(batches: Iterable[Any], shape: RowShape, summary: Summary, layout: str = LAYOUT) -> Iterator[Any]:
+    """Segments alone; what they hold is added to a summary."""
     with use_threads(1):
         row = 0
         for rows in pieces(batches):
-            yield _written(part, row, rows, shape)
+            yield _written(row, rows, shape, summary, layout)
             row += rows.num_rows
 
 
@@ -87,24 +87,24 @@ def pieces(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(held)
 
 
-def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
+def _written(row: int, rows: Any, shape: RowShape, summary: Summary, layout: str) -> Any:
     made, faults = segment_of(rows, shape)
     counts, firsts = _met(made, row)
     sizes = np.diff(made.indptr)
     longest = int(sizes.max(initial=0))
-    values = {
-        "part": pa.array([part], pa.int32()),
-        "first_row": pa.array([row], pa.int64()),
-        "n_records": pa.array([made.n_records], pa.int64()),
-        "longest": pa.array([longest], pa.int64()),
-        "sizes": _binary(sizes.astype(narrow(longest))),
-        "items": _binary(made.items.astype(narrow(len(made.labels)))),
-        "labels": pa.array([json.dumps(made.labels)], pa.string()),
-        "counts": _binary(counts),
-        "firsts": _binary(firsts),
-        "faults": pa.array([faults_text(faults, row)], pa.string()),
-    }
-    return pa.record_batch(values)
+    later = [replace(one, row=row + one.row) for one in faults]
+    summary.add(made.n_records, longest, made.labels, counts, firsts, later)
+    return row_of(
+        layout,
+        kind=SEGMENT,
+        part=summary.part,
+        first_row=row,
+        n_records=made.n_records,
+        longest=longest,
+        sizes=sizes.astype(narrow(longest)),
+        items=made.items.astype(narrow(len(made.labels))),
+        labels=json.dumps(made.labels),
+    )
 
 
 def _met(records: RecordRows, first_row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -113,13 +113,6 @@ def _met(records: RecordRows, first_row: int) -> tuple[npt.NDArray[np.int64], np
     count_labels(records.items, counts, first_at)
     rows = first_row + np.searchsorted(records.indptr, first_at, side="right") - 1
     return counts, np.where(first_at < 0, -1, rows)
-
-
-def _binary(values: npt.NDArray[Any]) -> Any:
-    """The bytes of an array as a column of one cell, without a copy."""
-    values = np.ascontiguousarray(values)
-    ends = np.array([0, values.nbytes], np.int32)
-    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(values)])
 
 
 def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, list[Fault]]:
@@ -247,11 +240,6 @@ def _name_of(alias: str) -> str:
     return bytes.fromhex(alias.removeprefix(_ALIAS)).decode(errors="surrogatepass")
 
 
-def key_of(label: Label) -> Any:
-    """A label as something that can be looked up."""
-    return tuple(label) if isinstance(label, list) else label
-
-
 PlaceOf = Mapping[Any, int]
 """From labels, as :func:`key_of` makes them, to item ids."""
 
@@ -318,7 +306,3 @@ def gathered(
             own[:] = own[np.lexsort((own, record))]
         first += len(one.sizes)
     return starts, items[:n]
-
-
-Job = Callable[[Iterable[Any]], Iterator[Any]]
-"""What a worker does with the batches of a partition."""
