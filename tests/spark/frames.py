@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,8 @@ _NAMES = names_of(SURVEYED)
 
 class PartsFrame:
     """Partitions, each a list of Arrow batches, computed whenever they are asked for unless they are persisted."""
+
+    sparkSession = SimpleNamespace(conf={"spark.sql.adaptive.enabled": "false"})  # noqa: N815  # as Spark calls it
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

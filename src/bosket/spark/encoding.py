@@ -15,7 +15,7 @@ import pyarrow as pa
 from bosket.errors import DataError
 from bosket.evidence.raw import Sought
 from bosket.spark.faults import place, times
-from bosket.spark.jobs import Frame, collected, started
+from bosket.spark.jobs import Frame, collected, persisted, started
 from bosket.spark.segments import LAYOUT, RowShape, encoded
 from bosket.spark.summaries import FOUND, NUMBERS, SEGMENT, Job, Met, Told, at_once, summed_up
 from bosket.spark.surveying import FOUND_ROWS, SURVEY, SURVEYED, surveyed
@@ -80,7 +80,7 @@ def encode(frame: Frame, shape: RowShape, sought: Sought | None = None) -> Encod
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         return encoded(batches, shape) if sought is None else surveyed(batches, shape, sought)
 
-    kept = started(lambda: frame.mapInArrow(job, LAYOUT if sought is None else SURVEYED).persist())
+    kept = persisted(lambda: frame.mapInArrow(job, LAYOUT if sought is None else SURVEYED))
     try:
         told = summed_up(kept, "" if sought is None else SURVEY)
         result = encoded_as(kept, told)

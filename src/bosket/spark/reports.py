@@ -21,7 +21,7 @@ from bosket.plan import Plan
 from bosket.spark.counted import SUMS, added_counts, in_chunks, sums_row
 from bosket.spark.encoding import Encoded, encoded_as, unpersist
 from bosket.spark.faults import Fault
-from bosket.spark.jobs import Frame, collected, started
+from bosket.spark.jobs import Frame, collected, persisted
 from bosket.spark.report_rows import read_batches, selected
 from bosket.spark.summaries import SAID, SEGMENT, Summary, row_of, summed_up
 from bosket.threads import use_threads
@@ -71,7 +71,7 @@ class SparkReports(Collected):
         def job(batches: Iterable[Any]) -> Iterator[Any]:
             return _checked(batches, plan)
 
-        kept = started(lambda: frame.mapInArrow(job, _LAYOUT).persist())
+        kept = persisted(lambda: frame.mapInArrow(job, _LAYOUT))
         try:
             result = encoded_as(kept, summed_up(kept))
         except BaseException:
