@@ -28,6 +28,7 @@ UNFINISHED = "Spark could not finish a job"
 _MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_LOST = re.compile(r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \w+ not found")
 _GONE = re.compile(
     r"SparkContext was shut down|stopped SparkContext|Connection refused|Answer from Java side is empty|"
     r"All masters are unresponsive|UNAVAILABLE|Master removed our application|cancelled because",
@@ -130,6 +131,11 @@ def _told(problem: Exception) -> tuple[str, str]:
         return (
             f"The workers of Spark have no module '{missing[1]}'.",
             "Install bosket[spark] where they run, and name their Python: spark.pyspark.python, or PYSPARK_PYTHON.",
+        )
+    if _LOST.search(text):
+        return (
+            "Reports that workers of Spark held are lost with one of them.",
+            "Where they are not known to anybody, randomize again, with folder=..., which outlives a worker.",
         )
     if "PATH_ALREADY_EXISTS" in text:
         return "The folder for reports exists already.", "Give a new one: reports are never added to others."
