@@ -17,7 +17,7 @@ from bosket.evidence.raw import Sought
 from bosket.spark.faults import place, times
 from bosket.spark.jobs import Frame, collected, persisted, started
 from bosket.spark.segments import LAYOUT, RowShape, encoded
-from bosket.spark.summaries import FOUND, NUMBERS, SEGMENT, Job, Met, Told, at_once, summed_up
+from bosket.spark.summaries import FOUND, NUMBERS, SEGMENT, Job, Met, ToldByAll, at_once, summed_up
 from bosket.spark.surveying import FOUND_ROWS, SURVEY, SURVEYED, surveyed
 
 _MOST_TOLD = 1 << 28
@@ -92,12 +92,12 @@ def encode(frame: Frame, shape: RowShape, sought: Sought | None = None) -> Encod
     return result
 
 
-def encoded_as(kept: Frame, told: Told) -> Encoded:
+def encoded_as(kept: Frame, told: ToldByAll) -> Encoded:
     """Segments on the workers, of which this was told."""
     return Encoded(kept, told.n_records, told.n_tasks, told.longest, told.met)
 
 
-def _looked(kept: Frame, sought: Sought, told: Told, again: Callable[[], Encoded]) -> Survey:
+def _looked(kept: Frame, sought: Sought, told: ToldByAll, again: Callable[[], Encoded]) -> Survey:
     """Which tasks looked, and what they found; more of it is asked for where it did not come by itself."""
     numbers, found = told.of_kind(NUMBERS), told.of_kind(FOUND)
     here = set(found["part"].to_pylist())

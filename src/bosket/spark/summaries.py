@@ -15,9 +15,9 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from bosket.counting.base import Counts
 from bosket.errors import DataError
 from bosket.spark.faults import Fault, faults_text, refuse_faults, together
 from bosket.spark.jobs import Frame, collected
@@ -37,8 +37,6 @@ _MOST_MERGING = 64  # tasks
 _MOST_FAULTS = 64  # different texts of a task
 
 _ARROW = {"int": pa.int32(), "long": pa.int64(), "binary": pa.binary(), "string": pa.string()}
-
-Numbers = npt.NDArray[np.int64]
 
 
 def row_of(layout: str, **cells: Any) -> Any:
@@ -73,7 +71,7 @@ class Met:
     first: tuple[int, int]
 
 
-def meet(met: dict[Any, Met], labels: Iterable[Any], counts: Numbers, parts: Iterable[int], rows: Numbers) -> None:
+def meet(met: dict[Any, Met], labels: Iterable[Any], counts: Counts, parts: Iterable[int], rows: Counts) -> None:
     for label, count, first in zip(labels, counts.tolist(), zip(parts, rows.tolist(), strict=False), strict=True):
         key = key_of(label)
         known = met.get(key)
@@ -103,7 +101,7 @@ class Summary:
         return cls(0 if context is None else int(context.partitionId()))
 
     def add(
-        self, n_records: int, longest: int, labels: Iterable[Any], counts: Numbers, firsts: Numbers, faults: list[Fault]
+        self, n_records: int, longest: int, labels: Iterable[Any], counts: Counts, firsts: Counts, faults: list[Fault]
     ) -> None:
         """A segment; places in it are rows of the partition."""
         self.is_empty = False
@@ -121,14 +119,14 @@ class Summary:
         yield row_of(layout, kind=LABELS, labels=labels, counts=counts, firsts=firsts, **own)
 
 
-def _columns(met: dict[Any, Met]) -> tuple[str, Numbers, Numbers]:
+def _columns(met: dict[Any, Met]) -> tuple[str, Counts, Counts]:
     known = met.values()
     counts = np.array([one.count for one in known], np.int64)
     return json.dumps([one.label for one in known]), counts, np.array([one.first[1] for one in known], np.int64)
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldByAll:
     """What the driver heard: of all tasks together, and the rows as they came."""
 
     rows: Any
@@ -141,7 +139,7 @@ class Told:
         return _of_kind(self.rows, kind)
 
 
-def summed_up(kept: Frame, more: str = "") -> Told:
+def summed_up(kept: Frame, more: str = "") -> ToldByAll:
     """What all tasks say, with ``more`` columns; refused where one could not read its rows."""
     names = names_of(SAID + more)
     rows = collected(lambda: kept.where(f"kind = {NUMBERS} or (kind > {NUMBERS} and {at_once()})").select(*names))
@@ -156,7 +154,7 @@ def summed_up(kept: Frame, more: str = "") -> Told:
         for part, one in zip(labels["part"].to_pylist(), _labels(labels), strict=True):
             words, counts, firsts = one
             meet(met, words, counts, repeat(part), firsts)
-    return Told(rows, n, numbers.num_rows, int(np.max(numbers["longest"].to_numpy(), initial=0)), met)
+    return ToldByAll(rows, n, numbers.num_rows, int(np.max(numbers["longest"].to_numpy(), initial=0)), met)
 
 
 def at_once() -> str:
@@ -168,12 +166,12 @@ def _of_kind(rows: Any, kind: int) -> Any:
     return rows.filter(pa.array(rows["kind"].to_numpy() == kind))
 
 
-def _labels(rows: Any) -> Iterator[tuple[list[Any], Numbers, Numbers]]:
+def _labels(rows: Any) -> Iterator[tuple[list[Any], Counts, Counts]]:
     for words, counts, firsts in zip(rows["labels"], rows["counts"], rows["firsts"], strict=True):
         yield json.loads(words.as_py()), _numbers(counts), _numbers(firsts)
 
 
-def _numbers(cell: Any) -> Numbers:
+def _numbers(cell: Any) -> Counts:
     return np.frombuffer(cell.as_buffer(), np.int64)
 
 

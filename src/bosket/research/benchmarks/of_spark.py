@@ -130,7 +130,7 @@ def _in_turn(ways: dict[str, Callable[[], Any]]) -> tuple[dict[str, Any], dict[s
 
 
 @dataclass(frozen=True)
-class Compared:
+class ThreeWays:
     """Three ways to find the itemsets of the same records: how many each finds, and seconds of its second run."""
 
     n_itemsets: dict[str, int]
@@ -138,7 +138,7 @@ class Compared:
     is_alike: bool
 
 
-def compared(session: Any, baskets: Baskets, folder: Path, with_fpgrowth: bool, min_support: float) -> Compared:
+def compared(session: Any, baskets: Baskets, folder: Path, with_fpgrowth: bool, min_support: float) -> ThreeWays:
     """Of a frame in the memory of the session: bosket's search there, one process, and Spark's own FPGrowth."""
     numbered = Baskets.from_csr(baskets.indptr, baskets.indices, Domain(range(baskets.n_items)))
     frame = _frame(session, numbered, folder)
@@ -149,7 +149,7 @@ def compared(session: Any, baskets: Baskets, folder: Path, with_fpgrowth: bool, 
     if with_fpgrowth:
         n_itemsets["FPGrowth"], took["FPGrowth"], _ = _second(lambda: _fpgrowth(frame, min_support))
     frame.unpersist()
-    return Compared(n_itemsets, took, _alike(found, expected))
+    return ThreeWays(n_itemsets, took, _alike(found, expected))
 
 
 def _against_fpgrowth(session: Any, baskets: Baskets, folder: Path, with_fpgrowth: bool) -> list[Bar]:
