@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from bosket.research import growth
+from bosket.research.growth_on_spark import SparkPoint
+from tests.spark.sessions import NEEDS_JAVA
 
 TOOK = {"first": 9.0, "first_work": 7.2, "mined": 4.0, "mined_work": 3.6, "peak": 300 << 20, "bytes": 25_000_000}
 POINT = growth.Point(1_000_000, 200, 0.01, 2, 17_000_000, {**TOOK, "itemsets": 421, "sizes": 5})
@@ -41,6 +47,36 @@ def test_points_are_kept_beside_the_page(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "page.md").unlink()
     growth.main([str(tmp_path / "page.md"), "--only", "none"])
     assert (tmp_path / "page.md").read_text() == expected
+
+
+def test_the_page_compares_with_spark_where_that_was_measured() -> None:
+    """A row for each point that is kept; without any, no number."""
+    seconds = {"spark": 0.75, "first run": 2.0, "FPGrowth": 15.04, "one process": 0.1}
+    point = SparkPoint("retail x 20", 1_763_240, 0.005, 2, 580, seconds, "in May")
+    row = "| retail x 20 | 1,763,240 | 0.50% | 2 | 580 | 0.75 | 15.0 | 0.050 | 0.10 | in May |"
+    assert row in growth.page([POINT], [point])
+    assert "bench --only spark" in growth.page([POINT])
+
+
+@NEEDS_JAVA
+@pytest.mark.slow
+def test_spark_is_measured_beside_bosket(tmp_path: Path) -> None:
+    """In a process of its own, whose session is not that of other tests; without the file of retail."""
+    (tmp_path / "page.jsonl").write_text(json.dumps(asdict(POINT)) + "\n")
+    command = [sys.executable, "-W", "ignore", "-m", "bosket.research.growth", str(tmp_path / "page.md")]
+    around = {name: value for name, value in os.environ.items() if name != "BOSKET_DATA"}
+    done = subprocess.run(
+        [*command, "--only", "none", "--spark", "--times", "1", "--load", "idle", "--data", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**around, "SPARK_LOCAL_IP": "127.0.0.1"},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (kept,) = (tmp_path / "page.spark.jsonl").read_text().splitlines()
+    assert json.loads(kept)["n_itemsets"] > 10
+    assert "| simulated, 3 of 50 items | 10,000 | 0.50% |" in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.slow

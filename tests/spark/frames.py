@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 
+from bosket.spark.summaries import names_of
+from bosket.spark.surveying import SURVEYED
+
 Parts = Callable[[], list[list[Any]]]
+
+
+_NAMES = names_of(SURVEYED)
 
 
 class PartsFrame:
     """Partitions, each a list of Arrow batches, computed whenever they are asked for unless they are persisted."""
+
+    sparkSession = SimpleNamespace(conf={"spark.sql.adaptive.enabled": "false"})  # noqa: N815  # as Spark calls it
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -55,10 +64,7 @@ class PartsFrame:
 
     def toArrow(self) -> Any:  # noqa: N802
         rows = [row for rows in self._parts() for row in rows]
-        return pa.Table.from_batches(rows) if rows else pa.table(dict.fromkeys(self._names(), pa.array([], pa.int64())))
-
-    def _names(self) -> list[str]:
-        return ["part", "n_records", "longest", "hidden", "later", "size", "fault", "labels", "itemsets", "supports"]
+        return pa.Table.from_batches(rows) if rows else pa.table(dict.fromkeys(_NAMES, pa.array([], pa.int64())))
 
 
 class _Checked(PartsFrame):

@@ -88,7 +88,7 @@ def test_a_frame_is_read_under_the_vocabulary(records: list[Any], kind: Any) -> 
 def test_no_record_makes_an_error() -> None:
     """Bytes that are no text, a row that names no record: left out, as if they were not declared."""
     words = pa.array([b"a", b"\xff\xfe", b"b"], pa.binary()).view(pa.string())
-    table = pa.table({"items": pa.ListArray.from_arrays([0, 2, 3], words), "bosket_lost": [False, True]})
+    table = pa.table({"items": pa.ListArray.from_arrays([0, 2, 3], words), "bosket_lost": [0, 1]})
     indptr, items = over_vocabulary(table, Lookup.of(bk.Domain(["a", "b"])))
     assert (indptr.tolist(), items.tolist()) == ([0, 1], [0])
 
@@ -129,7 +129,9 @@ def test_rows_whose_record_is_no_number_are_no_record(kind: str) -> None:
     """As on one machine: put together, one of them would decide how much the others add."""
     rows = [(1.0, "a"), (2.0, "b"), (float("nan"), "a"), (float("nan"), "b"), (None, "a")]
     frame = session().createDataFrame(rows, f"record {kind}, item string")
-    assert all(row["items"] == [] for row in shaped(frame).frame.where(LOST).collect())  # however many there are
+    assert all(
+        row["items"] == [] for row in shaped(frame).frame.where(f"{LOST} > 0").collect()
+    )  # however many there are
     records = engine.curated(frame, bk.Domain(["a", "b"]))
     assert records.n_records == 2
     assert records.items().held_by(np.zeros(2, np.int64)).sums(PURE, 1 << 20).tolist() == [1024, 1024]

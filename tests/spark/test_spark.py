@@ -55,6 +55,22 @@ def test_baskets_are_mined_as_on_one_machine() -> None:
 
 
 @pytest.mark.slow
+def test_labels_that_workers_put_together_are_those_of_one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they are too many to come from each task: of records, of an item that is refused, of reports by sizes."""
+    monkeypatch.setattr("bosket.spark.summaries.MOST_AT_ONCE", 0)
+    monkeypatch.setattr("bosket.spark.summaries._MOST_MERGING", 1)
+    assert_same(bk.mine(lists(), 0.02), bk.mine(BASKETS, 0.02))
+    with pytest.raises(DataError, match="does not have: 7 times, first in row 148 of partition 1"):
+        spark.baskets(lists(), items=list("abcd"))
+    plan = bk.Plan(PLAN.domain, bk.CutAndPaste(cutoff=3, insert=0.1), bk.PrivacyUnit(max_size=3))
+    local = plan.randomize(BASKETS, rng=bk.Seeded(1))
+    with spark.open_reports(reports_frame(local), plan) as found:
+        assert (found.n_records, found.strata_shown) == (len(local), local.strata_shown)
+        mined, expected = (bk.mine(one, 0.1) for one in (found, local))
+        assert mined.to_frame().equals(expected.to_frame())
+
+
+@pytest.mark.slow
 def test_rows_of_record_and_item_are_mined_as_on_one_machine() -> None:
     """An empty record among them."""
     nothing: list[str | None] = [None]

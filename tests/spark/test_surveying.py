@@ -17,7 +17,7 @@ from bosket.errors import DataError
 from bosket.evidence.raw import Sought
 from bosket.limits import least_count
 from bosket.mining.exact import exact_itemsets
-from bosket.spark import encoding, surveying
+from bosket.spark import encoding, summaries, surveying
 from bosket.spark.engine import read
 from bosket.spark.records import SparkRecords
 from bosket.spark.shapes import Shaped
@@ -91,7 +91,7 @@ def test_a_frame_is_mined_as_on_one_machine() -> None:
         sought, frame = Sought(float(rng.choice([0.02, 0.1, 0.25, 1 / 3, 0.5])), max_size, 1000), Source(parts)
         with (
             mock.patch.object(surveying, "LEAST_LOCAL", int(rng.choice([1, 4, 12, 24]))),
-            mock.patch.object(surveying, "AT_ONCE", int(rng.choice([0, 300, 1 << 16]))),
+            mock.patch.object(summaries, "MOST_AT_ONCE", int(rng.choice([0, 300, 1 << 23]))),
             mock.patch.object(surveying, "MOST_FOUND", int(rng.choice([400, 1 << 20, 1 << 20]))),
             mock.patch.object(surveying, "_MOST_HELD", int(rng.choice([2000, 1 << 28, 1 << 28]))),
             mock.patch.object(encoding, "_MOST_TOLD", int(rng.choice([600, 1 << 28, 1 << 28]))),

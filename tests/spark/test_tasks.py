@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,8 @@ from bosket.mining.exact_order import in_search_order
 from bosket.spark.encoding import Encoded
 from bosket.spark.records import SparkRecords
 from bosket.spark.searched import local_limit, searching_job, told_by_search
-from bosket.spark.segments import Job, KeptSegment, RecordRows, _met, encoded, gathered, read, segment_of
+from bosket.spark.segments import KeptSegment, RecordRows, _met, gathered, read, segment_of, segments_of
+from bosket.spark.summaries import Job, Summary
 
 N_ITEMS = 7
 RECORDS = st.lists(st.sets(st.integers(0, N_ITEMS - 1), max_size=N_ITEMS), min_size=1, max_size=25)
@@ -30,16 +32,16 @@ def levels_of(records: list[set[int]], min_count: int, max_size: int | None) -> 
     )
 
 
+def segments(batches: list[Any]) -> Iterator[Any]:
+    return segments_of(batches, "list", Summary(0))
+
+
 class OneProcess(Encoded):
     """Segments in memory, a list of batches for each task, mapped one after the other."""
 
     def __init__(self, parts: list[list[set[int]]]) -> None:
         self.parts = [
-            list(
-                encoded(
-                    [pa.record_batch({"items": pa.array([sorted(one) for one in part], pa.list_(pa.int64()))})], "list"
-                )
-            )
+            list(segments([pa.record_batch({"items": pa.array([sorted(one) for one in part], pa.list_(pa.int64()))})]))
             for part in parts
         ]
         self.n_records, self.n_partitions, self.longest = sum(map(len, parts)), len(parts), 0
@@ -136,8 +138,8 @@ def test_lists_are_coded_as_they_are(parts: list[list[list[int] | None]], kind: 
     made = [[None if record is None else [of(item) for item in record] for record in part] for part in parts]
     chunks = [pa.array([[], *part], pa.list_(kind)).slice(min(cut, len(part) + 1)) for part in made]
     rows = pa.table({"items": pa.chunked_array(chunks, pa.list_(kind))})
-    records, fault = segment_of(rows, "list")
-    assert fault is None
+    records, faults = segment_of(rows, "list")
+    assert not faults
     expected = [sorted(set(record or [])) for record in rows["items"].to_pylist()]
     assert records.labels == sorted({item for record in expected for item in record})
     cells = [[records.labels[item] for item in records.items[a:b]] for a, b in pairwise(records.indptr.tolist())]
@@ -150,7 +152,7 @@ def test_what_workers_keep_is_what_was_read(longest: int) -> None:
     """As many labels and as long a record as two bytes hold, and more."""
     records = [[3], [], list(range(longest)), [longest - 1]]
     batch = pa.record_batch({"items": pa.array(records, pa.list_(pa.int64()))})
-    (indptr, items) = next(read(encoded([batch], "list"), {item: item for item in range(longest + 3)}))
+    (indptr, items) = next(read(segments([batch]), {item: item for item in range(longest + 3)}))
     assert [items[start:stop].tolist() for start, stop in pairwise(indptr.tolist())] == records
 
 

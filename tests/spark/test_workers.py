@@ -17,11 +17,15 @@ import bosket as bk
 from bosket.mechanisms.columns import Numbers
 from bosket.spark import reports as spark_reports
 from bosket.spark.domains import domain_of_table
-from bosket.spark.encoding import Met
-from bosket.spark.randomizing import _refuse_speculation
-from bosket.spark.report_rows import _from_arrow, to_rows
-from bosket.spark.segments import encoded, key_of, read, segment_of
-from bosket.spark.shapes import shaped
+from bosket.spark.engine import _over
+from bosket.spark.engine import read as read_frame
+from bosket.spark.faults import faults_text, refuse_faults
+from bosket.spark.randomizing import _drawing_at_once, _refuse_speculation
+from bosket.spark.report_rows import _from_arrow, read_batches, to_rows
+from bosket.spark.segments import LOST, alias_of, read, segment_of, segments_of
+from bosket.spark.shapes import Shaped, shaped
+from bosket.spark.summaries import Met, Summary, key_of
+from tests.spark.frames import PartsFrame
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
@@ -29,11 +33,29 @@ pytest.importorskip("pyspark", reason="PySpark is not installed")
 def test_a_label_that_was_not_there_before_is_not_quoted() -> None:
     """Where a worker is lost, its records are read again: the log of the cluster would name an item of one of them."""
     rows = pa.record_batch({"items": pa.array([["milk", "a rare disease"]])})
-    (segment,) = encoded([rows], "list")
+    (segment,) = segments_of([rows], "list", Summary(0))
     with pytest.raises(bk.DataError, match="not the same each time") as caught:
         list(read([segment], {"milk": 0}))
     assert "rare" not in repr(caught.value)
     assert [items.tolist() for _, items in read([segment], {"milk": 1, "a rare disease": 0})] == [[0, 1]]
+
+
+def test_a_column_that_is_never_true_is_no_item_of_a_segment() -> None:
+    """Nobody has it: a plan without it takes the records, read at once, over the domain, or held before."""
+    rows = pa.table({alias_of(name): pa.array([name == "a", False]) for name in ("z", "a", "b")})
+    frame: Any = PartsFrame(lambda: [[], rows.to_batches(max_chunksize=1)])
+    plan = bk.Plan(bk.Domain(["a", "b"]), bk.Flip(keep=0.9))
+    found = Shaped(frame, "one-hot", dict.fromkeys("zab", "boolean"))
+    with read_frame(found, {}, plan.domain) as records:
+        assert records.counts.tolist() == [1, 0]
+    with read_frame(found, {}) as held:
+        assert held.domain.labels == ("z", "a", "b")
+        assert held.counts.tolist() == [0, 1, 0]
+        assert held.encoded.met["a"].first == (1, 0)
+        over = _over(held, plan)
+        assert (over.domain, over.counts.tolist()) == (plan.domain, [1, 0])
+    drawn = list(_drawing_at_once(plan, "one-hot")(rows.to_batches()))
+    assert sum(batch.num_rows for batch in drawn) == 2
 
 
 def test_bitmaps_of_many_strata_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,12 +66,12 @@ def test_bitmaps_of_many_strata_are_refused_before_they_are_made(monkeypatch: py
     rows[:, -4:] = np.arange(n).astype("<i4").view(np.uint8).reshape(-1, 4)
     batch = plan.channel.payload.from_rows(rows)
     monkeypatch.setattr(spark_reports, "_MOST_BITMAPS", 8 * n * n - 1)
-    (found,) = spark_reports._checked([to_rows(plan, batch)], plan)
-    assert "few enough sizes" in found["fault"][0].as_py()
+    found, numbers, _ = spark_reports._checked([to_rows(plan, batch)], plan)
+    assert "few enough sizes" in numbers["faults"][0].as_py()
     assert not found["bits"][0].as_py()
     monkeypatch.setattr(spark_reports, "_MOST_BITMAPS", 8 * n * n)
-    (found,) = spark_reports._checked([to_rows(plan, batch)], plan)
-    assert found["fault"][0].as_py() is None
+    found, numbers, _ = spark_reports._checked([to_rows(plan, batch)], plan)
+    assert numbers["faults"][0].as_py() is None
     assert len(found["bits"][0].as_py()) == 8 * n * n
 
 
@@ -81,6 +103,64 @@ def test_reports_are_not_left_with_workers_where_tasks_run_twice(said: str) -> N
     else:
         with pytest.raises(bk.ParameterError, match=r"spark\.speculation"):
             _refuse_speculation(frame)
+
+
+def refused_by(shape: Any, parts: list[list[pa.RecordBatch]]) -> str:
+    with pytest.raises(bk.DataError) as found:
+        read_frame(Shaped(PartsFrame(lambda: parts), shape, {}), {})
+    return str(found.value)
+
+
+def test_rows_that_cannot_be_read_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In two partitions, and in each of some segments: a segment was counted as one row, however many were bad."""
+    monkeypatch.setattr("bosket.spark.segments._RECORDS", 4)
+    hot = pa.table({alias_of("a"): [0, 1, 0, 7, 0, 8, 9, 9, 0, 9], alias_of("b"): [1, 5, None, *[0] * 7]})
+    parts = [[], hot.to_batches(max_chunksize=2), hot[5:].to_batches()]
+    # of b there is one in row 2 of partition 1, and of a the first is in row 4
+    text = refused_by("one-hot", parts)
+    assert text.startswith("Column 'b' must hold 0 or 1")
+    assert text.endswith("nothing: once, first in row 2 of partition 1.")
+    assert refused_by("one-hot", [parts[0], parts[2], parts[1]]).endswith("9 times, first in row 1 of partition 1.")
+    numbers = pa.table({"items": pa.array([[1.5], [math.nan, 2.5], [math.nan, math.nan], []] * 2)})
+    assert refused_by("list", [numbers.to_batches(max_chunksize=4)] * 2).endswith(
+        "none of them missing: 12 times, first in row 2 of partition 0."
+    )
+    lost = pa.table({"items": pa.array([["a"], [], ["b"]]), LOST: pa.array([0, 41, 0])})
+    assert refused_by("list", [lost.to_batches()]).endswith("belongs to: 41 times, first in row 2 of partition 0.")
+
+
+def counted(plan: bk.Plan, columns: dict[str, Any]) -> str:
+    """How reports of a partition are refused, made in two batches."""
+    rows = pa.table(columns)
+    told = [one for _, _, one in read_batches(rows.to_batches(max_chunksize=-(-rows.num_rows // 2)), plan)]
+    with pytest.raises(bk.DataError) as found:
+        refuse_faults((3, faults_text(one)) for one in told)
+    return str(found.value)
+
+
+def test_values_that_no_report_may_have_are_counted_one_by_one() -> None:
+    """By definition: out of range, of a wrong width, with spare bits, and of sizes that the plan does not have."""
+    rng = np.random.default_rng(5)
+    flip = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9))
+    signs = rng.integers(0, 40, 300)
+    text = counted(flip, {"report": pa.array([bytes([sign]) for sign in signs], pa.binary())})
+    first = int(np.argmax(signs > 31))
+    assert text.endswith(f"{(signs > 31).sum()} times, first in row {first + 1} of partition 3.")
+    wide = pa.array([b"a" * (1 + (at % 7 == 3)) for at in range(300)], pa.binary())
+    assert counted(flip, {"report": wide}).endswith("5 bits: 43 times, first in row 4 of partition 3.")
+    cut = bk.Plan(bk.Domain(range(5)), bk.CutAndPaste(cutoff=3, insert=0.1), bk.PrivacyUnit(max_size=4))
+    strata = np.where(np.arange(300) % 10 == 6, 5, 4).astype(np.int32)
+    columns = {"report": pa.array([b"\0"] * 300, pa.binary()), "stratum": pa.array(strata)}
+    assert "30 times, first in row 7 of partition 3" in counted(cut, columns)
+
+
+def test_very_many_bad_values_are_told_as_at_least_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is looked for by itself, which for all reports of a wrong frame would take long."""
+    monkeypatch.setattr("bosket.spark.faults.MOST_SINGLE", 20)
+    flip = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9))
+    wide = {"report": pa.array([b"a"] * 50 + [b"ab"] * 50, pa.binary())}
+    assert counted(flip, wide).endswith("5 bits: at least 20 times, first in row 51 of partition 3.")
+    assert counted(flip, {"report": wide["report"][:70]}).endswith(": 20 times, first in row 51 of partition 3.")
 
 
 def test_a_table_of_no_rows_is_refused() -> None:
@@ -120,8 +200,8 @@ def met_in(parts: list[pa.Table]) -> Any:
     """What the driver hears of the cells of these partitions."""
     met: dict[Any, Met] = {}
     for at, part in enumerate(parts):
-        made, fault = segment_of(part, "table")
-        assert fault is None
+        made, faults = segment_of(part, "table")
+        assert not faults
         for label in json.loads(json.dumps(made.labels)):
             met.setdefault(key_of(label), Met(label, 1, (at, 0)))
     return SimpleNamespace(met=met)

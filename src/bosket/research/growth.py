@@ -3,7 +3,8 @@
 Every point is measured in a process of its own, which mines files that were made before.  ``python -m
 bosket.research.growth docs/growth.md`` writes the page; ``--largest`` says up to which number of reports.  Points are
 kept beside it as lines of JSON: ``--only 100000000x200`` measures one alone, in place of what was known of it, and
-``--only none`` writes the page of what is known.
+``--only none`` writes the page of what is known.  ``--spark`` measures Spark's own FPGrowth beside bosket too, which
+takes minutes, on retail where ``--data`` or ``BOSKET_DATA`` has its file.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from bosket.mechanisms import Flip
 from bosket.plan import Plan
 from bosket.randomness import Seeded
 from bosket.reports import Reports
+from bosket.research.growth_on_spark import HEAD as SPARK_HEAD
+from bosket.research.growth_on_spark import SparkPoint, measured_on_spark, told_of_spark
 from bosket.threads import n_threads
 
 ITEMS, MIN_SUPPORT, MEMORY = 200, 0.01, 1 << 30
@@ -157,7 +160,7 @@ def arithmetic(point: Point) -> list[list[str]]:
     ]
 
 
-def page(found: Sequence[Point]) -> str:
+def page(found: Sequence[Point], on_spark: Sequence[SparkPoint] = ()) -> str:
     """The page as text."""
     largest = max((point for point in found if point.n_items == ITEMS), key=lambda point: point.n_records)
     return _PAGE.format(
@@ -165,6 +168,7 @@ def page(found: Sequence[Point]) -> str:
         memory=MEMORY >> 20,
         table=_table(HEAD, [point.row for point in sorted(found, key=lambda point: point.key)]),
         n=f"{largest.n_records:,}",
+        spark=told_of_spark(_table(SPARK_HEAD, [point.row for point in on_spark]), on_spark),
         arithmetic=_table(["of 10^10 reports of 200 items, Flip(0.9), at 1%", ""], arithmetic(largest)),
     )
 
@@ -189,9 +193,8 @@ measured at several times, beside different work, so that one row's clock is not
 - *Limit.*  Below the noise of the reports, the number of candidates grows faster than anything else here.
 - *Threads.*  `BOSKET_THREADS` or `bk.use_threads` say how many; where others keep the cores busy, more gain little.
 
-Spark's FPGrowth has no estimates, so that reports are not its matter.  On raw records, retail x 20 at 0.5% (1.8
-million), it took 63.9 s in a session of two cores, where `bk.mine` of the same frame took 2.8 to 7.1 s
-([scale](scale.md), which says why no ratio is quoted for sparse Quest records: it hardly ends on them).
+Spark's FPGrowth has no estimates, so that reports are not its matter.
+{spark}
 
 ## Ten thousand million reports
 
@@ -217,8 +220,11 @@ What breaks first, in this order:
 
 def known_points(file: Path) -> dict[tuple[int, int, float, int], Point]:
     """Points that were measured before."""
-    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
-    return {point.key: point for point in (Point(**json.loads(line)) for line in lines)}
+    return {point.key: point for point in (Point(**one) for one in _lines(file))}
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.is_file() else []
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -227,6 +233,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--largest", type=int, default=10_000_000)
     parser.add_argument("--only", help="one point alone, REPORTSxITEMS or REPORTSxITEMSxLIMITxTHREADS, or none")
     parser.add_argument("--load", default="nothing beside", help="what else the machine did, in words")
+    parser.add_argument(
+        "--spark", action="store_true", help="compare with Spark's FPGrowth, for which PySpark is needed"
+    )
+    parser.add_argument("--times", type=int, default=20, help="how many times retail is taken for that")
+    parser.add_argument("--data", help="the folder of retail.dat.gz")
     options = parser.parse_args(argv)
     kept = options.output.with_suffix(".jsonl")
     known = known_points(kept)
@@ -236,7 +247,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.stderr.write(" ".join(dated.row) + "\n")
         known[dated.key] = dated
         kept.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in known.values()), "utf-8")
-    options.output.write_text(page(list(known.values())), "utf-8")
+    of_spark = options.output.with_suffix(".spark.jsonl")
+    compared = {point.key: point for point in (SparkPoint(**one) for one in _lines(of_spark))}
+    if options.spark:
+        row = replace(measured_on_spark(options.data, options.times), measured=beside)
+        sys.stderr.write(" ".join(row.row) + "\n")
+        compared[row.key] = row
+        of_spark.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in compared.values()), "utf-8")
+    options.output.write_text(page(list(known.values()), list(compared.values())), "utf-8")
 
 
 def one_point(asked: str) -> Iterator[Point]:

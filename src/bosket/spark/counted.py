@@ -14,7 +14,8 @@ from bosket.counting.bitmaps import Bitmaps
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
 from bosket.mining.record_kernels import pack_chunk
-from bosket.spark.segments import Job, PlaceOf, read
+from bosket.spark.segments import PlaceOf, read
+from bosket.spark.summaries import Job
 from bosket.threads import slices, use_threads
 
 SUMS = "n_records long, counts binary"

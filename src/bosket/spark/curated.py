@@ -25,7 +25,7 @@ from bosket.data.formats.lookup import Lookup
 from bosket.errors import DataError
 from bosket.spark.counted import MOST_COUNTS, SUMS, added_counts, sums_row
 from bosket.spark.encoding import unpersist
-from bosket.spark.jobs import Frame, collected, started
+from bosket.spark.jobs import Frame, collected, persisted, started
 from bosket.spark.segments import LOST, pieces
 from bosket.threads import use_threads
 
@@ -49,7 +49,7 @@ class SparkCurated(CuratedRecords):
     def read(cls, frame: Frame, domain: Domain) -> SparkCurated:
         """One pass over a frame of lists."""
         job = _reading(Lookup.of(domain, parameter="vocabulary"))
-        kept = started(lambda: frame.mapInArrow(job, LAYOUT).coalesce(_MOST_TASKS).persist())
+        kept = persisted(lambda: frame.mapInArrow(job, LAYOUT).coalesce(_MOST_TASKS))
         try:
             numbers = collected(lambda: kept.select("n_records"))["n_records"]
         except BaseException:
@@ -136,7 +136,7 @@ def _reading(lookup: Lookup) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def over_vocabulary(rows: Any, lookup: Lookup) -> tuple[Units, ItemsetRows]:
     """Records as compressed rows of declared items, increasing; each by itself, whatever it holds."""
     if LOST in rows.column_names:
-        rows = rows.filter(pc.invert(rows[LOST]))
+        rows = rows.filter(pc.equal(rows[LOST], 0))
     lists, n_items = rows["items"].combine_chunks(), len(lookup.domain)
     values, record = pc.list_flatten(lists), pc.list_parent_indices(lists).to_numpy()
     coded = values.dictionary_encode()

@@ -13,8 +13,10 @@ from bosket.data.formats.columns import guarded, whole
 from bosket.data.formats.frames import FRAME
 from bosket.data.tables.codings import looks_missing
 from bosket.errors import BosketError, DataError
-from bosket.spark.encoding import Encoded, Met, place, refuse_unknown, times
+from bosket.spark.encoding import Encoded, refuse_unknown
+from bosket.spark.faults import place, times
 from bosket.spark.shapes import FRACTIONS, WHOLE
+from bosket.spark.summaries import Met
 
 _ARROW = {"boolean": pa.bool_(), "string": pa.string()}
 _ARROW |= dict.fromkeys(WHOLE, pa.int64()) | dict.fromkeys(FRACTIONS, pa.float64())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,21 +14,14 @@ import pyarrow as pa
 
 from bosket.errors import DataError
 from bosket.evidence.raw import Sought
-from bosket.spark.jobs import Frame, collected, started
-from bosket.spark.segments import LAYOUT, SUMMARY, Job, Label, RowShape, encoded, key_of
-from bosket.spark.surveying import FOUND_ROWS, SURVEYED, TOLD, surveyed
+from bosket.spark.faults import place, times
+from bosket.spark.jobs import Frame, collected, persisted, started
+from bosket.spark.segments import LAYOUT, RowShape, encoded
+from bosket.spark.summaries import FOUND, NUMBERS, SEGMENT, Job, Met, ToldByAll, at_once, summed_up
+from bosket.spark.surveying import FOUND_ROWS, SURVEY, SURVEYED, surveyed
 
 _MOST_TOLD = 1 << 28
 """Most bytes of what all tasks found that come to the driver."""
-
-
-@dataclass
-class Met:
-    """Where a label was met: how often, and the first place, as (partition, row)."""
-
-    label: Label
-    count: int
-    first: tuple[int, int]
 
 
 @dataclass
@@ -50,11 +42,16 @@ class Encoded:
     def close(self) -> None:
         self._forget()
 
+    @property
+    def segments(self) -> Frame:
+        """The segments alone, without what tasks said of them."""
+        return started(lambda: self.frame.where(f"kind = {SEGMENT}"))
+
     def map(self, job: Job, layout: str, *, most_tasks: int | None = None) -> Any:
         """Run a job over all segments; the rows that it gives, as Arrow."""
-        frame = self.frame
+        frame = self.segments
         if most_tasks is not None and most_tasks < self.n_partitions:
-            frame = started(lambda: self.frame.coalesce(most_tasks))
+            frame = started(lambda: self.segments.coalesce(most_tasks))
         return collected(lambda: frame.mapInArrow(job, layout))
 
 
@@ -83,94 +80,44 @@ def encode(frame: Frame, shape: RowShape, sought: Sought | None = None) -> Encod
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         return encoded(batches, shape) if sought is None else surveyed(batches, shape, sought)
 
-    kept = started(lambda: frame.mapInArrow(job, LAYOUT if sought is None else SURVEYED).persist())
+    kept = persisted(lambda: frame.mapInArrow(job, LAYOUT if sought is None else SURVEYED))
     try:
-        if sought is None:
-            return _summed_up(kept, collected(lambda: kept.select(*SUMMARY)))
-        return _looked_at(kept, sought, lambda: encode(frame, shape))
+        told = summed_up(kept, "" if sought is None else SURVEY)
+        result = encoded_as(kept, told)
+        if sought is not None:
+            result.looked = _looked(kept, sought, told, lambda: encode(frame, shape))
     except BaseException:
         unpersist(kept)
         raise
-
-
-def _looked_at(kept: Frame, sought: Sought, again: Callable[[], Encoded]) -> Encoded:
-    """What occurs in a frame, and what tasks found that looked as they read."""
-    told = collected(lambda: kept.where("size = 0 or later = 0").select(*TOLD))
-    is_found = told["size"].to_numpy() > 0
-    summary = told.filter(~is_found)
-    result = _summed_up(kept, summary)
-    result.looked = _looked(kept, sought, summary, told.filter(is_found), again)
     return result
 
 
-def _looked(kept: Frame, sought: Sought, summary: Any, found: Any, again: Callable[[], Encoded]) -> Survey:
+def encoded_as(kept: Frame, told: ToldByAll) -> Encoded:
+    """Segments on the workers, of which this was told."""
+    return Encoded(kept, told.n_records, told.n_tasks, told.longest, told.met)
+
+
+def _looked(kept: Frame, sought: Sought, told: ToldByAll, again: Callable[[], Encoded]) -> Survey:
     """Which tasks looked, and what they found; more of it is asked for where it did not come by itself."""
-    names = ("part", "n_records", "hidden", "later")
-    searched: dict[int, tuple[int, int]] = {}
-    unsearched: dict[int, int] = {}
-    more: dict[int, int] = {}
-    for part, n, hidden, later in zip(*(summary[name].to_pylist() for name in names), strict=True):
+    numbers, found = told.of_kind(NUMBERS), told.of_kind(FOUND)
+    here = set(found["part"].to_pylist())
+    tasks: list[tuple[int, int]] = []
+    unsearched, missing = [], 0
+    names = ("part", "n_records", "hidden", "found_bytes")
+    for part, n, hidden, n_bytes in zip(*(numbers[name].to_pylist() for name in names), strict=True):
         if hidden is None:
-            unsearched[part] = unsearched.get(part, 0) + n
+            unsearched.append(n)
         else:
-            searched[part] = searched.get(part, (0, 0))[0] + n, hidden
-            more[part] = later
-    n_more = sum(more.values())
-    if n_more > _MOST_TOLD:
+            tasks.append((n, hidden))
+            missing += 0 if part in here else n_bytes
+    if missing > _MOST_TOLD:
         found = None
-    elif n_more:
-        later_ones = collected(lambda: kept.where("size > 0 and later > 0").select(*FOUND_ROWS))
-        found = pa.concat_tables([found.select(FOUND_ROWS), later_ones])
-    rest = Encoded(kept.where("size = 0 and hidden is null"), sum(unsearched.values()), len(unsearched), 0)
-    return Survey(sought, list(searched.values()), found, rest, again)
-
-
-def _summed_up(kept: Frame, summary: Any) -> Encoded:
-    refuse_faults(summary)
-    parts = summary["part"].to_numpy()
-    result = Encoded(
-        kept,
-        n_records=int(np.sum(summary["n_records"].to_numpy(), dtype=np.int64)),
-        n_partitions=len(np.unique(parts)),
-        longest=int(np.max(summary["longest"].to_numpy(), initial=0)),
-    )
-    for at, part in enumerate(parts.tolist()):
-        _meet(result.met, part, *(summary[name][at] for name in ("labels", "counts", "firsts")))
-    return result
-
-
-def _meet(met: dict[Any, Met], part: int, labels: Any, counts: Any, firsts: Any) -> None:
-    numbers, rows = (np.frombuffer(one.as_buffer(), np.int64).tolist() for one in (counts, firsts))
-    for label, count, row in zip(json.loads(labels.as_py()), numbers, rows, strict=True):
-        key = key_of(label)
-        known = met.get(key)
-        if known is None:
-            met[key] = Met(label, count, (part, row))
-        else:
-            known.count += count
-            known.first = min(known.first, (part, row))
-
-
-def refuse_faults(summary: Any) -> None:
-    """Refuse what workers could not read: how often, and where first; never what stands there."""
-    found: dict[str, list[tuple[int, int, int, str | None]]] = {}
-    for part, text in zip(summary["part"].to_pylist(), summary["fault"].to_pylist(), strict=True):
-        if text is not None:
-            fault = json.loads(text)
-            found.setdefault(fault["text"], []).append((part, fault["row"], fault["count"], fault.get("hint")))
-    for text, places in found.items():
-        part, row, _, hint = min(places)
-        count = sum(number for _, _, number, _ in places)
-        raise DataError(f"{text.rstrip('.')}: {times(count)}, first in {place((part, row))}.", hint=hint)
-
-
-def place(at: tuple[int, int]) -> str:
-    """Where a row of a frame is, for messages."""
-    return f"row {at[1] + 1} of partition {at[0]}"
-
-
-def times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    elif missing:
+        rest = f"kind = {FOUND} and not ({at_once()})"
+        later = collected(lambda: kept.where(rest).select(*FOUND_ROWS))
+        found = pa.concat_tables([found.select(FOUND_ROWS), later])
+    others = Encoded(kept.where(f"kind = {SEGMENT}"), sum(unsearched), len(unsearched), 0)
+    return Survey(sought, tasks, found, others, again)
 
 
 def refuse_unknown(met: Iterable[Met], what: str) -> None:

@@ -5,6 +5,7 @@ Errors of Spark may quote cells of the data, and tracebacks of its workers are l
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -24,8 +25,10 @@ P = ParamSpec("P")
 
 UNFINISHED = "Spark could not finish a job"
 """How a message begins that does not know why."""
+_MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_LOST = re.compile(r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \w+ not found")
 _GONE = re.compile(
     r"SparkContext was shut down|stopped SparkContext|Connection refused|Answer from Java side is empty|"
     r"All masters are unresponsive|UNAVAILABLE|Master removed our application|cancelled because",
@@ -57,6 +60,30 @@ def is_connected(frame: Frame) -> bool:
 def collected(frame: Callable[[], Frame]) -> Any:
     """Run the job of a frame, which is made inside, and give its rows as an Arrow table."""
     return started(lambda: frame().toArrow())
+
+
+def persisted(make: Callable[[], Frame]) -> Frame:
+    """A frame, made inside, that the workers keep.
+
+    Adaptive execution merges small partitions, of a shuffle into 200 of a few records say, but not those of a frame
+    that is kept, unless the session allows for it: each of them would start a task of Python in every job.
+    """
+
+    def job() -> Frame:
+        frame = make()
+        settings = frame.sparkSession.conf
+        was = None
+        with contextlib.suppress(Exception):  # where it is not known or cannot be set, partitions stay as they are
+            if settings.get("spark.sql.adaptive.enabled") == "true":
+                was = settings.get(_MAY_MERGE)
+                settings.set(_MAY_MERGE, "true")
+        try:
+            return frame.persist()
+        finally:
+            if was is not None:
+                settings.set(_MAY_MERGE, was)
+
+    return started(job)
 
 
 def started(job: Callable[[], T]) -> T:
@@ -104,6 +131,11 @@ def _told(problem: Exception) -> tuple[str, str]:
         return (
             f"The workers of Spark have no module '{missing[1]}'.",
             "Install bosket[spark] where they run, and name their Python: spark.pyspark.python, or PYSPARK_PYTHON.",
+        )
+    if _LOST.search(text):
+        return (
+            "Reports that workers of Spark held are lost with one of them.",
+            "Where they are not known to anybody, randomize again, with folder=..., which outlives a worker.",
         )
     if "PATH_ALREADY_EXISTS" in text:
         return "The folder for reports exists already.", "Give a new one: reports are never added to others."

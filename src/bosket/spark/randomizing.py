@@ -27,13 +27,14 @@ from bosket.data.domain import ItemIds
 from bosket.errors import DataError, ParameterError
 from bosket.plan import Plan
 from bosket.randomness import Secure
-from bosket.spark.counted import sums_row
-from bosket.spark.encoding import place, times
+from bosket.spark.counted import SUMS, sums_row
+from bosket.spark.faults import place, times
 from bosket.spark.jobs import UNFINISHED, Frame, started
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import report_schema, to_rows
-from bosket.spark.segments import Job, PlaceOf, RowShape, kept, key_of, pieces, placed, read, segment_of
+from bosket.spark.segments import PlaceOf, RowShape, kept, pieces, placed, read, segment_of
 from bosket.spark.shapes import Shaped
+from bosket.spark.summaries import Job, key_of
 from bosket.threads import slices, use_threads
 
 _AT_ONCE = 1 << 16  # records
@@ -63,7 +64,7 @@ def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder:
     n = records.n_records
     plan.warn_of_hopeless(n if people is None else check_integer("people", people, least=1))
     schema, job = report_schema(plan, "secure"), _drawing(plan, records.places)
-    segments = records.segments.frame
+    segments = records.segments.segments
     made = started(lambda: segments.mapInArrow(job, schema))
     if folder is None:
         _refuse_speculation(segments)
@@ -158,8 +159,8 @@ def _drawing_at_once(plan: Plan, shape: RowShape) -> Job:
         rng, index = Secure(), plan.domain.index
         with use_threads(1):
             for rows in pieces(batches):
-                made, fault = segment_of(rows, shape)
-                if fault is not None or not all(key_of(label) in index for label in made.labels):
+                made, faults = segment_of(rows, shape)
+                if faults or not all(key_of(label) in index for label in made.labels):
                     raise DataError("The records of a task cannot be randomized under the plan.")
                 yield from _reports(plan, made.indptr, placed(made, index), rng)
 
@@ -190,15 +191,18 @@ def _refuse_longer(records: SparkRecords, limit: int) -> None:
     """Say how many records are longer than a plan allows, and where the first of them is."""
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
+        n, firsts = 0, []
         for batch in batches:
             part, first_row = (batch.column(batch.schema.get_field_index(name)) for name in ("part", "first_row"))
             for at, segment in enumerate(kept([batch])):
                 longer = np.flatnonzero(segment.sizes > limit)
                 if len(longer):
-                    first = first_row[at].as_py() + int(longer[0])
-                    yield sums_row(len(longer), np.array([part[at].as_py(), first], np.int64))
+                    n += len(longer)
+                    firsts.append((part[at].as_py(), first_row[at].as_py() + int(longer[0])))
+        if n:
+            yield sums_row(n, np.array(min(firsts), np.int64))
 
-    rows = records.segments.map(job, "n_records long, counts binary")
+    rows = records.segments.map(job, SUMS)
     count = int(np.sum(rows["n_records"].to_numpy()))
     first = min(tuple(np.frombuffer(one.as_buffer(), np.int64).tolist()) for one in rows["counts"])
     raise DataError(

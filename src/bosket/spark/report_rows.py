@@ -6,7 +6,6 @@ of its plan's digest in the column ``plan``: frames of different plans that were
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -22,12 +21,14 @@ from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.report_notes import chance_said
 from bosket.respondents import COLUMN
+from bosket.spark.faults import ANOTHER_PLAN, Fault, looked_for
 from bosket.spark.jobs import Frame, started
 
 PLAN = "plan"
 _PREFIX = "bosket."
 _ROWS = 1 << 18
 _BYTES = 1 << 25
+_IMPOSSIBLE = "The reports cannot be of their plan: "
 
 
 def plan_mark(plan: Plan) -> int:
@@ -102,7 +103,7 @@ def selected(frame: Frame, plan: Plan) -> Frame:
     return frame.select(*own, *([PLAN] if PLAN in names and PLAN not in own else []))
 
 
-def read_batches(batches: Iterable[Any], plan: Plan) -> Iterator[tuple[int, Batch | None, dict[str, Any] | None]]:
+def read_batches(batches: Iterable[Any], plan: Plan) -> Iterator[tuple[int, Batch | None, list[Fault]]]:
     """On a worker: some reports at a time, with the number of the first; or what is wrong with them."""
     width = sum(column.memory for column in plan.channel.payload.columns)
     most = max(64, min(_ROWS, _BYTES // width))
@@ -121,31 +122,51 @@ def read_batches(batches: Iterable[Any], plan: Plan) -> Iterator[tuple[int, Batc
         yield (row, *_read(held, plan))
 
 
-def _read(pieces: list[Any], plan: Plan) -> tuple[Batch | None, dict[str, Any] | None]:
+def _read(pieces: list[Any], plan: Plan) -> tuple[Batch | None, list[Fault]]:
     rows = pa.Table.from_batches(pieces).combine_chunks()
     if PLAN in rows.column_names:
         of_another = np.flatnonzero(_whole(rows[PLAN]) != plan_mark(plan))
         if len(of_another):
-            return None, {
-                "kind": "plan",
-                "text": "Reports of another plan",
-                "count": len(of_another),
-                "row": int(of_another[0]),
-            }
+            return None, [Fault(ANOTHER_PLAN, len(of_another), int(of_another[0]))]
     values = {}
     for column in plan.channel.payload.columns:
-        found = _from_arrow(column, rows[column.name].combine_chunks())
+        cells = rows[column.name].combine_chunks()
+        found = _from_arrow(column, cells)
         if found is None:
-            at = rows[column.name].is_null().to_numpy()
-            first, count = (int(np.argmax(at)), int(at.sum())) if at.any() else (0, 1)
-            must = f"A report must have {column.must}"
-            return None, {"kind": "value", "text": must, "count": count, "row": first}
+            return None, _bad_cells(column, cells)
         values[column.name] = found
+    batch = Batch(values)
     try:
-        return checked_batch(plan, Batch(values)), None
+        return checked_batch(plan, batch), []
     except BosketError as problem:
-        text = f"The reports cannot be of their plan: {problem}"
-        return None, {"kind": "value", "text": text, "count": 1, "row": 0}
+        text = str(problem)
+    return None, _impossible(plan, batch) or [Fault(_IMPOSSIBLE + text, len(batch), 0)]
+
+
+def _bad_cells(column: PayloadColumn, cells: Any) -> list[Fault]:
+    """Values of a column that are missing, or that no report may have."""
+    must = f"A report must have {column.must}"
+    if cells.null_count:
+        at = cells.is_null().to_numpy(zero_copy_only=False)
+        return [Fault(must, int(at.sum()), int(np.argmax(at)))]
+
+    def problem_in(start: int, stop: int) -> str | None:
+        return must if _from_arrow(column, cells.slice(start, stop - start)) is None else None
+
+    return looked_for(len(cells), problem_in)
+
+
+def _impossible(plan: Plan, batch: Batch) -> list[Fault]:
+    """Reports whose values may be, but not together, or not under the plan."""
+
+    def problem_in(start: int, stop: int) -> str | None:
+        try:
+            checked_batch(plan, batch.take(slice(start, stop)))
+        except BosketError as problem:
+            return _IMPOSSIBLE + str(problem)
+        return None
+
+    return looked_for(len(batch), problem_in)
 
 
 def _whole(column: Any) -> Any:
@@ -175,8 +196,3 @@ def _from_arrow(column: PayloadColumn, values: Any) -> ColumnValues | None:
     if len(lengths) and (lengths != column.width).any():
         return None
     return column.from_arrow(values.cast(pa.binary(column.width)))
-
-
-def fault_text(fault: dict[str, Any] | None) -> str | None:
-    """A fault for the driver."""
-    return None if fault is None else json.dumps(fault)

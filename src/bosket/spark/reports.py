@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,19 +15,20 @@ import pyarrow as pa
 from bosket.collected import Collected, Made, Summed, whole_batch
 from bosket.counting.base import Counter, Counts, ItemsetRows
 from bosket.counting.bitmaps import Bitmaps
-from bosket.errors import BosketError, DataError, PlanMismatchError
+from bosket.errors import BosketError, DataError
 from bosket.mechanisms.payload import Batch, PackedBits
 from bosket.plan import Plan
 from bosket.spark.counted import SUMS, added_counts, in_chunks, sums_row
-from bosket.spark.encoding import Encoded, place, refuse_faults, times
-from bosket.spark.jobs import Frame, collected, started
-from bosket.spark.report_rows import fault_text, read_batches, selected
+from bosket.spark.encoding import Encoded, encoded_as, unpersist
+from bosket.spark.faults import Fault
+from bosket.spark.jobs import Frame, collected, persisted
+from bosket.spark.report_rows import read_batches, selected
+from bosket.spark.summaries import SAID, SEGMENT, Summary, row_of, summed_up
 from bosket.threads import use_threads
 
 MOST_BYTES = 1 << 31
 """Most memory of the driver that reports take where all are needed at once."""
-_LAYOUT = "part int, n_records long, strata binary, sizes binary, bits binary, fault string"
-_SUMMARY = ("part", "n_records", "strata", "sizes", "fault")
+_LAYOUT = SAID + ", strata binary, sizes binary, bits binary"
 _MOST_TASKS = 256
 _MOST_BITMAPS = 1 << 29
 """Most bytes of the bitmaps that a worker makes of some reports: as many again while they are written."""
@@ -69,25 +71,14 @@ class SparkReports(Collected):
         def job(batches: Iterable[Any]) -> Iterator[Any]:
             return _checked(batches, plan)
 
-        kept = started(lambda: frame.mapInArrow(job, _LAYOUT).persist())
-        result = Encoded(kept, 0, 0, 0)
+        kept = persisted(lambda: frame.mapInArrow(job, _LAYOUT))
         try:
-            summary = collected(lambda: kept.select(*_SUMMARY))
-            refuse_other_plans(summary)
-            refuse_faults(summary)
+            result = encoded_as(kept, summed_up(kept))
         except BaseException:
-            result.close()
+            unpersist(kept)
             raise
-        result.n_records = int(np.sum(summary["n_records"].to_numpy(), dtype=np.int64))
-        result.n_partitions = len(set(summary["part"].to_pylist()))
-        self._strata = sorted(
-            {one for strata in summary["strata"] for one in np.frombuffer(strata.as_buffer(), np.int64).tolist()}
-        )
-        self._records = dict.fromkeys(self._strata, 0)
-        for strata, sizes in zip(summary["strata"], summary["sizes"], strict=True):
-            known = (np.frombuffer(one.as_buffer(), np.int64).tolist() for one in (strata, sizes))
-            for stratum, size in zip(*known, strict=True):
-                self._records[stratum] += size
+        self._strata = sorted(result.met)
+        self._records = {stratum: result.met[stratum].count for stratum in self._strata}
         return result
 
     @property
@@ -197,9 +188,7 @@ class SparkMade:
     @cached_property
     def strata(self) -> tuple[int, ...]:
         make = self._make
-        rows = _mapped(
-            self._frame, self._plan, lambda batch: np.array(make(batch, None).strata, np.int64), adding=False
-        )
+        rows = _mapped(self._frame, self._plan, lambda batch: np.array(make(batch, None).strata, np.int64), np.union1d)
         found = {one for counts in rows["counts"] for one in np.frombuffer(counts.as_buffer(), np.int64).tolist()}
         return tuple(sorted(found)) or (0,)
 
@@ -224,38 +213,27 @@ class SparkMade:
 
 def _checked(batches: Iterable[Any], plan: Plan) -> Iterator[Any]:
     """On a worker: reports as segments of bitmaps, or just as numbers of them where they are no bits."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    part = 0 if context is None else int(context.partitionId())
-    payload = plan.channel.payload
+    summary, payload = Summary.of_task(), plan.channel.payload
     with use_threads(1):
-        for row, batch, fault in read_batches(batches, plan):
-            n, strata, sizes, bits = 0, np.empty(0, np.int64), np.empty(0, np.int64), b""
+        for row, batch, faults in read_batches(batches, plan):
+            n, strata, sizes, bits = 0, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64)
             if batch is not None and isinstance(payload, PackedBits) and payload.bitmap_bytes(batch) > _MOST_BITMAPS:
-                fault, batch = {"text": _TOO_WIDE, "count": 1, "row": 0}, None
-            if fault is not None:
-                fault |= {"row": row + fault["row"]}
+                faults, batch = [Fault(_TOO_WIDE, len(batch), 0)], None
             if batch is not None:
                 n = len(batch)
             if batch is not None and isinstance(payload, PackedBits):
                 bitmaps = payload.counter(batch)
-                strata = np.array(bitmaps.strata, np.int64)
+                strata, bits = np.array(bitmaps.strata, np.int64), bitmaps.columns
                 sizes = bitmaps.supports(np.empty((1, 0), np.int32))[:, 0]
-                bits = bitmaps.columns.tobytes()
             elif batch is not None:
                 shown = payload.strata(batch)
                 strata, sizes = np.unique(np.zeros(n, np.int64) if shown is None else shown, return_counts=True)
-            yield pa.record_batch(
-                {
-                    "part": pa.array([part], pa.int32()),
-                    "n_records": pa.array([n], pa.int64()),
-                    "strata": pa.array([strata.astype(np.int64).tobytes()], pa.binary()),
-                    "sizes": pa.array([sizes.astype(np.int64).tobytes()], pa.binary()),
-                    "bits": pa.array([bits], pa.binary()),
-                    "fault": pa.array([fault_text(fault)], pa.string()),
-                }
-            )
+            later = [replace(one, row=row + one.row) for one in faults]
+            summary.add(n, 0, strata.tolist(), sizes, np.full(len(strata), row, np.int64), later)
+            if isinstance(payload, PackedBits):
+                known = {"strata": strata.astype(np.int64), "sizes": sizes.astype(np.int64), "bits": bits}
+                yield row_of(_LAYOUT, kind=SEGMENT, part=summary.part, n_records=n, **known)
+    yield from summary.rows(_LAYOUT)
 
 
 def _counting(itemsets: ItemsetRows, strata: tuple[int, ...], n_items: int) -> Callable[..., Iterator[Any]]:
@@ -282,8 +260,13 @@ def _counting(itemsets: ItemsetRows, strata: tuple[int, ...], n_items: int) -> C
     return job
 
 
-def _mapped(frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64]], *, adding: bool) -> Any:
-    """Numbers that each task makes of its reports; ``adding`` those of its batches, which are then of one shape."""
+def _mapped(
+    frame: Frame,
+    plan: Plan,
+    of: Callable[[Batch], npt.NDArray[np.int64]],
+    put: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]] = np.add,
+) -> Any:
+    """Numbers that each task makes of its reports: those of its batches added, or put together in another way."""
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         held: npt.NDArray[np.int64] | None = None
@@ -298,14 +281,12 @@ def _mapped(frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64
                     fault = {"text": str(problem), "hint": problem.hint}
                     yield _numbers_row(len(batch), np.empty(0, np.int64), json.dumps(fault))
                     return
-                if adding:
-                    held, n = numbers if held is None else held + numbers, n + len(batch)
-                else:
-                    yield _numbers_row(len(batch), numbers, None)
+                held, n = numbers if held is None else put(held, numbers), n + len(batch)
         if held is not None:
             yield _numbers_row(n, held, None)
 
-    rows = collected(lambda: frame.mapInArrow(job, "n_records long, shape string, counts binary, fault string"))
+    layout = "n_records long, shape string, counts binary, fault string"
+    rows = collected(lambda: frame.coalesce(_MOST_TASKS).mapInArrow(job, layout))
     for text in rows["fault"].to_pylist():
         if text is not None:
             fault = json.loads(text)
@@ -327,28 +308,12 @@ def _numbers_row(n: int, total: npt.NDArray[np.int64], fault: str | None) -> Any
 def _summed(
     frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64]]
 ) -> tuple[npt.NDArray[np.int64], int]:
-    rows = _mapped(frame, plan, of, adding=True)
+    rows = _mapped(frame, plan, of)
     if not rows.num_rows:  # all reports that were there are gone
         return np.zeros(0, np.int64), 0
     shape = json.loads(rows["shape"][0].as_py())
     total, n = added_counts(rows, int(np.prod(shape, dtype=np.int64)))
     return total.reshape(shape), n
-
-
-def refuse_other_plans(summary: Any) -> None:
-    """Refuse reports that name another plan than that of the frame."""
-    found = [
-        (part, fault["row"], fault["count"])
-        for part, text in zip(summary["part"].to_pylist(), summary["fault"].to_pylist(), strict=True)
-        if text is not None and (fault := json.loads(text)).get("kind") == "plan"
-    ]
-    if found:
-        part, row, _ = min(found)
-        count = sum(number for _, _, number in found)
-        raise PlanMismatchError(
-            f"The frame holds reports of another plan than its own: {times(count)}, first in {place((part, row))}.",
-            hint="Frames of different plans were put together: mine each by itself.",
-        )
 
 
 def changing(before: int, now: int) -> DataError:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from bosket.counting.base import ItemsetRows
 from bosket.errors import TooManyCandidatesError
 from bosket.mining.exact import exact_itemsets
-from bosket.spark.segments import Job, PlaceOf, gathered, kept, key_of
+from bosket.spark.segments import PlaceOf, gathered, kept
+from bosket.spark.summaries import Job, key_of
 from bosket.threads import use_threads
 
 FOUND = "n_records long, hidden long, size int, items binary, counts binary"

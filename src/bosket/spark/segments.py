@@ -7,8 +7,8 @@ all segments make the domain, and what a label is called there travels to the wo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,26 +20,25 @@ from bosket.data import Baskets
 from bosket.data.baskets.kernels import canonicalize
 from bosket.data.baskets.rows import Offsets
 from bosket.data.domain import ItemIds
-from bosket.data.formats.columns import Columns, factorize
+from bosket.data.formats.columns import Columns, factorize, presence
 from bosket.data.formats.frames import FRAME
+from bosket.data.formats.layouts import not_one_hot
 from bosket.data.formats.parquet_streams import Lists, read_lists
 from bosket.errors import BosketError, DataError
+from bosket.spark.faults import Fault, fault_of
 from bosket.spark.kernels import count_labels, mark_numbers, place_items, rank_numbers
+from bosket.spark.summaries import SAID, SEGMENT, Summary, key_of, row_of
 from bosket.threads import use_threads
 
 RowShape = Literal["list", "one-hot", "table"]
 Label = Any
 """What stands in a cell, or for a table [number of the column, what stands in its cell]; a value of JSON."""
 
-LAYOUT = (
-    "part int, first_row long, n_records long, longest long, sizes binary, items binary, labels string, counts binary, "
-    "firsts binary, fault string"
-)
-"""Columns of segments: ``firsts`` are the rows, within the partition, in which each label is met first."""
-SUMMARY = ("part", "n_records", "longest", "labels", "counts", "firsts", "fault")
+LAYOUT = SAID + ", first_row long, sizes binary, items binary"
+"""Columns of segments, and of what is said of all of them."""
 
 LOST = "bosket_lost"
-"""A column that says of a record put together from rows that they do not name it."""
+"""A column that says of a record put together from rows how many of these do not name it: none, or all."""
 _ALIAS = "column_"
 _RECORDS = 1 << 18  # of a segment
 _ENTRIES = 1 << 23
@@ -59,15 +58,18 @@ class RecordRows:
 
 
 def encoded(batches: Iterable[Any], shape: RowShape) -> Iterator[Any]:
-    """On a worker: the rows of a partition as segments."""
-    from pyspark import TaskContext
+    """On a worker: the rows of a partition as segments, and at last what there is in all of them."""
+    summary = Summary.of_task()
+    yield from segments_of(batches, shape, summary)
+    yield from summary.rows(LAYOUT)
 
-    context = TaskContext.get()
-    part = 0 if context is None else int(context.partitionId())
+
+def segments_of(batches: Iterable[Any], shape: RowShape, summary: Summary, layout: str = LAYOUT) -> Iterator[Any]:
+    """Segments alone; what they hold is added to a summary."""
     with use_threads(1):
         row = 0
         for rows in pieces(batches):
-            yield _written(part, row, rows, shape)
+            yield _written(row, rows, shape, summary, layout)
             row += rows.num_rows
 
 
@@ -85,26 +87,24 @@ def pieces(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(held)
 
 
-def _written(part: int, row: int, rows: Any, shape: RowShape) -> Any:
-    made, fault = segment_of(rows, shape)
-    if fault is not None:
-        fault |= {"row": row + fault["row"]}
+def _written(row: int, rows: Any, shape: RowShape, summary: Summary, layout: str) -> Any:
+    made, faults = segment_of(rows, shape)
     counts, firsts = _met(made, row)
     sizes = np.diff(made.indptr)
     longest = int(sizes.max(initial=0))
-    values = {
-        "part": pa.array([part], pa.int32()),
-        "first_row": pa.array([row], pa.int64()),
-        "n_records": pa.array([made.n_records], pa.int64()),
-        "longest": pa.array([longest], pa.int64()),
-        "sizes": _binary(sizes.astype(narrow(longest))),
-        "items": _binary(made.items.astype(narrow(len(made.labels)))),
-        "labels": pa.array([json.dumps(made.labels)], pa.string()),
-        "counts": _binary(counts),
-        "firsts": _binary(firsts),
-        "fault": pa.array([None if fault is None else json.dumps(fault)], pa.string()),
-    }
-    return pa.record_batch(values)
+    later = [replace(one, row=row + one.row) for one in faults]
+    summary.add(made.n_records, longest, made.labels, counts, firsts, later)
+    return row_of(
+        layout,
+        kind=SEGMENT,
+        part=summary.part,
+        first_row=row,
+        n_records=made.n_records,
+        longest=longest,
+        sizes=sizes.astype(narrow(longest)),
+        items=made.items.astype(narrow(len(made.labels))),
+        labels=json.dumps(made.labels),
+    )
 
 
 def _met(records: RecordRows, first_row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -115,43 +115,54 @@ def _met(records: RecordRows, first_row: int) -> tuple[npt.NDArray[np.int64], np
     return counts, np.where(first_at < 0, -1, rows)
 
 
-def _binary(values: npt.NDArray[Any]) -> Any:
-    """The bytes of an array as a column of one cell, without a copy."""
-    values = np.ascontiguousarray(values)
-    ends = np.array([0, values.nbytes], np.int32)
-    return pa.Array.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(values)])
-
-
-def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, dict[str, Any] | None]:
-    """The records of some rows, or what is wrong with them: how often, and in which row first."""
-    fault = _fault(rows, shape)
+def segment_of(rows: Any, shape: RowShape) -> tuple[RecordRows, list[Fault]]:
+    """The records of some rows, or what is wrong with them."""
+    faults = _missing(rows, shape)
     made = RecordRows(np.zeros(1, np.int64), np.empty(0, np.int32), [])
-    if fault is None:
+    if not faults:
         try:
             made = _segment(rows, shape)
         except BosketError as problem:
-            text, _, rest = str(problem).partition("; row ")
-            number = rest.partition(" ")[0]
-            fault = {"text": text, "hint": problem.hint, "count": 1, "row": int(number) - 1 if number.isdigit() else 0}
-    return made, fault
+            faults = _unreadable(rows, shape) or [fault_of(problem, rows.num_rows)]
+    return made, faults
 
 
-def _fault(rows: Any, shape: RowShape) -> dict[str, Any] | None:
-    """What is missing where nothing may be: how often, and in which row first."""
+def _missing(rows: Any, shape: RowShape) -> list[Fault]:
+    """What is missing where nothing may be."""
     if LOST in rows.column_names:
-        lost = np.flatnonzero(rows[LOST].to_numpy(zero_copy_only=False))
+        numbers = rows[LOST].to_numpy()
+        lost = np.flatnonzero(numbers)
         if len(lost):
-            return {"text": "The column of records must say which record an item belongs to", "count": 1, "row": 0}
-    if shape != "list":
-        return None
-    if not pc.list_flatten(rows["items"]).null_count:
-        return None
+            text = "The column of records must say which record an item belongs to"
+            return [Fault(text, count=int(numbers.sum()), row=int(lost[0]))]
+    if shape != "list" or not pc.list_flatten(rows["items"]).null_count:
+        return []
+    return _missing_items(rows)
+
+
+def _missing_items(rows: Any) -> list[Fault]:
+    """Items of lists that are none: missing, or not a number."""
     lists = rows["items"].combine_chunks()
     values = pc.list_flatten(lists)
-    at = pc.list_parent_indices(lists).to_numpy()
-    missing = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))
-    text = "The column of lists must hold items, none of them missing"
-    return {"text": text, "count": len(missing), "row": int(at[missing[0]])}
+    missing = np.flatnonzero(pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False))
+    if not len(missing):
+        return []
+    first = int(pc.list_parent_indices(lists)[int(missing[0])].as_py())
+    return [Fault("The column of lists must hold items, none of them missing", count=len(missing), row=first)]
+
+
+def _unreadable(rows: Any, shape: RowShape) -> list[Fault]:
+    """What is wrong with rows that a reader refused, who stops at the first: all of it."""
+    if shape == "list":
+        return _missing_items(rows)
+    faults: list[Fault] = []
+    if shape == "one-hot":
+        columns = Columns(tuple(map(_name_of, rows.column_names)), tuple(rows.columns), FRAME)
+        for at, column in enumerate(rows.columns):
+            bad = np.flatnonzero(presence(column, FRAME) < 0)
+            if len(bad):
+                faults.append(fault_of(not_one_hot(columns, at, int(bad[0])), len(bad)))
+    return faults
 
 
 def _segment(rows: Any, shape: RowShape) -> RecordRows:
@@ -167,7 +178,10 @@ def _segment(rows: Any, shape: RowShape) -> RecordRows:
         return RecordRows(csr.indptr, csr.indices, list(csr.domain.labels))
     named = rows.rename_columns([_name_of(alias) for alias in rows.column_names])
     baskets = Baskets.from_frame(named, layout=shape)
-    return RecordRows(baskets.indptr, baskets.indices, list(baskets.domain.labels))
+    occurs = np.bincount(baskets.indices, minlength=baskets.n_items) > 0
+    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    labels = [label for label, is_there in zip(baskets.domain.labels, occurs.tolist(), strict=True) if is_there]
+    return RecordRows(baskets.indptr, number[baskets.indices], labels)
 
 
 def _whole_numbers(column: Any) -> RecordRows | None:
@@ -224,11 +238,6 @@ def alias_of(name: str) -> str:
 
 def _name_of(alias: str) -> str:
     return bytes.fromhex(alias.removeprefix(_ALIAS)).decode(errors="surrogatepass")
-
-
-def key_of(label: Label) -> Any:
-    """A label as something that can be looked up."""
-    return tuple(label) if isinstance(label, list) else label
 
 
 PlaceOf = Mapping[Any, int]
@@ -297,7 +306,3 @@ def gathered(
             own[:] = own[np.lexsort((own, record))]
         first += len(one.sizes)
     return starts, items[:n]
-
-
-Job = Callable[[Iterable[Any]], Iterator[Any]]
-"""What a worker does with the batches of a partition."""

@@ -147,8 +147,9 @@ def _grouped(frame: Frame, kinds: dict[str, str], record: str | None, item: str 
     is_lost = name.isNull() | F.isnan(name) if kinds[record] in FRACTIONS else name.isNull()
     held = F.col("item")
     is_item = ~is_lost & ~F.isnan(held) if kinds[item] in FRACTIONS else ~is_lost
-    made = rows.groupBy("record").agg(F.collect_list(F.when(is_item, held)).alias("items"))
-    return made.select("items", is_lost.alias(LOST))
+    lists = F.collect_list(F.when(is_item, held)).alias("items")
+    made = rows.groupBy("record").agg(lists, F.count(F.when(is_lost, 1)).alias(LOST))
+    return made.select("items", LOST)
 
 
 def named(name: Any, kinds: dict[str, str], parameter: str) -> str:

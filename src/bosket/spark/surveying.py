@@ -15,26 +15,22 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from bosket.errors import TooManyCandidatesError
 from bosket.evidence.raw import ExactLevels, Sought
 from bosket.limits import least_count
 from bosket.mining.exact import exact_itemsets
 from bosket.spark.searched import LEAST_LOCAL, below
-from bosket.spark.segments import LAYOUT, SUMMARY, KeptSegment, Label, RowShape, encoded, gathered, kept, key_of
+from bosket.spark.segments import LAYOUT, KeptSegment, Label, RowShape, gathered, kept, segments_of
+from bosket.spark.summaries import FOUND, Summary, key_of, row_of
 from bosket.threads import use_threads
 
-SURVEYED = LAYOUT + ", hidden long, later long, size int, itemsets binary, supports binary"
-"""Columns of segments, and of rows of a size each for what was found.
-
-``hidden``: in how many records of the task at most an itemset is that it did not find; missing where it did not look.
-``later``: the bytes that a task found where they are too many to come back unasked, else 0.
+SURVEY = ", hidden long, found_bytes long, size int, itemsets binary, supports binary"
+"""Columns of what was found, in a row of each size, and in the numbers of a task: in how many of its records at most an
+itemset is that it did not find, missing where it did not look; and the bytes of all that it found.
 """
+SURVEYED = LAYOUT + SURVEY
 FOUND_ROWS = ("hidden", "size", "labels", "itemsets", "supports")
-TOLD = (*SUMMARY, "hidden", "later", "size", "itemsets", "supports")
-AT_ONCE = 1 << 16
-"""Most bytes of what a task found that come back with its labels, of which there are about as many."""
 MOST_FOUND = 1 << 20
 """Most bytes that a task finds: where there are more, searching takes so long that keeping records is nothing."""
 _MOST_ITEMSETS = MOST_FOUND // 16  # of a size: pairs take as many bytes, others more
@@ -56,26 +52,31 @@ class _Found:
 
 def surveyed(batches: Iterable[Any], shape: RowShape, sought: Sought) -> Iterator[Any]:
     """On a worker: what a partition holds and what was found in it, or else its segments."""
+    summary = Summary.of_task()
     held: list[Any] = []
-    rest = encoded(batches, shape)
+    found = None
+    rest = segments_of(batches, shape, summary, SURVEYED)
     for segment in rest:
         held.append(segment)
         if sum(one.nbytes for one in held) > _MOST_HELD:
             break
     else:
-        found = _found(held, sought)
-        if found is not None:
-            yield from _told(held, found)
-            return
-    for segment in chain(held, rest):
-        yield _row(segment, hidden=None, later=0)
+        found = _found(held, summary, sought)
+    if found is None:
+        yield from chain(held, rest)
+        yield from summary.rows(SURVEYED)
+        return
+    hidden, labels = found.limit - 1, json.dumps(found.labels)
+    yield from summary.rows(SURVEYED, hidden=hidden, found_bytes=found.n_bytes)
+    own = {"kind": FOUND, "part": summary.part, "n_bytes": found.n_bytes, "hidden": hidden, "labels": labels}
+    for rows, counts in found.levels:
+        yield row_of(SURVEYED, size=rows.shape[1], itemsets=rows, supports=counts, **own)
 
 
-def _found(held: Sequence[Any], sought: Sought) -> _Found | None:
+def _found(held: Sequence[Any], summary: Summary, sought: Sought) -> _Found | None:
     """The itemsets that reach a share of the limit; None where records are kept instead."""
-    n = sum(one["n_records"][0].as_py() for one in held)
-    share = least_count(sought.min_support, n) if n else 0
-    if share < LEAST_LOCAL or any(one["fault"][0].is_valid for one in held):
+    share = least_count(sought.min_support, summary.n_records) if summary.n_records else 0
+    if share < LEAST_LOCAL or summary.faults:
         return None
     segments = list(kept(held))
     labels = _labels(segments)
@@ -107,39 +108,3 @@ def _labels(segments: Sequence[KeptSegment]) -> list[Label]:
     if all(one.labels == first for one in segments):
         return first
     return sorted({label for one in segments for label in one.labels})  # of one column, hence of one kind
-
-
-def _told(held: Sequence[Any], found: _Found) -> Iterator[Any]:
-    hidden, size = found.limit - 1, found.n_bytes
-    later = size if size > AT_ONCE else 0
-    nothing = pa.array([b""], pa.binary())
-    for segment in held:
-        yield _row(segment, {"sizes": nothing, "items": nothing}, hidden=hidden, later=later)
-    blank = dict.fromkeys(("sizes", "items", "counts", "firsts"), nothing)
-    blank |= {name: pa.array([0], pa.int64()) for name in ("first_row", "n_records", "longest")}
-    blank |= {"labels": pa.array([json.dumps(found.labels)], pa.string()), "fault": pa.array([None], pa.string())}
-    for rows, counts in found.levels:
-        yield _row(held[0], blank, hidden=hidden, later=later, level=(rows, counts))
-
-
-def _row(
-    segment: Any,
-    but: dict[str, Any] | None = None,
-    *,
-    hidden: int | None,
-    later: int,
-    level: tuple[Any, Any] | None = None,
-) -> Any:
-    """The row of a segment, with some cells replaced, and those of a survey."""
-    rows, counts = (b"", b"") if level is None else level
-    values = dict(zip(segment.schema.names, segment.columns, strict=True)) | (but or {})
-    return pa.record_batch(
-        values
-        | {
-            "hidden": pa.array([hidden], pa.int64()),
-            "later": pa.array([later], pa.int64()),
-            "size": pa.array([0 if level is None else level[0].shape[1]], pa.int32()),
-            "itemsets": pa.array([bytes(rows)], pa.binary()),
-            "supports": pa.array([bytes(counts)], pa.binary()),
-        }
-    )
