@@ -54,19 +54,23 @@ def own_folder(folder: Path) -> None:
 def locked(path: Path) -> Iterator[bool]:
     """Hold the lock of a file, which is made, until the block ends or the process does; who comes meanwhile waits.
 
-    Gives whether it is held: not every system and disk has locks.
+    Gives whether it is held: not every system and disk has locks.  A lock belongs to the open file, which programs
+    forked meanwhile share, so it is given back here, by the program that took it, rather than by closing the file.
     """
     if not _HAS_LOCKS:
         yield False
         return
     handle = asked(path, "open", lambda: os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+    owner, is_held = os.getpid(), False
     try:
-        is_held = False
         with suppress(OSError):  # a disk without locks: then sizes tell
             fcntl.flock(handle, fcntl.LOCK_EX)
             is_held = True
         yield is_held
     finally:
+        if is_held and os.getpid() == owner:
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
 
 
