@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +25,9 @@ else:
     _HAS_LOCKS = True
 
 T = TypeVar("T")
+
+_writers: set[tuple[int, int, int, int]] = set()
+"""Who writes in which folder, or waits to: the folder's device and inode, the process and the thread."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -48,6 +52,25 @@ def own_folder(folder: Path) -> None:
             path=folder,
             hint=f"Remove it, or if you trust what it holds: chmod go-w {folder}",
         )
+
+
+@contextmanager
+def once_in_a_thread(folder: Path) -> Iterator[None]:
+    """Refuse a call that comes from within the block, such as one by a listener: it would wait for itself.
+
+    Other threads and processes are not refused.
+    """
+    status = asked(folder, "look at", folder.stat)
+    writer = status.st_dev, status.st_ino, os.getpid(), threading.get_ident()
+    if writer in _writers:
+        raise DataError(
+            f"The scratch folder {folder} is being written by this very call; ask again once it is done.", path=folder
+        )
+    _writers.add(writer)
+    try:
+        yield
+    finally:
+        _writers.remove(writer)
 
 
 @contextmanager

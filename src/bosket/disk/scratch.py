@@ -24,7 +24,7 @@ from bosket import strict_json
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.on_disk import BitmapFile, write_columns
 from bosket.data.formats.atomic import atomic_path
-from bosket.disk.folders import asked, locked, own_folder, small_file
+from bosket.disk.folders import asked, locked, once_in_a_thread, own_folder, small_file
 from bosket.errors import BosketError, DataError
 
 _MANIFEST, _LOCK = "bosket-scratch.json", "lock"
@@ -181,16 +181,18 @@ class Scratch:
         """Nobody else begins or writes here until the block ends; who comes meanwhile waits, and finds what is done.
 
         Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.  Files that are
-        half written now are those of programs that were killed, and are removed.
+        half written now are those of programs that were killed, and are removed.  A call from within the block, in the
+        same thread, is refused.
         """
         self.refuse_closed()
-        if not self.lasting:  # a temporary folder is one program's
-            yield
-            return
-        with locked(self.folder / _LOCK) as is_held:
-            if is_held:
-                self._remove_half_written()
-            yield
+        with once_in_a_thread(self.folder):
+            if not self.lasting:  # a temporary folder is one program's
+                yield
+                return
+            with locked(self.folder / _LOCK) as is_held:
+                if is_held:
+                    self._remove_half_written()
+                yield
 
     def _remove_half_written(self) -> None:
         for path in asked(self.folder, "read", lambda: list(self.folder.iterdir())):
