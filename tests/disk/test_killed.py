@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import bosket as bk
+from bosket.disk.folders import system_mark
 from bosket.disk.records.spill import Spill
 from bosket.errors import DataError
 from bosket.progress import LevelProgress
@@ -23,24 +25,26 @@ from tests.collection.test_collection import some_reports
 from tests.disk.test_open_baskets import assert_alike, opened, some_baskets
 from tests.disk.test_opened import open_with, written
 
-STALE = [
-    ".000001.bits.0123456789abcdef.tmp",
-    ".000001.records.0123456789abcdef.tmp",
-    ".1000000.labels.0123456789abcdef.tmp",
-    ".000001.json.0123456789abcdef.tmp",
-    ".complete.json.0123456789abcdef.tmp",
-    ".bosket-scratch.json.0123456789abcdef.tmp",
+MARK = f"{system_mark()}-" if system_mark() else ""
+KINDS = [".000001.bits", ".000001.records", ".1000000.labels", ".000001.json", ".complete.json", ".bosket-scratch.json"]
+STALE = [f"{kind}.{mark}0123456789abcdef.tmp" for kind in KINDS for mark in {"", "fedcba9876543210-", MARK}]
+OTHERS = [
+    ".000001.bits.tmp",
+    ".diary.txt.0123456789abcdef.tmp",
+    "000001.bits.0123456789abcdef.tmp",
+    ".000001.bits.fedcba-0123456789abcdef.tmp",
 ]
-OTHERS = [".000001.bits.tmp", ".diary.txt.0123456789abcdef.tmp", "000001.bits.0123456789abcdef.tmp"]
 
 
 Opens = Callable[[Path, Path], bk.OpenReports | bk.OpenBaskets]
 
 
-def leave(folder: Path) -> None:
+def leave(folder: Path, seconds_ago: int = 3700) -> None:
     """What a killed program leaves, and what none does."""
     for name in STALE + OTHERS:
         (folder / name).write_bytes(b"some")
+        then = (folder / name).stat().st_mtime - seconds_ago
+        os.utime(folder / name, (then, then))
     (folder / ".000002.bits.0123456789abcdef.tmp").mkdir()
 
 
@@ -71,6 +75,38 @@ def test_what_a_killed_program_left_is_removed(opens: Opens, tmp_path: Path) -> 
     assert data.counter().n_records
     assert hidden(scratch) == set(OTHERS)
     assert (scratch / ".000002.bits.0123456789abcdef.tmp").is_dir()
+
+
+@pytest.mark.parametrize("opens", [reports_of, baskets_of])
+def test_what_another_system_may_be_writing_stays(opens: Opens, tmp_path: Path) -> None:
+    """A network disk may keep its locks to itself: what somebody else was writing there was removed."""
+    scratch = tmp_path / "scratch"
+    data = opens(tmp_path, scratch)
+    leave(scratch, seconds_ago=3500)
+    assert data.counter().n_records
+    ours = {name for name in STALE if MARK and MARK in name}
+    assert hidden(scratch) == set(STALE + OTHERS) - ours
+
+
+def test_an_hour_is_one_of_the_disk_s_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    data = reports_of(tmp_path, scratch)
+    leave(scratch, seconds_ago=0)
+    monkeypatch.setattr(time, "time", lambda: 1e11)
+    assert data.counter().n_records
+    assert hidden(scratch) >= {name for name in STALE if not MARK or MARK not in name}
+
+
+@pytest.mark.skipif(not Path("/proc/sys/kernel/random/boot_id").exists(), reason="the system does not say")
+def test_temporary_files_say_which_system_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    data = reports_of(tmp_path, scratch)
+    with data._scratch._written(scratch / "000000.bits") as temporary:
+        name = temporary.name
+    assert MARK in name
+    (scratch / "000000.bits").rename(scratch / name)
+    assert data.counter().n_records
+    assert not (scratch / name).exists()
 
 
 @pytest.mark.parametrize("opens", [reports_of, baskets_of])
@@ -183,6 +219,9 @@ def test_a_killed_first_pass_over_baskets_goes_on(name: str, tmp_path: Path) -> 
     is_found_again = (scratch / "000001.records").stat().st_mtime_ns == before
     assert is_found_again == (name == "x.dat"), "one over a long file begins again"
     segments = {f"{at:06d}.{kind}" for at in range(n_segments) for kind in ("records", "json")}
+    if not MARK:  # it goes when it is an hour old
+        (half,) = scratch.glob(".000003.records.*.tmp")
+        half.unlink()
     left = {path.name for path in scratch.iterdir()} - segments
     assert left - {"000000.labels"} == {"bosket-scratch.json", "complete.json", "lock"}
     assert json.loads((scratch / "complete.json").read_text())["segments"] == n_segments

@@ -7,11 +7,13 @@ read either.  On systems without POSIX users nothing is known of owners.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +31,7 @@ T = TypeVar("T")
 _writers: set[tuple[int, int, int, int]] = set()
 """Who writes in which folder, or waits to: the folder's device and inode, the process and the thread."""
 
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -95,6 +98,18 @@ def locked(path: Path) -> Iterator[bool]:
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
+
+
+@cache
+def system_mark() -> str:
+    """Sixteen digits for the running system, others after it starts anew; nothing where it does not say.
+
+    A lock is sure among the programs of one system alone: on some network disks others do not see it.
+    """
+    try:
+        return hashlib.sha256(_BOOT.read_bytes()).hexdigest()[:16]
+    except OSError:
+        return ""
 
 
 def small_file(path: Path, most: int) -> bytes | None:

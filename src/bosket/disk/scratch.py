@@ -9,6 +9,7 @@ it is closed, or when nothing is left that may ask for what it holds.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -24,14 +25,15 @@ from bosket import strict_json
 from bosket.counting.bitmaps import Bitmaps
 from bosket.counting.on_disk import BitmapFile, write_columns
 from bosket.data.formats.atomic import atomic_path
-from bosket.disk.folders import asked, locked, once_in_a_thread, own_folder, small_file
+from bosket.disk.folders import asked, locked, once_in_a_thread, own_folder, small_file, system_mark
 from bosket.errors import BosketError, DataError
 
 _MANIFEST, _LOCK = "bosket-scratch.json", "lock"
 _SCHEMA = "bosket.scratch/2"
 _TEMPORARY = re.compile(
-    rf"\.(\d{{6,}}\.(bits|records|labels|json)|complete\.json|{re.escape(_MANIFEST)})\.[0-9a-f]{{16}}\.tmp"
+    rf"\.(\d{{6,}}\.(bits|records|labels|json)|complete\.json|{re.escape(_MANIFEST)})\.(?P<system>[0-9a-f]{{16}}-)?[0-9a-f]{{16}}\.tmp"
 )
+_HOUR = 3600  # seconds in which whoever writes a file adds to it
 _SLACK = 4  # of the reports that there is memory for, one part is left out: there may be less when one comes back
 
 
@@ -180,9 +182,8 @@ class Scratch:
     def alone(self) -> Iterator[None]:
         """Nobody else begins or writes here until the block ends; who comes meanwhile waits, and finds what is done.
 
-        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.  Files that are
-        half written now are those of programs that were killed, and are removed.  A call from within the block, in the
-        same thread, is refused.
+        Rows of long files are dealt out by points that are drawn: two programs would mix up theirs.  What killed
+        programs left half-written is removed.  A call from within the block, in the same thread, is refused.
         """
         self.refuse_closed()
         with once_in_a_thread(self.folder):
@@ -195,10 +196,21 @@ class Scratch:
                 yield
 
     def _remove_half_written(self) -> None:
+        """Remove half-written files that nobody writes any more.
+
+        Those are the ones of programs of this system, which hold the lock as long as they write, and whatever has not
+        changed for an hour.  Programs elsewhere may not see the lock, and those of older versions have none.
+        """
+        lock, mark = self.folder / _LOCK, system_mark()
+        asked(lock, "write", lambda: os.utime(lock))
+        now = asked(lock, "look at", lock.stat).st_mtime  # by the clock of the disk
         for path in asked(self.folder, "read", lambda: list(self.folder.iterdir())):
-            if _TEMPORARY.fullmatch(path.name):
+            found = _TEMPORARY.fullmatch(path.name)
+            if found is not None:
                 with suppress(OSError):  # a folder of that name is none of ours
-                    path.unlink()
+                    is_ours = bool(mark) and found["system"] == f"{mark}-"
+                    if is_ours or path.lstat().st_mtime < now - _HOUR:
+                        path.unlink()
 
     def noted(self, number: int) -> Noted | None:
         """What is known of a segment; None where it was not finished."""
@@ -226,7 +238,8 @@ class Scratch:
 
     def _written(self, path: Path) -> AbstractContextManager[Path]:
         """A file that is there whole or not at all, and that its owner alone reads: the folder may let others in."""
-        return atomic_path(path, sync=self.lasting, private=True)
+        mark = system_mark()
+        return atomic_path(path, sync=self.lasting, private=True, mark=f"{mark}-" if mark else "")
 
     def _write_json(self, path: Path, value: Any) -> None:
         with self._written(path) as temporary:

@@ -13,7 +13,9 @@ from bosket.errors import DataError
 
 
 @contextlib.contextmanager
-def atomic_path(path: str | os.PathLike[str], *, sync: bool = True, private: bool = False) -> Iterator[Path]:
+def atomic_path(
+    path: str | os.PathLike[str], *, sync: bool = True, private: bool = False, mark: str = ""
+) -> Iterator[Path]:
     """Yield a temporary file beside ``path``; when the block succeeds it takes that name, else it disappears.
 
     Readers see the old file or the new one, never a part.  A symbolic link is followed and kept; an existing file
@@ -21,11 +23,11 @@ def atomic_path(path: str | os.PathLike[str], *, sync: bool = True, private: boo
     was there.  Any exception of the block, Ctrl-C included,
     removes the temporary file and leaves the old one as it was.  An ``OSError`` on the way (a full disk, a missing
     directory) becomes a ``DataError`` that names ``path``.  Without ``sync``, for files that nobody needs after the
-    process, the disk is not waited for.
+    process, the disk is not waited for.  The name of the temporary file has the ``mark``, which may say who writes it.
     """
     shown = os.fspath(path)
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".{target.name[:100]}.{mark}{secrets.token_hex(8)}.tmp")
     try:
         mode = _mode(target, shown)
         mode = stat.S_IRUSR | stat.S_IWUSR if private else mode
