@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -67,9 +68,28 @@ class TestReports:
     def test_a_file_that_is_gone_is_refused(self, paths: list[Path]) -> None:
         reports = open_with(paths, 300)
         paths[4].unlink()
-        with pytest.raises(bk.DataError, match="has changed") as problem:
+        with pytest.raises(bk.DataError, match="has been removed since it was opened") as problem:
             reports.counter()
         assert problem.value.path == paths[4]
+
+    @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+    def test_one_that_cannot_be_looked_at_is_not_said_to_have_changed(
+        self, number: int, paths: list[Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever opens it again because of that comes to the same fault of the disk."""
+        reports = open_with(paths, 300)
+        stat = Path.stat
+
+        def look(path: Path, **how: bool) -> os.stat_result:
+            if path == paths[0]:
+                raise OSError(number, os.strerror(number))
+            return stat(path, **how)
+
+        monkeypatch.setattr(Path, "stat", look)
+        with pytest.raises(bk.DataError, match=os.strerror(number)) as problem:
+            reports.counter()
+        assert problem.value.path == paths[0]
+        assert "changed" not in str(problem.value)
 
     def test_all_looks_are_at_the_same_reports(self, tmp_path: Path) -> None:
         """Answers to questions are read again at every look."""

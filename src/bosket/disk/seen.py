@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bosket.disk.folders import asked
+from bosket.disk.folders import asked, refused
 from bosket.errors import DataError
+
+_AGAIN = "Open the data set again."
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,24 @@ class SeenFile:
         return cls(path, status.st_size, status.st_mtime_ns)
 
     def refuse_changed(self) -> None:
-        """Refuse a file that is another by now, or gone."""
+        """Refuse a file that is another by now, is gone, or cannot be looked at."""
         try:
-            is_same = SeenFile.of(self.path) == self
-        except DataError:
-            is_same = False
-        if not is_same:
+            status = self.path.stat()
+        except FileNotFoundError:
+            raise DataError(f"{self.path} has been removed since it was opened.", path=self.path, hint=_AGAIN) from None
+        except OSError as problem:
+            raise refused(self.path, "look at", problem) from None
+        if (status.st_size, status.st_mtime_ns) != (self.n_bytes, self.mtime_ns):
             raise changed(self.path)
 
 
 def changed(path: Path) -> DataError:
     """The error that says so."""
-    return DataError(f"{path} has changed since it was opened.", path=path, hint="Open the data set again.")
+    return DataError(f"{path} has changed since it was opened.", path=path, hint=_AGAIN)
 
 
 def refuse_changed(files: Sequence[SeenFile]) -> None:
-    """Refuse files one of which is another by now, or gone."""
+    """Refuse files one of which is another by now, is gone, or cannot be looked at."""
     for file in files:
         file.refuse_changed()
 
