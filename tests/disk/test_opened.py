@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bosket as bk
-from bosket.disk import scratch
+from bosket.disk import reading, scratch
 from bosket.disk.budget import memory_bytes, memory_for_data
 from bosket.disk.reading import known_file
 from bosket.mechanisms.payload import Batch
@@ -269,6 +269,22 @@ def test_files_that_hold_the_same_reports_are_named(parts: list[bk.Reports], tmp
     assert caught.value.parts == (2, 4)
     assert caught.value.path == paths[3]
     assert f"{paths[1]} and {paths[3]}" in str(caught.value.hint)
+
+
+def test_of_files_with_equal_sums_every_two_are_compared(
+    parts: list[bk.Reports], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each was compared with the first alone; sums can be forged, so that a copy of the second was counted twice."""
+    monkeypatch.setattr(reading, "marks", lambda bits, strata: np.zeros(len(bits), np.uint64))
+    some = [part[:300] for part in parts[:3]]
+    with open_with(written(tmp_path, some), 300) as reports:
+        assert reports.counter().n_records == 900
+    with (
+        pytest.raises(bk.DuplicateReportsError) as caught,
+        open_with(written(tmp_path, [*some, some[1][::-1]]), 300) as reports,
+    ):
+        reports.counter()
+    assert caught.value.parts == (2, 4)
 
 
 FEW = bk.Plan(bk.Domain(["a"]), bk.Flip(keep=0.9))

@@ -257,19 +257,25 @@ class OpenReports(Collected):
             sums[place] = [sums[place][0] + number, (sums[place][1] + total) % (1 << 64)]
         if [number for number, _ in sums] != [file.n_records for file in self.files]:
             raise _incomplete()
-        seen: dict[tuple[int, ...], int] = {}
+        if self._allow_duplicates:
+            return
+        alike: dict[tuple[int, ...], list[int]] = {}
         for at, (key, file) in enumerate(zip(map(tuple, sums), self.files, strict=True)):
-            earlier = seen.setdefault(key, at)
-            if earlier != at and file.n_records and not self._allow_duplicates:
-                self._compare(earlier, at)
+            if file.n_records:
+                alike.setdefault(key, []).append(at)
+        for group in alike.values():
+            if len(group) > 1:
+                self._compare(group)
 
-    def _compare(self, earlier: int, at: int) -> None:
-        """Of two files with the same sum over their reports: refused where they hold the same reports, which hardly
-        happens by chance, or more different ones than can be compared in the memory, which never does.
+    def _compare(self, group: Sequence[int]) -> None:
+        """Of files with the same sum over their reports: refused where two hold the same reports, which hardly happens
+        by chance, or more different ones than can be compared in the memory, which never does.
         """
-        first = self._digest(earlier)
-        if first is not None and first == self._digest(at):
-            raise self._given_twice(earlier, at)
+        seen: dict[bytes, int] = {}
+        for at in group:
+            digest = self._digest(at)
+            if digest is not None and seen.setdefault(digest, at) != at:
+                raise self._given_twice(seen[digest], at)
 
     def _digest(self, at: int) -> bytes | None:
         payload = self.channel.payload
