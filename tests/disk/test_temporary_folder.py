@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,3 +88,30 @@ def test_closing_leaves_a_folder_of_one_s_own(paths: list[Path], tmp_path: Path)
         found = mined(reports, 0.2)
     assert mined(reports, 0.2).to_frame().equals(found.to_frame())  # type: ignore[union-attr]  # neither is an error
     reports.close()  # a second time
+
+
+FORKING = """
+import os, sys
+from pathlib import Path
+import bosket as bk
+
+reports = bk.open(sys.argv[1])
+counter = reports.counter()
+child = os.fork()
+if child == 0:
+    sys.exit()
+os.waitpid(child, 0)
+assert reports._scratch.folder.is_dir()
+print(counter.n_records)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no such programs")
+def test_a_forked_program_that_ends_leaves_the_folder(paths: list[Path], tmp_path: Path) -> None:
+    """It was removed while the program that made it went on, which then said that a segment was damaged."""
+    (tmp_path / "t").mkdir()
+    command = [sys.executable, "-c", FORKING, str(paths[0])]
+    environment = os.environ | {"TMPDIR": str(tmp_path / "t")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stdout) == (0, "400\n"), done.stderr
+    assert not list((tmp_path / "t").glob("bosket-*"))

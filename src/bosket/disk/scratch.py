@@ -114,7 +114,7 @@ class Scratch:
         """
         self.lasting = folder is not None
         self.folder = _temporary() if folder is None else folder
-        self._remove = None if self.lasting else finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._remove = None if self.lasting else finalize(self, _remove, self.folder, os.getpid())
         self.rows = self._begun(dict(identity), rows)
 
     def close(self) -> None:
@@ -261,3 +261,9 @@ class Scratch:
 def _temporary() -> Path:
     parent = Path(tempfile.gettempdir())
     return Path(asked(parent, "make a folder in", lambda: tempfile.mkdtemp(prefix="bosket-")))
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a temporary folder in the program that made it: one that is forked may end before it does."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
