@@ -40,7 +40,7 @@ def test_without_proc_the_peak_counts(
     peak = SimpleNamespace(ru_maxrss=(700 << 20) // unit)
     monkeypatch.setattr(resource, "getrusage", lambda who: peak if who == resource.RUSAGE_SELF else None)
     assert without_proc.resident() == 700 << 20
-    with pytest.raises(bk.ParameterError, match=f"takes {700 + 136} by itself"):
+    with pytest.raises(bk.ParameterError, match="has taken at most 700 by itself and may take 136 more"):
         without_proc.memory_for_data("800MiB")
 
 
@@ -61,3 +61,12 @@ def test_where_nothing_is_said_a_usual_program_is_assumed(
     (tmp_path / "status").write_text("Name:\tpython\n")
     monkeypatch.setattr(without_proc, "_STATUS", tmp_path / "status")
     assert without_proc.resident() == 160 << 20
+
+
+def test_what_the_program_takes_now_is_said_where_it_is_known(
+    fresh: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "status").write_text(f"VmHWM:\t{900 << 10} kB\nVmRSS:\t{700 << 10} kB\n")
+    monkeypatch.setattr(fresh, "_STATUS", tmp_path / "status")
+    with pytest.raises(bk.ParameterError, match=f"takes {700 + 136} by itself"):
+        fresh.memory_for_data("800MiB")

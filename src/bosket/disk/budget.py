@@ -53,9 +53,12 @@ def memory_for_data(memory: int | str) -> int:
     budget = memory_bytes(memory)
     itself = resident() + _KERNELS
     if budget - itself < LEAST:
+        takes = f"takes {itself >> 20} by itself"
+        if _present() is None and _peak():
+            takes = f"has taken at most {itself - _KERNELS >> 20} by itself and may take {_KERNELS >> 20} more"
         raise ParameterError(
             f"The 'memory' parameter must be at least {(itself + LEAST >> 20) + 1} MiB here, of which the program "
-            f"takes {itself >> 20} by itself, got {budget >> 20} MiB.",
+            f"{takes}, got {budget >> 20} MiB.",
             parameter="memory",
             value=memory,
         )
@@ -64,11 +67,16 @@ def memory_for_data(memory: int | str) -> int:
 
 def resident() -> int:
     """Bytes of memory that this process has now; where only the most that it ever had is known, that, which is safe."""
+    return _present() or _peak() or _ITSELF
+
+
+def _present() -> int | None:
+    """Bytes of memory that this process has now; None where the system does not say."""
     if _STATUS.exists():
         for line in _STATUS.read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return 1024 * int(line.split()[1])
-    return _peak() or _ITSELF
+    return None
 
 
 def _peak() -> int:
