@@ -76,6 +76,7 @@ def test_what_was_closed_says_so(paths: list[Path], tmp_path: Path) -> None:
     some_baskets(60, 2, numbers=True).write(tmp_path / "x.dat")
     with opened(tmp_path / "x.dat", 60) as read:
         assert read.n_records == 60
+    assert read.item_counts().sum() > 0, "what was counted before is still known"
     with opened(tmp_path / "x.dat", 60) as baskets:
         pass
     for look in (lambda: bk.mine(read, 0.2), lambda: read.counter().supports(PAIRS), lambda: bk.mine(baskets, 0.2)):

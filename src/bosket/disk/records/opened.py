@@ -137,7 +137,10 @@ class OpenBaskets(RawRecords):
         self._scratch = RecordScratch(scratch, identity, max(1, self.segment_memory // 4))
 
     def close(self) -> None:
-        """Remove the scratch folder, if it is a temporary one; then nothing can be asked any more."""
+        """Remove the scratch folder, if it is a temporary one.
+
+        Then records cannot be read any more; what the first pass counted, such as ``item_counts``, is still known.
+        """
         self._scratch.close()
 
     @property
