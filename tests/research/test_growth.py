@@ -55,7 +55,7 @@ def test_the_page_compares_with_spark_where_that_was_measured() -> None:
     point = SparkPoint("retail x 20", 1_763_240, 0.005, 2, 580, seconds, "in May")
     row = "| retail x 20 | 1,763,240 | 0.50% | 2 | 580 | 0.75 | 15.0 | 0.050 | 0.10 | in May |"
     assert row in growth.page([POINT], [point])
-    assert "bench --only spark" in growth.page([POINT])
+    assert "the benchmark of Spark" in growth.page([POINT])
 
 
 @NEEDS_JAVA

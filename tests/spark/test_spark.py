@@ -261,3 +261,36 @@ def test_the_command_line_has_spark_read_the_files(tmp_path: Path) -> None:
         assert main([*common, "-o", str(expected)]) == 0
         columns = ["support", "itemsets"]
         assert pd.read_csv(found)[columns].equals(pd.read_csv(expected)[columns])
+
+
+@pytest.mark.slow
+def test_csv_files_are_read_on_spark_as_without(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One-hot cells were values of a table; cells that a row has too many were left out, and columns of other files."""
+    rng = np.random.default_rng(3)
+    marks = rng.random((200, 4)) < 0.4
+    one_hot, long, other, spoilt = (tmp_path / name for name in ("one_hot.csv", "long.csv", "other.csv", "spoilt.csv"))
+    rows = "".join(",".join("True" if one else "" for one in row) + "\n" for row in marks)
+    one_hot.write_text("a,b,c,d\n" + rows)
+    places = np.argwhere(marks)
+    long.write_text("record,item\n" + "".join(f"{record},{'abcd'[item]}\n" for record, item in places))
+    other.write_text("record,item,price\n1,a,3\n")
+    spoilt.write_text("record,item\n1,secret\n2,b,much\n3\n")
+    for path in (one_hot, long):
+        session()
+        found, expected = tmp_path / "found.csv", tmp_path / "expected.csv"
+        common = ["mine", str(path), "--min-support", "0.1"]
+        assert main([*common, "--spark", "local[2]", "-o", str(found)]) == 0
+        assert main([*common, "-o", str(expected)]) == 0
+        columns = ["support", "itemsets"]
+        assert pd.read_csv(found)[columns].equals(pd.read_csv(expected)[columns])
+    capfd.readouterr()
+    for paths, words in (
+        ([other], "Column 'item' must hold 0 or 1"),
+        ([long, other], "other.csv has other columns than"),
+        ([spoilt], "Every row of a CSV file must have as many values as the header has"),
+    ):
+        assert main(["mine", *map(str, paths), "--min-support", "0.1", "--spark", "local[2]"]) == 1
+        said = capfd.readouterr()
+        assert words in said.err
+        assert "secret" not in said.out + said.err
+        assert "much" not in said.out + said.err

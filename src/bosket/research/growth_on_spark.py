@@ -67,7 +67,7 @@ def told_of_spark(table: str, points: Sequence[SparkPoint]) -> str:
     """What the page says of FPGrowth, with the table of these points; without any, where figures are."""
     if not points:
         return (
-            "On raw records, `bosket bench --only spark` compares it with `bk.mine` of the same frame\n"
+            "On raw records, the benchmark of Spark (`bosket bench`) compares it with `bk.mine` of the same frame\n"
             "([scale](scale.md) has the figures, and says why none is of sparse Quest records: it hardly ends on them)."
         )
     return (

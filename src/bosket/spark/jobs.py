@@ -25,6 +25,8 @@ P = ParamSpec("P")
 
 UNFINISHED = "Spark could not finish a job"
 """How a message begins that does not know why."""
+MISCOUNTED = "a row of other cells than the header"
+"""What a job ends with where a row of a CSV file is not one of its header."""
 _MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
@@ -136,6 +138,11 @@ def _told(problem: Exception) -> tuple[str, str]:
         return (
             "Reports that workers of Spark held are lost with one of them.",
             "Where they are not known to anybody, randomize again, with folder=..., which outlives a worker.",
+        )
+    if MISCOUNTED in text:
+        return (
+            "Every row of a CSV file must have as many values as the header has.",
+            "Which row does not is told where the file is read without Spark; cells do not go on in another line here.",
         )
     if "PATH_ALREADY_EXISTS" in text:
         return "The folder for reports exists already.", "Give a new one: reports are never added to others."
