@@ -71,19 +71,30 @@ def persisted(make: Callable[[], Frame]) -> Frame:
 
     def job() -> Frame:
         frame = make()
-        settings = frame.sparkSession.conf
-        was = None
-        with contextlib.suppress(Exception):  # where it is not known or cannot be set, partitions stay as they are
-            if settings.get("spark.sql.adaptive.enabled") == "true":
-                was = settings.get(_MAY_MERGE)
-                settings.set(_MAY_MERGE, "true")
-        try:
+        with _may_merge(frame.sparkSession.conf):
             return frame.persist()
-        finally:
-            if was is not None:
-                settings.set(_MAY_MERGE, was)
 
     return started(job)
+
+
+@contextmanager
+def _may_merge(settings: Any) -> Iterator[None]:
+    """Allow for merging for a while; where the setting is not known or cannot be set, partitions stay as they are."""
+    was, is_changed = None, False
+    with contextlib.suppress(Exception):
+        if settings.get("spark.sql.adaptive.enabled") == "true":
+            was = settings.get(_MAY_MERGE, None)
+            settings.set(_MAY_MERGE, "true")
+            is_changed = True
+    try:
+        yield
+    finally:
+        if is_changed:
+            with contextlib.suppress(Exception):  # the frame is kept by now, and must come back
+                if was is None:
+                    settings.unset(_MAY_MERGE)
+                else:
+                    settings.set(_MAY_MERGE, was)
 
 
 def started(job: Callable[[], T]) -> T:

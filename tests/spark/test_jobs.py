@@ -1,0 +1,59 @@
+"""What jobs do to the settings of a session; no session is needed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bosket.spark.jobs import persisted
+
+ADAPTIVE = "spark.sql.adaptive.enabled"
+MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+
+
+class Settings(dict[str, str]):
+    """Settings of a session, of which only so many changes are allowed."""
+
+    def __init__(self, allowed: int, **others: str) -> None:
+        super().__init__({ADAPTIVE: "true"}, **others)
+        self.allowed = allowed
+
+    def set(self, name: str, value: str) -> None:
+        if not self.allowed:
+            raise ValueError("[CANNOT_MODIFY_CONFIG]")
+        self.allowed -= 1
+        self[name] = value
+
+    def unset(self, name: str) -> None:
+        self.set(name, "")
+        del self[name]
+
+
+def persisting(settings: Settings) -> tuple[Any, list[str | None]]:
+    """A frame that is kept, and the setting while it was."""
+    during: list[str | None] = []
+
+    def persist() -> str:
+        during.append(settings.get(MAY_MERGE))
+        return "kept"
+
+    frame = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings), persist=persist)
+    return persisted(lambda: frame), during
+
+
+@pytest.mark.parametrize("before", [{}, {MAY_MERGE: "false"}])
+def test_a_setting_is_changed_for_a_while(before: dict[str, str]) -> None:
+    """It is unset afterwards where it was, rather than set to what is the default now."""
+    settings = Settings(2, **before)
+    assert persisting(settings) == ("kept", ["true"])
+    assert settings == {ADAPTIVE: "true", **before}
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_a_setting_that_cannot_be_changed_stops_nothing(allowed: int) -> None:
+    """Neither where it is to be changed, nor where it is to be put back."""
+    before = {MAY_MERGE: "false"}
+    kept, during = persisting(Settings(allowed, **before))
+    assert (kept, during) == ("kept", ["true" if allowed else "false"])
