@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,3 +59,21 @@ def test_a_setting_that_cannot_be_changed_stops_nothing(allowed: int) -> None:
     before = {MAY_MERGE: "false"}
     kept, during = persisting(Settings(allowed, **before))
     assert (kept, during) == ("kept", ["true" if allowed else "false"])
+
+
+def test_two_threads_leave_the_setting_as_it_was() -> None:
+    """One at a time: the second took the change of the first for what was there before, and put that back."""
+    settings, both = Settings(4, **{MAY_MERGE: "false"}), Barrier(2)
+
+    def persist() -> str:
+        try:
+            both.wait(0.2)  # until the other one is here too, where it can be
+        except BrokenBarrierError:
+            return "alone"
+        return "together"
+
+    frame = SimpleNamespace(sparkSession=SimpleNamespace(conf=settings), persist=persist)
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: persisted(lambda: frame), range(2)))
+    assert found == ["alone", "alone"]
+    assert settings == {ADAPTIVE: "true", MAY_MERGE: "false"}

@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ P = ParamSpec("P")
 UNFINISHED = "Spark could not finish a job"
 """How a message begins that does not know why."""
 _MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+_CHANGING = threading.Lock()
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 _LOST = re.compile(r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \w+ not found")
@@ -71,7 +73,7 @@ def persisted(make: Callable[[], Frame]) -> Frame:
 
     def job() -> Frame:
         frame = make()
-        with _may_merge(frame.sparkSession.conf):
+        with _CHANGING, _may_merge(frame.sparkSession.conf):  # a second thread would put back what the first has set
             return frame.persist()
 
     return started(job)
