@@ -87,8 +87,38 @@ def test_decimals_that_are_no_numbers_of_a_payload_are_none(value: str) -> None:
 def test_reports_that_are_gone_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     none = pa.table({"n_records": pa.array([], pa.int64()), "shape": pa.array([], pa.string())})
     monkeypatch.setattr(spark_reports, "_mapped", lambda *_, **__: none)
-    _, number = spark_reports._summed(None, None, len)  # type: ignore[arg-type]  # never asked
+    _, number = spark_reports._summed(None, None, len, n_tasks=1)  # type: ignore[arg-type]  # never asked
     assert number == 0
+
+
+def test_numbers_of_many_tasks_are_put_together_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before they come to the driver, and after all partitions were read side by side; a fault of one is told."""
+    plan = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9))
+    reports = plan.randomize(bk.quest(records=90, mean_size=2, mean_pattern=2, items=5, seed=1), rng=bk.Seeded(1))
+    parts = [to_rows(plan, reports.batch).slice(at, 10) for at in range(0, 90, 10)]
+    frame: Any = PartsFrame(lambda: [[part] for part in parts])
+    seen: list[int] = []
+
+    def of(batch: Any) -> Any:
+        if len(batch) > 10:
+            raise bk.DataError("Too many.", hint="Fewer.")
+        return plan.channel.payload.counter(batch).supports(np.array([[0], [1]], np.int32))
+
+    def collected(make: Any) -> Any:
+        rows = make().toArrow()
+        seen.append(rows.num_rows)
+        return rows
+
+    monkeypatch.setattr(PartsFrame, "coalesce", None)
+    monkeypatch.setattr(spark_reports, "collected", collected)
+    monkeypatch.setattr(spark_reports, "_MOST_MERGING", 2)
+    (few, n), (many, again) = (spark_reports._summed(frame, plan, of, n_tasks=tasks) for tasks in (256, 257))
+    np.testing.assert_array_equal(few, many)
+    assert (n, again, seen) == (90, 90, [9, 2])
+    parts[4] = to_rows(plan, reports.batch)
+    with pytest.raises(bk.DataError, match="Too many") as caught:
+        spark_reports._summed(frame, plan, of, n_tasks=257)
+    assert caught.value.hint == "Fewer."
 
 
 @pytest.mark.parametrize("said", ["true", "false"])
