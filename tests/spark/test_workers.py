@@ -19,7 +19,7 @@ from bosket.spark import reports as spark_reports
 from bosket.spark.domains import domain_of_table
 from bosket.spark.engine import _over
 from bosket.spark.engine import read as read_frame
-from bosket.spark.faults import faults_text, refuse_faults
+from bosket.spark.faults import Fault, faults_text, refuse_faults
 from bosket.spark.randomizing import _drawing_at_once, _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, read_batches, to_rows
 from bosket.spark.segments import LOST, alias_of, read, segment_of, segments_of
@@ -162,9 +162,9 @@ def test_rows_that_cannot_be_read_are_counted_one_by_one(monkeypatch: pytest.Mon
 def counted(plan: bk.Plan, columns: dict[str, Any]) -> str:
     """How reports of a partition are refused, made in two batches."""
     rows = pa.table(columns)
-    told = [one for _, _, one in read_batches(rows.to_batches(max_chunksize=-(-rows.num_rows // 2)), plan)]
+    told = [(row, one) for row, _, one in read_batches(rows.to_batches(max_chunksize=-(-rows.num_rows // 2)), plan)]
     with pytest.raises(bk.DataError) as found:
-        refuse_faults((3, faults_text(one)) for one in told)
+        refuse_faults((3, faults_text(one, row)) for row, one in told)
     return str(found.value)
 
 
@@ -191,6 +191,33 @@ def test_very_many_bad_values_are_told_as_at_least_so_many(monkeypatch: pytest.M
     wide = {"report": pa.array([b"a"] * 50 + [b"ab"] * 50, pa.binary())}
     assert counted(flip, wide).endswith("5 bits: at least 20 times, first in row 51 of partition 3.")
     assert counted(flip, {"report": wide["report"][:70]}).endswith(": 20 times, first in row 51 of partition 3.")
+
+
+def test_a_task_looks_for_so_many_bad_values_in_all_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of later pieces the first is looked for: each of many pieces had all of its bad rows looked for, for hours."""
+    monkeypatch.setattr("bosket.spark.faults.MOST_SINGLE", 20)
+    monkeypatch.setattr("bosket.spark.report_rows._ROWS", 64)
+    asked = 0
+
+    def from_arrow(column: Any, values: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return _from_arrow(column, values)
+
+    monkeypatch.setattr("bosket.spark.report_rows._from_arrow", from_arrow)
+    flip = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9))
+    wide = {"report": pa.array([b"a"] * 10 + [b"ab"] * 630, pa.binary())}
+    assert counted(flip, wide).endswith("5 bits: at least 29 times, first in row 11 of partition 3.")
+    assert asked < 200
+    last = {"report": pa.array([b"ab"] * 19 + [b"a"] * 620 + [b"ab"], pa.binary())}
+    assert counted(flip, last).endswith("5 bits: 20 times, first in row 1 of partition 3.")
+
+
+def test_faults_at_one_place_are_counted_together() -> None:
+    """Two faults of one text at one place were compared as wholes, which they cannot be."""
+    same = faults_text([Fault("A rule", 1, 4)])
+    with pytest.raises(bk.DataError, match="A rule: 2 times, first in row 5 of partition 0"):
+        refuse_faults([(0, same), (0, faults_text([Fault("A rule", 1, 4, hint="Do.")]))])
 
 
 def test_a_table_of_no_rows_is_refused() -> None:
