@@ -1,4 +1,4 @@
-"""What jobs do to the settings of a session; no session is needed."""
+"""What jobs do to the settings of a session, and how they fail; no session is needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bosket.spark.jobs import persisted
+from bosket.errors import DataError
+from bosket.spark.jobs import persisted, started
 
 ADAPTIVE = "spark.sql.adaptive.enabled"
 MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
@@ -77,3 +78,16 @@ def test_two_threads_leave_the_setting_as_it_was() -> None:
         found = list(threads.map(lambda _: persisted(lambda: frame), range(2)))
     assert found == ["alone", "alone"]
     assert settings == {ADAPTIVE: "true", MAY_MERGE: "false"}
+
+
+def test_what_is_lost_may_be_a_frame_of_the_user_s() -> None:
+    """One that was checkpointed, as well as reports: the message spoke of these alone."""
+
+    def job() -> None:
+        raise ConnectionError("[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_4_0 not found!")
+
+    with pytest.raises(DataError, match="What workers of Spark held is lost") as caught:
+        started(job)
+    assert caught.value.hint is not None
+    assert "checkpointed frame" in caught.value.hint
+    assert "folder=" in caught.value.hint

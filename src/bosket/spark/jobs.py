@@ -147,8 +147,9 @@ def _told(problem: Exception) -> tuple[str, str]:
         )
     if _LOST.search(text):
         return (
-            "Reports that workers of Spark held are lost with one of them.",
-            "Where they are not known to anybody, randomize again, with folder=..., which outlives a worker.",
+            "What workers of Spark held is lost with one of them.",
+            "Compute a checkpointed frame again; randomize reports again where nobody knows them, with folder=..., "
+            "which outlives a worker.",
         )
     if "PATH_ALREADY_EXISTS" in text:
         return "The folder for reports exists already.", "Give a new one: reports are never added to others."
