@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from bosket.errors import DataError
 from bosket.research import growth
-from bosket.research.growth_on_spark import SparkPoint
+from bosket.research.growth_on_spark import SparkPoint, measured_on_spark
 from tests.spark.sessions import NEEDS_JAVA
 
 TOOK = {"first": 9.0, "first_work": 7.2, "mined": 4.0, "mined_work": 3.6, "peak": 300 << 20, "bytes": 25_000_000}
@@ -47,6 +48,13 @@ def test_points_are_kept_beside_the_page(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "page.md").unlink()
     growth.main([str(tmp_path / "page.md"), "--only", "none"])
     assert (tmp_path / "page.md").read_text() == expected
+
+
+def test_a_damaged_file_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
+    """Simulated baskets were measured in its place."""
+    (tmp_path / "retail.dat.gz").write_bytes(b"no such format")
+    with pytest.raises(DataError):
+        measured_on_spark(tmp_path, 1)
 
 
 def test_the_page_compares_with_spark_where_that_was_measured() -> None:

@@ -62,6 +62,13 @@ class PartsFrame:
 
         return PartsFrame(fewer)
 
+    def repartition(self, tasks: int) -> PartsFrame:
+        def dealt() -> list[list[Any]]:
+            rows = [row for rows in self._parts() for row in rows]
+            return [rows[at::tasks] for at in range(tasks)]
+
+        return PartsFrame(dealt)
+
     def toArrow(self) -> Any:  # noqa: N802
         rows = [row for rows in self._parts() for row in rows]
         return pa.Table.from_batches(rows) if rows else pa.table(dict.fromkeys(_NAMES, pa.array([], pa.int64())))

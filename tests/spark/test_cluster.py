@@ -183,5 +183,5 @@ def test_a_worker_that_dies_leaves_one_draw_or_none(tmp_path: Path) -> None:
     """While reports are written, one of each record is kept; of those that workers held, none is drawn again."""
     said = said_by(LOSSES, tmp_path)
     assert said.pop("written") == [4000, 4000]
-    assert said.pop("lost") == "Reports that workers of Spark held are lost with one of them."
+    assert said.pop("lost") == "What workers of Spark held is lost with one of them."
     assert said == dict.fromkeys(["in the middle", "each once", "mined", "held"], True)

@@ -23,6 +23,7 @@ from bosket.spark.curated import LookAtRecords, SparkCurated, _asking, _reading,
 from bosket.spark.segments import LOST
 from bosket.spark.shapes import shaped
 from tests.chance import drawing
+from tests.spark.frames import PartsFrame
 from tests.spark.sessions import NEEDS_JAVA, session
 
 pytest.importorskip("opendp")
@@ -113,8 +114,8 @@ class FewTasks:
         """Nothing is held."""
 
 
-@pytest.mark.parametrize(("size", "tasks"), [(120_000, None), (1 << 18, 128), (1 << 20, 32)])
-def test_sums_of_many_itemsets_come_from_few_tasks(size: int, tasks: int | None) -> None:
+@pytest.mark.parametrize(("size", "tasks"), [(120_000, 256), (1 << 18, 128), (1 << 20, 32)])
+def test_sums_of_many_itemsets_come_from_few_tasks(size: int, tasks: int) -> None:
     """All that come to the driver are 256 MiB at most: Spark ends a job beyond its limit, once it is paid for."""
     frame = FewTasks()
     frame.size = size
@@ -123,6 +124,14 @@ def test_sums_of_many_itemsets_come_from_few_tasks(size: int, tasks: int | None)
 
 
 @pytest.mark.slow
+def test_a_frame_is_read_in_all_of_its_tasks() -> None:
+    """Fewer of them would have to compute all that its owner does in it, on a cluster of any size."""
+    frame: Any = PartsFrame(lambda: [table_of([[0], [1]]).to_batches()] * 300)
+    records = SparkCurated.read(frame, bk.Domain(range(N_ITEMS)))
+    assert records.n_records == 600
+    assert len(records._frame._parts()) == 300
+
+
 @NEEDS_JAVA
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_rows_whose_record_is_no_number_are_no_record(kind: str) -> None:

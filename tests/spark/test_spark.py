@@ -199,6 +199,27 @@ def assert_contract(case: Case) -> None:
         assert mined.to_frame().equals(expected.to_frame())
 
 
+@pytest.mark.slow
+def test_numbers_of_many_tasks_are_put_together_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All partitions are still read side by side: the frame was narrowed before, with all that its owner does in it."""
+    reports = PLAN.randomize(BASKETS, rng=bk.Seeded(1))
+    frame, tracker = reports_frame(reports).repartition(5), session().sparkContext.statusTracker()
+    rows, expected = np.array([[0, 1], [0, 2]], np.int32), reports.counter()
+    monkeypatch.setattr("bosket.spark.reports._MOST_TASKS", 3)
+    monkeypatch.setattr("bosket.spark.reports._MOST_MERGING", 2)
+    with spark.open_reports(frame, PLAN) as found:
+        counter = found.counter_by("bits", lambda batch, _: PLAN.channel.payload.counter(batch))
+        assert tuple(counter.strata) == tuple(expected.strata)
+        session().sparkContext.setJobGroup("merged", "")
+        try:
+            np.testing.assert_array_equal(counter.supports(rows), expected.supports(rows))
+        finally:
+            session().sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("merged")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    assert {5, 2} <= {stage.numTasks for stage in stages if stage}
+
+
 def place_in(problem: pytest.ExceptionInfo[Any]) -> str:
     found = re.search(r"(once|\d+ times).*row \d+ of partition \d+", str(problem.value))
     assert found is not None, problem.value

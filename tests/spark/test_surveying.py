@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 from unittest import mock
@@ -21,10 +22,12 @@ from bosket.spark import encoding, summaries, surveying
 from bosket.spark.engine import read
 from bosket.spark.records import SparkRecords
 from bosket.spark.shapes import Shaped
+from bosket.spark.summaries import FOUND
 from bosket.spark.surveying import surveyed
 from tests.spark.frames import PartsFrame
 from tests.spark.sessions import NEEDS_JAVA, session
 
+FOUND_CELLS = ("labels", "itemsets", "supports")
 Lists = list[list[int] | None]
 
 
@@ -194,6 +197,51 @@ def test_what_is_wrong_in_one_partition_is_told_though_others_looked() -> None:
         opened(Source([alike, wrong], pa.string()), Sought(0.1, None, 1000))
     assert "300 times, first in row 2 of partition 1" in str(problem.value)
     assert "secret" not in str(problem.value)
+
+
+def test_labels_of_what_was_found_are_bytes_that_it_takes() -> None:
+    """They come once, those of items in larger itemsets alone; where they are long, they do not come unasked."""
+    words = ["x" * 1000, "y" * 1000, "z" * 1000, "alone" * 1000]
+    together, apart = words[:3], words[3:]
+    rows = pa.record_batch({"items": pa.array([together, apart] * 100)})
+    *_, pairs, triples = surveyed([rows], "list", Sought(0.3, None, 1000))
+    assert (pairs["size"][0].as_py(), triples["size"][0].as_py()) == (2, 3)
+    assert sorted(json.loads(pairs["labels"][0].as_py())) == together
+    assert triples["labels"][0].as_py() is None
+    told = sum(len(one[name][0].as_py() or "") for one in (pairs, triples) for name in FOUND_CELLS)
+    assert [row["n_bytes"][0].as_py() for row in (pairs, triples)] == [told, told]
+    frame = Source([[together, apart] * 100] * 2, pa.string())  # type: ignore[list-item]  # words for numbers
+    with mock.patch.object(encoding, "_MOST_TOLD", 2 * told), opened(frame, Sought(0.3, None, 1000)) as records:
+        looked = records.encoded.looked
+        assert looked is not None
+        assert looked.found.num_rows == 4
+    with (
+        mock.patch.object(encoding, "_MOST_TOLD", 2 * told - 1),
+        mock.patch.object(summaries, "MOST_AT_ONCE", 0),
+        opened(frame, Sought(0.3, None, 1000)) as records,
+    ):
+        looked = records.encoded.looked
+        assert looked is not None
+        assert looked.found is None
+    with mock.patch.object(surveying, "MOST_FOUND", told - 1):
+        assert not [row for row in surveyed([rows], "list", Sought(0.3, None, 1000)) if row["kind"][0].as_py() == FOUND]
+
+
+def test_a_task_that_found_no_pairs_is_not_asked_again() -> None:
+    frame = Source([[[1], [2]] * 100] * 2)
+    kept: list[str] = []
+
+    def collected(make: Any) -> Any:
+        kept.append("job")
+        return make().toArrow()
+
+    with (
+        mock.patch.object(encoding, "collected", collected),
+        mock.patch.object(summaries, "collected", collected),
+        opened(frame, Sought(0.3, None, 1000)) as records,
+    ):
+        assert_same(records, [[1], [2]] * 200, Sought(0.3, None, 1000))
+    assert kept == ["job"]
 
 
 def test_a_task_does_the_same_when_it_is_run_again() -> None:

@@ -19,7 +19,7 @@ from bosket.spark import reports as spark_reports
 from bosket.spark.domains import domain_of_table
 from bosket.spark.engine import _over
 from bosket.spark.engine import read as read_frame
-from bosket.spark.faults import faults_text, refuse_faults
+from bosket.spark.faults import Fault, faults_text, refuse_faults
 from bosket.spark.randomizing import _drawing_at_once, _refuse_speculation
 from bosket.spark.report_rows import _from_arrow, read_batches, to_rows
 from bosket.spark.segments import LOST, alias_of, read, segment_of, segments_of
@@ -87,8 +87,38 @@ def test_decimals_that_are_no_numbers_of_a_payload_are_none(value: str) -> None:
 def test_reports_that_are_gone_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     none = pa.table({"n_records": pa.array([], pa.int64()), "shape": pa.array([], pa.string())})
     monkeypatch.setattr(spark_reports, "_mapped", lambda *_, **__: none)
-    _, number = spark_reports._summed(None, None, len)  # type: ignore[arg-type]  # never asked
+    _, number = spark_reports._summed(None, None, len, n_tasks=1)  # type: ignore[arg-type]  # never asked
     assert number == 0
+
+
+def test_numbers_of_many_tasks_are_put_together_by_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before they come to the driver, and after all partitions were read side by side; a fault of one is told."""
+    plan = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9))
+    reports = plan.randomize(bk.quest(records=90, mean_size=2, mean_pattern=2, items=5, seed=1), rng=bk.Seeded(1))
+    parts = [to_rows(plan, reports.batch).slice(at, 10) for at in range(0, 90, 10)]
+    frame: Any = PartsFrame(lambda: [[part] for part in parts])
+    seen: list[int] = []
+
+    def of(batch: Any) -> Any:
+        if len(batch) > 10:
+            raise bk.DataError("Too many.", hint="Fewer.")
+        return plan.channel.payload.counter(batch).supports(np.array([[0], [1]], np.int32))
+
+    def collected(make: Any) -> Any:
+        rows = make().toArrow()
+        seen.append(rows.num_rows)
+        return rows
+
+    monkeypatch.setattr(PartsFrame, "coalesce", None)
+    monkeypatch.setattr(spark_reports, "collected", collected)
+    monkeypatch.setattr(spark_reports, "_MOST_MERGING", 2)
+    (few, n), (many, again) = (spark_reports._summed(frame, plan, of, n_tasks=tasks) for tasks in (256, 257))
+    np.testing.assert_array_equal(few, many)
+    assert (n, again, seen) == (90, 90, [9, 2])
+    parts[4] = to_rows(plan, reports.batch)
+    with pytest.raises(bk.DataError, match="Too many") as caught:
+        spark_reports._summed(frame, plan, of, n_tasks=257)
+    assert caught.value.hint == "Fewer."
 
 
 @pytest.mark.parametrize("said", ["true", "false"])
@@ -132,9 +162,9 @@ def test_rows_that_cannot_be_read_are_counted_one_by_one(monkeypatch: pytest.Mon
 def counted(plan: bk.Plan, columns: dict[str, Any]) -> str:
     """How reports of a partition are refused, made in two batches."""
     rows = pa.table(columns)
-    told = [one for _, _, one in read_batches(rows.to_batches(max_chunksize=-(-rows.num_rows // 2)), plan)]
+    told = [(row, one) for row, _, one in read_batches(rows.to_batches(max_chunksize=-(-rows.num_rows // 2)), plan)]
     with pytest.raises(bk.DataError) as found:
-        refuse_faults((3, faults_text(one)) for one in told)
+        refuse_faults((3, faults_text(one, row)) for row, one in told)
     return str(found.value)
 
 
@@ -161,6 +191,33 @@ def test_very_many_bad_values_are_told_as_at_least_so_many(monkeypatch: pytest.M
     wide = {"report": pa.array([b"a"] * 50 + [b"ab"] * 50, pa.binary())}
     assert counted(flip, wide).endswith("5 bits: at least 20 times, first in row 51 of partition 3.")
     assert counted(flip, {"report": wide["report"][:70]}).endswith(": 20 times, first in row 51 of partition 3.")
+
+
+def test_a_task_looks_for_so_many_bad_values_in_all_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of later pieces the first is looked for: each of many pieces had all of its bad rows looked for, for hours."""
+    monkeypatch.setattr("bosket.spark.faults.MOST_SINGLE", 20)
+    monkeypatch.setattr("bosket.spark.report_rows._ROWS", 64)
+    asked = 0
+
+    def from_arrow(column: Any, values: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return _from_arrow(column, values)
+
+    monkeypatch.setattr("bosket.spark.report_rows._from_arrow", from_arrow)
+    flip = bk.Plan(bk.Domain(range(5)), bk.Flip(keep=0.9))
+    wide = {"report": pa.array([b"a"] * 10 + [b"ab"] * 630, pa.binary())}
+    assert counted(flip, wide).endswith("5 bits: at least 29 times, first in row 11 of partition 3.")
+    assert asked < 200
+    last = {"report": pa.array([b"ab"] * 19 + [b"a"] * 620 + [b"ab"], pa.binary())}
+    assert counted(flip, last).endswith("5 bits: 20 times, first in row 1 of partition 3.")
+
+
+def test_faults_at_one_place_are_counted_together() -> None:
+    """Two faults of one text at one place were compared as wholes, which they cannot be."""
+    same = faults_text([Fault("A rule", 1, 4)])
+    with pytest.raises(bk.DataError, match="A rule: 2 times, first in row 5 of partition 0"):
+        refuse_faults([(0, same), (0, faults_text([Fault("A rule", 1, 4, hint="Do.")]))])
 
 
 def test_a_table_of_no_rows_is_refused() -> None:

@@ -47,10 +47,12 @@ def measured_on_spark(data: str | Path | None, times: int, min_support: float = 
     Both must find as many itemsets.
     """
     try:
-        name, baskets = f"retail x {times}", Baskets.read(find("retail.dat.gz", data)).repeat(times)
+        path = find("retail.dat.gz", data)
     except DataError:
         name = "simulated, 3 of 50 items"
         baskets = quest(records=10_000 * times, mean_size=3, mean_pattern=2, items=50, seed=7)
+    else:
+        name, baskets = f"retail x {times}", Baskets.read(path).repeat(times)
     session = session_here()
     try:
         with tempfile.TemporaryDirectory() as folder:

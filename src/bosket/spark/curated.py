@@ -49,7 +49,7 @@ class SparkCurated(CuratedRecords):
     def read(cls, frame: Frame, domain: Domain) -> SparkCurated:
         """One pass over a frame of lists."""
         job = _reading(Lookup.of(domain, parameter="vocabulary"))
-        kept = persisted(lambda: frame.mapInArrow(job, LAYOUT).coalesce(_MOST_TASKS))
+        kept = persisted(lambda: frame.mapInArrow(job, LAYOUT))
         try:
             numbers = collected(lambda: kept.select("n_records"))["n_records"]
         except BaseException:
@@ -73,7 +73,7 @@ class SparkCurated(CuratedRecords):
         """The sum of what segments answer; by fewer tasks where each of them answers with many numbers."""
         n_counts = int(np.prod(shape))
         job, tasks = _asking(self.domain, question, n_counts), max(1, MOST_COUNTS // max(1, n_counts))
-        frame = self._frame if tasks >= _MOST_TASKS else started(lambda: self._frame.coalesce(tasks))
+        frame = started(lambda: self._frame.coalesce(min(tasks, _MOST_TASKS)))  # of segments that workers keep
         total, n = added_counts(collected(lambda: frame.mapInArrow(job, SUMS)), n_counts)
         if n != self.n_records:  # a message with the numbers would tell them
             raise DataError(

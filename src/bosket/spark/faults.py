@@ -10,7 +10,7 @@ from bosket.errors import BosketError, DataError, PlanMismatchError
 
 ANOTHER_PLAN = "Reports of another plan"
 MOST_SINGLE = 1 << 12
-"""How many bad rows are looked for one by one in some rows; that there are more is told as at least so many."""
+"""How many bad rows a task looks for one by one; that there are more is told as at least so many."""
 
 
 @dataclass(frozen=True)
@@ -58,27 +58,35 @@ def together(faults: Iterable[Fault]) -> list[Fault]:
     return list(found.values())
 
 
-def looked_for(n: int, problem_in: Callable[[int, int], str | None]) -> list[Fault]:
-    """What is wrong with rows of which it can only be asked whether all from one to another are sound.
+@dataclass
+class BadRows:
+    """Looks for bad rows in the pieces of a task: for ``MOST_SINGLE`` of them, and then for the first of a piece."""
 
-    Halves that are not are halved again.
-    """
-    found: list[Fault] = []
-    waiting = [(0, n)]
-    while waiting:
-        start, stop = waiting.pop()
-        text = problem_in(start, stop)
-        if text is None:
-            continue
-        if stop - start > 1:
-            middle = (start + stop) // 2
-            waiting += [(middle, stop), (start, middle)]  # the first rows first
-            continue
-        is_last = len(found) == MOST_SINGLE - 1
-        found.append(Fault(text, 1, start, at_least=is_last and bool(waiting)))
-        if is_last:
-            break
-    return together(found)
+    n_found: int = 0
+
+    def faults(self, n: int, problem_in: Callable[[int, int], str | None]) -> list[Fault]:
+        """What is wrong with rows of which it can only be asked whether all from one to another are sound.
+
+        Halves that are not are halved again.
+        """
+        most = max(1, MOST_SINGLE - self.n_found)
+        found: list[Fault] = []
+        waiting = [(0, n)]
+        while waiting:
+            start, stop = waiting.pop()
+            text = problem_in(start, stop)
+            if text is None:
+                continue
+            if stop - start > 1:
+                middle = (start + stop) // 2
+                waiting += [(middle, stop), (start, middle)]  # the first rows first
+                continue
+            is_last = len(found) == most - 1
+            found.append(Fault(text, 1, start, at_least=is_last and bool(waiting)))
+            if is_last:
+                break
+        self.n_found += len(found)
+        return together(found)
 
 
 def refuse_faults(told: Iterable[tuple[int, str | None]]) -> None:
@@ -92,7 +100,7 @@ def refuse_faults(told: Iterable[tuple[int, str | None]]) -> None:
             found.setdefault(fault.text, []).append((part, fault.row, fault))
     if not found:
         return
-    text = ANOTHER_PLAN if ANOTHER_PLAN in found else min(found, key=lambda one: min(found[one])[:2])
+    text = ANOTHER_PLAN if ANOTHER_PLAN in found else min(found, key=lambda one: min(at[:2] for at in found[one]))
     part, row, first = min(found[text], key=lambda one: one[:2])
     count = times(sum(one.count for *_, one in found[text]))
     if any(one.at_least for *_, one in found[text]):

@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ UNFINISHED = "Spark could not finish a job"
 MISCOUNTED = "a row of other cells than the header"
 """What a job ends with where a row of a CSV file is not one of its header."""
 _MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
+_CHANGING = threading.Lock()
 _LIBRARIES = ("pyspark", "py4j", "grpc")
 _MISSING = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 _LOST = re.compile(r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND|Checkpoint block \w+ not found")
@@ -73,19 +75,30 @@ def persisted(make: Callable[[], Frame]) -> Frame:
 
     def job() -> Frame:
         frame = make()
-        settings = frame.sparkSession.conf
-        was = None
-        with contextlib.suppress(Exception):  # where it is not known or cannot be set, partitions stay as they are
-            if settings.get("spark.sql.adaptive.enabled") == "true":
-                was = settings.get(_MAY_MERGE)
-                settings.set(_MAY_MERGE, "true")
-        try:
+        with _CHANGING, _may_merge(frame.sparkSession.conf):  # a second thread would put back what the first has set
             return frame.persist()
-        finally:
-            if was is not None:
-                settings.set(_MAY_MERGE, was)
 
     return started(job)
+
+
+@contextmanager
+def _may_merge(settings: Any) -> Iterator[None]:
+    """Allow for merging for a while; where the setting is not known or cannot be set, partitions stay as they are."""
+    was, is_changed = None, False
+    with contextlib.suppress(Exception):
+        if settings.get("spark.sql.adaptive.enabled") == "true":
+            was = settings.get(_MAY_MERGE, None)
+            settings.set(_MAY_MERGE, "true")
+            is_changed = True
+    try:
+        yield
+    finally:
+        if is_changed:
+            with contextlib.suppress(Exception):  # the frame is kept by now, and must come back
+                if was is None:
+                    settings.unset(_MAY_MERGE)
+                else:
+                    settings.set(_MAY_MERGE, was)
 
 
 def started(job: Callable[[], T]) -> T:
@@ -136,8 +149,9 @@ def _told(problem: Exception) -> tuple[str, str]:
         )
     if _LOST.search(text):
         return (
-            "Reports that workers of Spark held are lost with one of them.",
-            "Where they are not known to anybody, randomize again, with folder=..., which outlives a worker.",
+            "What workers of Spark held is lost with one of them.",
+            "Compute a checkpointed frame again; randomize reports again where nobody knows them, with folder=..., "
+            "which outlives a worker.",
         )
     if MISCOUNTED in text:
         return (

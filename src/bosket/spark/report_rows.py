@@ -21,7 +21,7 @@ from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.report_notes import chance_said
 from bosket.respondents import COLUMN
-from bosket.spark.faults import ANOTHER_PLAN, Fault, looked_for
+from bosket.spark.faults import ANOTHER_PLAN, Fault, BadRows
 from bosket.spark.jobs import Frame, started
 
 PLAN = "plan"
@@ -107,6 +107,7 @@ def read_batches(batches: Iterable[Any], plan: Plan) -> Iterator[tuple[int, Batc
     """On a worker: some reports at a time, with the number of the first; or what is wrong with them."""
     width = sum(column.memory for column in plan.channel.payload.columns)
     most = max(64, min(_ROWS, _BYTES // width))
+    search = BadRows()
     row = 0
     held: list[Any] = []
     n = 0
@@ -114,15 +115,15 @@ def read_batches(batches: Iterable[Any], plan: Plan) -> Iterator[tuple[int, Batc
         for start in range(0, batch.num_rows, most):
             piece = batch.slice(start, most)
             if n + piece.num_rows > most:
-                yield (row, *_read(held, plan))
+                yield (row, *_read(held, plan, search))
                 row, held, n = row + n, [], 0
             held.append(piece)
             n += piece.num_rows
     if n:
-        yield (row, *_read(held, plan))
+        yield (row, *_read(held, plan, search))
 
 
-def _read(pieces: list[Any], plan: Plan) -> tuple[Batch | None, list[Fault]]:
+def _read(pieces: list[Any], plan: Plan, search: BadRows) -> tuple[Batch | None, list[Fault]]:
     rows = pa.Table.from_batches(pieces).combine_chunks()
     if PLAN in rows.column_names:
         of_another = np.flatnonzero(_whole(rows[PLAN]) != plan_mark(plan))
@@ -133,17 +134,17 @@ def _read(pieces: list[Any], plan: Plan) -> tuple[Batch | None, list[Fault]]:
         cells = rows[column.name].combine_chunks()
         found = _from_arrow(column, cells)
         if found is None:
-            return None, _bad_cells(column, cells)
+            return None, _bad_cells(column, cells, search)
         values[column.name] = found
     batch = Batch(values)
     try:
         return checked_batch(plan, batch), []
     except BosketError as problem:
         text = str(problem)
-    return None, _impossible(plan, batch) or [Fault(_IMPOSSIBLE + text, len(batch), 0)]
+    return None, _impossible(plan, batch, search) or [Fault(_IMPOSSIBLE + text, len(batch), 0)]
 
 
-def _bad_cells(column: PayloadColumn, cells: Any) -> list[Fault]:
+def _bad_cells(column: PayloadColumn, cells: Any, search: BadRows) -> list[Fault]:
     """Values of a column that are missing, or that no report may have."""
     must = f"A report must have {column.must}"
     if cells.null_count:
@@ -153,10 +154,10 @@ def _bad_cells(column: PayloadColumn, cells: Any) -> list[Fault]:
     def problem_in(start: int, stop: int) -> str | None:
         return must if _from_arrow(column, cells.slice(start, stop - start)) is None else None
 
-    return looked_for(len(cells), problem_in)
+    return search.faults(len(cells), problem_in)
 
 
-def _impossible(plan: Plan, batch: Batch) -> list[Fault]:
+def _impossible(plan: Plan, batch: Batch, search: BadRows) -> list[Fault]:
     """Reports whose values may be, but not together, or not under the plan."""
 
     def problem_in(start: int, stop: int) -> str | None:
@@ -166,7 +167,7 @@ def _impossible(plan: Plan, batch: Batch) -> list[Fault]:
             return _IMPOSSIBLE + str(problem)
         return None
 
-    return looked_for(len(batch), problem_in)
+    return search.faults(len(batch), problem_in)
 
 
 def _whole(column: Any) -> Any:

@@ -30,9 +30,14 @@ MOST_BYTES = 1 << 31
 """Most memory of the driver that reports take where all are needed at once."""
 _LAYOUT = SAID + ", strata binary, sizes binary, bits binary"
 _MOST_TASKS = 256
+_MOST_MERGING = 64
+"""Tasks that put the numbers of others together."""
+_NUMBERS = "n_records long, shape string, counts binary, fault string"
 _MOST_BITMAPS = 1 << 29
 """Most bytes of the bitmaps that a worker makes of some reports: as many again while they are written."""
 _TOO_WIDE = "Reports must state few enough sizes for their bitmaps to fit in the memory of a worker"
+
+Together = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
 
 
 class SparkReports(Collected):
@@ -138,13 +143,14 @@ class SparkReports(Collected):
         return self.counter_by("items", lambda batch, _: payload.counter(batch))
 
     def counter_by(self, what: Hashable, make: Made) -> Counter:
-        return SparkMade(self._frame, self.plan, make, self.n_records)
+        return SparkMade(self._segments, self._frame, self.plan, make)
 
     def summed(self, what: Hashable, of: Summed) -> npt.NDArray[np.int64]:
         if what not in self._sums:
             if not self.n_records:
                 return of(self._no_reports, None)
-            total, n = _summed(self._frame, self.plan, lambda batch: of(batch, None))
+            n_tasks = self._segments.n_partitions
+            total, n = _summed(self._frame, self.plan, lambda batch: of(batch, None), n_tasks=n_tasks)
             if n != self.n_records:
                 raise changing(self.n_records, n)
             self._sums[what] = total
@@ -182,13 +188,18 @@ class SparkBitmaps:
 class SparkMade:
     """A counter that workers make of the reports for every look."""
 
-    def __init__(self, frame: Frame, plan: Plan, make: Made, n_records: int) -> None:
-        self._frame, self._plan, self._make, self.n_records = frame, plan, make, n_records
+    def __init__(self, segments: Encoded, frame: Frame, plan: Plan, make: Made) -> None:
+        self.n_records, self._n_tasks = segments.n_records, segments.n_partitions
+        self._frame, self._plan, self._make = frame, plan, make
 
     @cached_property
     def strata(self) -> tuple[int, ...]:
         make = self._make
-        rows = _mapped(self._frame, self._plan, lambda batch: np.array(make(batch, None).strata, np.int64), np.union1d)
+
+        def of(batch: Batch) -> npt.NDArray[np.int64]:
+            return np.array(make(batch, None).strata, np.int64)
+
+        rows = _mapped(self._frame, self._plan, of, np.union1d, n_tasks=self._n_tasks)
         found = {one for counts in rows["counts"] for one in np.frombuffer(counts.as_buffer(), np.int64).tolist()}
         return tuple(sorted(found)) or (0,)
 
@@ -203,7 +214,7 @@ class SparkMade:
             total[[strata.index(stratum) for stratum in counter.strata]] += counter.supports(itemsets)
             return total
 
-        total, found = _summed(self._frame, self._plan, of)
+        total, found = _summed(self._frame, self._plan, of, n_tasks=self._n_tasks)
         if found != self.n_records:
             raise changing(self.n_records, found)
         if on_progress is not None:
@@ -264,9 +275,15 @@ def _mapped(
     frame: Frame,
     plan: Plan,
     of: Callable[[Batch], npt.NDArray[np.int64]],
-    put: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]] = np.add,
+    put: Together = np.add,
+    *,
+    n_tasks: int,
 ) -> Any:
-    """Numbers that each task makes of its reports: those of its batches added, or put together in another way."""
+    """Numbers that each task makes of its reports: those of its batches added, or put together in another way.
+
+    Of many tasks, workers put the numbers together too, after a shuffle: fewer tasks would have to compute the whole
+    frame, with all that its owner does in it.
+    """
 
     def job(batches: Iterable[Any]) -> Iterator[Any]:
         held: npt.NDArray[np.int64] | None = None
@@ -285,13 +302,39 @@ def _mapped(
         if held is not None:
             yield _numbers_row(n, held, None)
 
-    layout = "n_records long, shape string, counts binary, fault string"
-    rows = collected(lambda: frame.coalesce(_MOST_TASKS).mapInArrow(job, layout))
+    def made() -> Frame:
+        numbers = frame.mapInArrow(job, _NUMBERS)
+        if n_tasks <= _MOST_TASKS:
+            return numbers
+        return numbers.repartition(_MOST_MERGING).mapInArrow(_putting(put), _NUMBERS)
+
+    rows = collected(made)
     for text in rows["fault"].to_pylist():
         if text is not None:
             fault = json.loads(text)
             raise DataError(fault["text"], hint=fault["hint"])
     return rows
+
+
+def _putting(put: Together) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Puts the numbers of some tasks together; of those that failed, the first is enough."""
+
+    def job(batches: Iterable[Any]) -> Iterator[Any]:
+        held: npt.NDArray[np.int64] | None = None
+        n = 0
+        for batch in batches:
+            for at in range(batch.num_rows):
+                row = batch.slice(at, 1)
+                count, shape, counts, fault = (column[0] for column in row.columns)
+                if fault.is_valid:
+                    yield row
+                    return
+                numbers = np.frombuffer(counts.as_buffer(), np.int64).reshape(json.loads(shape.as_py()))
+                held, n = numbers if held is None else put(held, numbers), n + count.as_py()
+        if held is not None:
+            yield _numbers_row(n, held, None)
+
+    return job
 
 
 def _numbers_row(n: int, total: npt.NDArray[np.int64], fault: str | None) -> Any:
@@ -306,9 +349,9 @@ def _numbers_row(n: int, total: npt.NDArray[np.int64], fault: str | None) -> Any
 
 
 def _summed(
-    frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64]]
+    frame: Frame, plan: Plan, of: Callable[[Batch], npt.NDArray[np.int64]], *, n_tasks: int
 ) -> tuple[npt.NDArray[np.int64], int]:
-    rows = _mapped(frame, plan, of)
+    rows = _mapped(frame, plan, of, n_tasks=n_tasks)
     if not rows.num_rows:  # all reports that were there are gone
         return np.zeros(0, np.int64), 0
     shape = json.loads(rows["shape"][0].as_py())

@@ -153,14 +153,17 @@ def told_by_search(rows: Any) -> Findings | None:
 
 def told_by_survey(rows: Any, tasks: list[tuple[int, int]], unsearched: int, places: PlaceOf) -> Findings:
     """What tasks found while they read, over the domain; the numbers of their items are places among labels."""
+    names, labels = ("part", "hidden", "size"), rows["labels"].to_pylist()
+    items = {
+        part: np.array([places[key_of(label)] for label in json.loads(text)], np.int32)
+        for part, text in zip(rows["part"].to_pylist(), labels, strict=True)
+        if text is not None
+    }
     found = []
-    for at, (hidden, size, labels) in enumerate(
-        zip(*(rows[name].to_pylist() for name in ("hidden", "size", "labels")), strict=True)
-    ):
-        item_of = np.array([places[key_of(label)] for label in json.loads(labels)], np.int32)
+    for at, (part, hidden, size) in enumerate(zip(*(rows[name].to_pylist() for name in names), strict=True)):
         numbers = np.frombuffer(rows["itemsets"][at].as_buffer(), np.int32).reshape(-1, size)
         counts = np.frombuffer(rows["supports"][at].as_buffer(), np.int64)
-        found.append(FoundBy(hidden, np.sort(item_of[numbers], axis=1), counts))
+        found.append(FoundBy(hidden, np.sort(items[part][numbers], axis=1), counts))
     return Findings(tasks, found, unsearched)
 
 

@@ -1,9 +1,9 @@
 """What tasks say of all their records: a row of numbers and one of labels each, however many segments they make.
 
 What comes to the driver then grows with tasks and labels alone, and with tasks hardly: rows of labels and of what was
-found come unasked where they are small, and smaller ones alone from partitions with higher numbers, so that all of them
-together are at most ``MOST_AT_ONCE`` times 1 + log(tasks).  Where some are larger, workers put the labels of many tasks
-together before they leave.
+found come unasked where they are small, and smaller ones alone from partitions with higher numbers, so that all of
+each kind together are at most ``MOST_AT_ONCE`` times 1 + log(tasks).  Where some are larger, workers put the labels of
+many tasks together before they leave.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SAID = (
     "kind int, part int, n_bytes long, n_records long, longest long, labels string, counts binary, firsts binary, "
     "faults string"
 )
-"""Columns of every kind: ``n_bytes`` are those of a task's labels, or of all that it found, and ``firsts`` the rows,
-within the partition, in which each label is met first."""
+"""Columns of every kind: ``n_bytes`` are those of a task's labels, or of all that it found with the labels of that, and
+``firsts`` the rows, within the partition, in which each label is met first."""
 MOST_AT_ONCE = 1 << 23
 _MERGED = "n_records long, labels string, counts binary, parts binary, firsts binary"
 _MOST_MERGED = 1 << 26

@@ -27,10 +27,11 @@ from bosket.threads import use_threads
 
 SURVEY = ", hidden long, found_bytes long, size int, itemsets binary, supports binary"
 """Columns of what was found, in a row of each size, and in the numbers of a task: in how many of its records at most an
-itemset is that it did not find, missing where it did not look; and the bytes of all that it found.
+itemset is that it did not find, missing where it did not look; and the bytes of all that it found.  The labels of its
+items stand in the first of its rows alone.
 """
 SURVEYED = LAYOUT + SURVEY
-FOUND_ROWS = ("hidden", "size", "labels", "itemsets", "supports")
+FOUND_ROWS = ("part", "hidden", "size", "labels", "itemsets", "supports")
 MOST_FOUND = 1 << 20
 """Most bytes that a task finds: where there are more, searching takes so long that keeping records is nothing."""
 _MOST_ITEMSETS = MOST_FOUND // 16  # of a size: pairs take as many bytes, others more
@@ -39,15 +40,15 @@ _MOST_HELD = 1 << 28  # bytes of segments
 
 @dataclass(frozen=True)
 class _Found:
-    """What a task found: below which count nothing, the labels of frequent items, and itemsets of their numbers."""
+    """What a task found: below which count nothing, itemsets, and the labels of the items in them, as JSON."""
 
     limit: int
-    labels: list[Label]
+    labels: str
     levels: ExactLevels
 
     @property
     def n_bytes(self) -> int:
-        return sum(rows.nbytes + counts.nbytes for rows, counts in self.levels)
+        return len(self.labels) + sum(rows.nbytes + counts.nbytes for rows, counts in self.levels)
 
 
 def surveyed(batches: Iterable[Any], shape: RowShape, sought: Sought) -> Iterator[Any]:
@@ -66,11 +67,12 @@ def surveyed(batches: Iterable[Any], shape: RowShape, sought: Sought) -> Iterato
         yield from chain(held, rest)
         yield from summary.rows(SURVEYED)
         return
-    hidden, labels = found.limit - 1, json.dumps(found.labels)
+    hidden = found.limit - 1
     yield from summary.rows(SURVEYED, hidden=hidden, found_bytes=found.n_bytes)
-    own = {"kind": FOUND, "part": summary.part, "n_bytes": found.n_bytes, "hidden": hidden, "labels": labels}
+    own = {"kind": FOUND, "part": summary.part, "n_bytes": found.n_bytes, "hidden": hidden}
     for rows, counts in found.levels:
-        yield row_of(SURVEYED, size=rows.shape[1], itemsets=rows, supports=counts, **own)
+        labels = found.labels if rows.shape[1] == 2 else None
+        yield row_of(SURVEYED, size=rows.shape[1], labels=labels, itemsets=rows, supports=counts, **own)
 
 
 def _found(held: Sequence[Any], summary: Summary, sought: Sought) -> _Found | None:
@@ -93,12 +95,14 @@ def _found(held: Sequence[Any], summary: Summary, sought: Sought) -> _Found | No
             )
     except TooManyCandidatesError:
         return None
-    single = levels[0][0][:, 0] if levels else np.empty(0, np.int32)
+    larger = levels[1:]
+    if not larger:
+        return _Found(below(share), "", [])
+    used = np.unique(larger[0][0])  # pairs have the items of all larger itemsets
     number = np.zeros(len(labels), np.int32)
-    number[single] = np.arange(len(single), dtype=np.int32)
-    found = _Found(
-        below(share), [labels[at] for at in single.tolist()], [(number[rows], counts) for rows, counts in levels[1:]]
-    )
+    number[used] = np.arange(len(used), dtype=np.int32)
+    words = json.dumps([labels[at] for at in used.tolist()])
+    found = _Found(below(share), words, [(number[rows], counts) for rows, counts in larger])
     return found if found.n_bytes <= MOST_FOUND else None
 
 
