@@ -21,7 +21,7 @@ from bosket.mechanisms.payload import Batch
 from bosket.plan import Plan
 from bosket.report_notes import chance_said
 from bosket.respondents import COLUMN
-from bosket.spark.faults import ANOTHER_PLAN, Fault, BadRows
+from bosket.spark.faults import ANOTHER_PLAN, BadRows, Fault
 from bosket.spark.jobs import Frame, started
 
 PLAN = "plan"
