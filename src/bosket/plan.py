@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -273,7 +274,7 @@ class Plan:
         rng: Randomness | None = None,
         people: int | None = None,
         respondents: Iterable[str | int] | None = None,
-        folder: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> Any: ...
 
     def randomize(
@@ -283,7 +284,7 @@ class Plan:
         rng: Randomness | None = None,
         people: int | None = None,
         respondents: Iterable[str | int] | None = None,
-        folder: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> Any:
         """Randomize every record under this plan; secure chance unless ``rng=Seeded(...)``.
 

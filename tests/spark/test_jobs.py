@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bosket.errors import DataError
+from bosket.errors import DataError, ParameterError
 from bosket.spark.jobs import persisted, started
+from bosket.spark.randomizing import check_folder
 
 ADAPTIVE = "spark.sql.adaptive.enabled"
 MAY_MERGE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
@@ -91,3 +93,29 @@ def test_what_is_lost_may_be_a_frame_of_the_user_s() -> None:
     assert caught.value.hint is not None
     assert "checkpointed frame" in caught.value.hint
     assert "folder=" in caught.value.hint
+
+
+@pytest.mark.parametrize(("body", "kind"), [("assert None", "AssertionError"), ("None.setCallSite", "AttributeError")])
+def test_a_stopped_session_is_told_of_where_pyspark_stumbles_over_it(body: str, kind: str) -> None:
+    """It has no error of its own for that; one that is ours is raised as it is."""
+    modules: dict[str, dict[str, Any]] = {
+        name: {"__name__": name} for name in ("pyspark.sql.made_up", "bosket.made_up")
+    }
+    for module in modules.values():
+        exec(f"def ask():\n    {body}", module)
+    theirs, ours = (module["ask"] for module in modules.values())
+    with pytest.raises(DataError, match=f"went away .{kind}"):
+        started(theirs)
+    with pytest.raises((AssertionError, AttributeError)):
+        started(ours)
+
+
+@pytest.mark.parametrize("folder", [5, "", b"reports"])
+def test_a_folder_that_is_none_is_refused(folder: Any) -> None:
+    with pytest.raises(ParameterError, match="'folder'"):
+        check_folder(folder)
+
+
+def test_a_folder_may_be_a_path() -> None:
+    assert check_folder(Path("a") / "b") == str(Path("a") / "b")
+    assert check_folder(None) is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from bosket.checks import shown
 from bosket.collected import Collected
 from bosket.data import Domain, TableDomain
 from bosket.errors import DataError, PlanMismatchError
@@ -17,7 +19,7 @@ from bosket.spark.curated import SparkCurated
 from bosket.spark.domains import domain_of_columns, domain_of_lists, domain_of_table, over_domain
 from bosket.spark.encoding import encode, refuse_unknown
 from bosket.spark.jobs import UNFINISHED, Frame, is_connected, telling
-from bosket.spark.randomizing import check_lengths, check_options, randomized, randomized_at_once
+from bosket.spark.randomizing import check_folder, check_lengths, check_options, randomized, randomized_at_once
 from bosket.spark.records import SparkRecords
 from bosket.spark.report_rows import noted_plan
 from bosket.spark.reports import SparkReports
@@ -90,7 +92,7 @@ def randomize(
     rng: object = None,
     people: int | None = None,
     respondents: object = None,
-    folder: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Frame:
     """A frame of reports, one of each record, drawn on the workers with secure coins and written once.
 
@@ -98,6 +100,7 @@ def randomize(
     workers, and are lost with them.
     """
     check_options(plan, rng, respondents)
+    folder = check_folder(folder)
     if isinstance(frame, SparkRecords):
         return randomized(plan, _over(frame, plan), people=people, folder=folder)
     check_frame(frame)
@@ -117,7 +120,10 @@ def randomize(
     with read(found, {}, plan.domain) as records:
         if at_once is not None:
             check_lengths(plan, records)
-            raise DataError(f"{UNFINISHED}, though its records could be read.", hint="Its log says why.")
+            raise DataError(
+                f"{UNFINISHED}, though its records could be read: are workers able to write to {shown(at_once)}?",
+                hint="Its log says why.",
+            )
         return randomized(plan, records, people=people, folder=folder)
 
 

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from traceback import walk_tb
 from typing import Any, ParamSpec, TypeVar
 
 from bosket.errors import BosketError, DataError
@@ -136,7 +137,15 @@ def _without_advice() -> Iterator[None]:
 
 def _is_foreign(problem: BaseException) -> bool:
     roots = {kind.__module__.partition(".")[0] for kind in type(problem).__mro__}
-    return bool(roots & set(_LIBRARIES)) or isinstance(problem, ConnectionError | EOFError)
+    return bool(roots & set(_LIBRARIES)) or isinstance(problem, ConnectionError | EOFError) or _is_stopped(problem)
+
+
+def _is_stopped(problem: BaseException) -> bool:
+    """Whether PySpark itself stumbled over a session that was stopped: it has no error of its own for all of it."""
+    if not isinstance(problem, AssertionError | AttributeError):
+        return False
+    *_, (last, _) = walk_tb(problem.__traceback__)
+    return str(last.f_globals.get("__name__", "")).partition(".")[0] in _LIBRARIES
 
 
 def _told(problem: Exception) -> tuple[str, str]:
@@ -160,6 +169,7 @@ def _told(problem: Exception) -> tuple[str, str]:
         )
     if "PATH_ALREADY_EXISTS" in text:
         return "The folder for reports exists already.", "Give a new one: reports are never added to others."
-    if _GONE.search(text) or isinstance(problem, ConnectionError | EOFError) or name == "Py4JNetworkError":
+    is_gone = isinstance(problem, ConnectionError | EOFError) or _is_stopped(problem) or name == "Py4JNetworkError"
+    if is_gone or _GONE.search(text):
         return f"The Spark session went away ({name}).", "Start another one, and ask again: nothing was kept."
     return f"{UNFINISHED} ({name}).", "Its log says why; this message quotes no data."

@@ -13,13 +13,14 @@ are and where the first is.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bosket.checks import check_integer
+from bosket.checks import check_integer, shown
 from bosket.collected import whole_batch
 from bosket.data import Baskets, Table, TableDomain
 from bosket.data.baskets.rows import Offsets
@@ -56,6 +57,21 @@ def check_options(plan: Plan, rng: object, respondents: object) -> None:
         )
     if plan.channel.belong_together:
         raise whole_batch(plan)
+
+
+def check_folder(folder: object) -> str | None:
+    """The name of a folder, as text."""
+    if folder is None:
+        return None
+    name = os.fspath(folder) if isinstance(folder, os.PathLike) else folder
+    if not isinstance(name, str) or not name:
+        raise ParameterError(
+            f"The 'folder' parameter must be the name of a folder that all workers can write to, or None, got "
+            f"{shown(folder)}.",
+            parameter="folder",
+            value=folder,
+        )
+    return name
 
 
 def randomized(plan: Plan, records: SparkRecords, *, people: int | None, folder: str | None) -> Frame:
