@@ -40,7 +40,8 @@ from typing import Any
 class BosketError(Exception):
     """Root of every error that bosket raises on purpose.
 
-    ``hint`` says, where we know, what to do about it; the command line prints it under the sentence.
+    ``hint`` says, where we know, what to do about it; the command line prints it under the sentence, and so do
+    tracebacks, as a note.
     """
 
     hint: str | None
@@ -48,6 +49,8 @@ class BosketError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        if hint is not None:
+            self.add_note(f"hint: {hint}")
 
 
 class ParameterError(BosketError, ValueError):
