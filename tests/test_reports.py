@@ -369,3 +369,17 @@ class TestSizePolicy:
         assert bk.Plan(self.BASKETS.domain, bk.Flip(keep=0.9)).max_size is None
         with pytest.raises(bk.ParameterError, match="smallest record"):
             bk.Plan(self.BASKETS.domain, bk.CutAndPaste(3, {2: 0.2}), bk.PrivacyUnit(max_size=1))
+
+
+def test_what_holds_no_reports_is_not_put_together() -> None:
+    baskets = bk.Baskets([["a"], ["b"]])
+    plan = bk.Plan(baskets.domain, bk.Flip(keep=0.9))
+    for other in (baskets, bk.Collection(plan), plan):
+        with pytest.raises(bk.ParameterError, match="must hold Reports, got a"):
+            bk.Reports.concat([other])  # type: ignore[list-item]  # on purpose
+
+
+def test_an_item_is_no_itemset() -> None:
+    baskets = bk.Baskets([[1], [2]])
+    with pytest.raises(bk.ParameterError, match="sets of items, got 1"):
+        bk.estimate(baskets, [1])  # type: ignore[list-item]  # on purpose

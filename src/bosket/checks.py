@@ -159,10 +159,11 @@ def check_different(name: str, value: Any, other: str, its_value: Any, *, of: st
 
 
 def check_not_text(itemset: Any) -> Any:
-    """An itemset as it is; a string, each letter of which would be an item, is refused."""
-    if isinstance(itemset, str):
+    """An itemset as it is; a string, each letter of which would be an item, is refused, and so is a single item."""
+    if isinstance(itemset, str) or not isinstance(itemset, Iterable):
+        got = "a string" if isinstance(itemset, str) else shown(itemset)
         raise ParameterError(
-            "The 'itemsets' parameter must hold sets of items, got a string.",
+            f"The 'itemsets' parameter must hold sets of items, got {got}.",
             parameter="itemsets",
             value=itemset,
             hint="Write [{'milk'}] rather than ['milk'].",

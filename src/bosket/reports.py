@@ -20,7 +20,13 @@ from bosket.collected import Collected, checked_batch, whole_batch
 from bosket.counting.base import Counter, Words
 from bosket.counting.duplicates import first_given_twice
 from bosket.engines import engine_of
-from bosket.errors import DataError, DuplicateReportsError, PlanMismatchError, RepeatedRespondentError
+from bosket.errors import (
+    DataError,
+    DuplicateReportsError,
+    ParameterError,
+    PlanMismatchError,
+    RepeatedRespondentError,
+)
 from bosket.mechanisms.base import Strata
 from bosket.mechanisms.columns import ColumnValues
 from bosket.mechanisms.payload import Batch, Chosen, PackedBits, Payload
@@ -84,6 +90,14 @@ class Reports(Collected):
         parts = list(parts)
         if not parts:
             raise DataError("There are no reports to put together.")
+        for part in parts:
+            if not isinstance(part, Reports):
+                raise ParameterError(
+                    f"The 'parts' parameter must hold Reports, got a {type(part).__name__}.",
+                    parameter="parts",
+                    value=None,
+                    hint="A Collection takes batches and tallies; files that were opened are mined as they are.",
+                )
         if len(parts) > 1 and parts[0].channel.belong_together:
             raise whole_batch(parts[0].plan)
         for part in parts[1:]:

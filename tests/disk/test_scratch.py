@@ -155,3 +155,13 @@ def test_links_that_go_round_name_no_file(tmp_path: Path) -> None:
     link.symlink_to(link)
     with pytest.raises(bk.DataError, match="no file"):
         bk.open(link)
+
+
+def test_a_folder_without_parquet_files_is_named(tmp_path: Path) -> None:
+    (tmp_path / "records.dat").write_text("1 2\n")
+    for paths in (tmp_path, [tmp_path]):
+        with pytest.raises(bk.DataError, match=rf"The folder {tmp_path} has no Parquet files") as caught:
+            bk.Baskets.open(paths)
+        assert "*.dat" in str(caught.value.hint)
+    with pytest.raises(bk.DataError, match=r"There are no files .*nothing\*\.dat"):
+        bk.Baskets.open([tmp_path / "nothing*.dat"])

@@ -19,6 +19,7 @@ def named_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
             f"The 'paths' parameter must name files, got a {type(paths).__name__}.", parameter="paths", value=None
         )
     found: list[Path] = []
+    paths = paths if isinstance(paths, str | Path) else list(paths)
     for one in [paths] if isinstance(paths, str | Path) else paths:
         if not isinstance(one, str | Path) or "\0" in str(one):
             raise ParameterError(
@@ -27,7 +28,9 @@ def named_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
         found += _named(one)
     unique = list(dict.fromkeys(map(_resolved, found)))
     if not unique:
-        raise DataError(f"There are no files {shown(paths)}.", hint="A pattern such as reports/*.parquet names many.")
+        names = ", ".join([str(paths)] if isinstance(paths, str | Path) else map(str, paths))
+        called = names if len(names) <= _LONGEST else f"by names of {len(names)} characters"
+        raise DataError(f"There are no files {called}.", hint="A pattern such as reports/*.parquet names many.")
     return unique
 
 
@@ -35,7 +38,7 @@ def _named(one: str | Path) -> list[Path]:
     path, name = Path(one), str(one)
     try:
         if path.is_dir():
-            return sorted(path.glob("*.parquet"))
+            return _in_folder(path)
         if path.exists() or not glob.has_magic(name):
             return [path]
     except OSError as problem:  # a name that is too long, or a folder that may not be entered
@@ -44,6 +47,15 @@ def _named(one: str | Path) -> list[Path]:
             why = problem.strerror or "the operating system refused"
             raise DataError(f"The file {called} cannot be looked for: {why}.", path=path) from None
     return sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207  # patterns may be absolute
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    files = sorted(folder.glob("*.parquet"))
+    if not files:
+        raise DataError(
+            f"The folder {folder} has no Parquet files.", path=folder, hint="Name others by a pattern: folder/*.dat."
+        )
+    return files
 
 
 def _resolved(path: Path) -> Path:

@@ -174,7 +174,7 @@ class Scratch:
                 f"The scratch folder {self.folder} was begun with segments of {begun} {self.unit}, and there is memory "
                 f"for {rows} now.",
                 path=self.folder,
-                hint="State as much memory as before, or give another folder.",
+                hint="State more memory (this program may hold more than the one that began it), or remove the folder.",
             )
         return begun
 
